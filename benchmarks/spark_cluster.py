@@ -193,6 +193,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     program = shutil.which("highwater", path=str(Path(sys.executable).parent)) or "highwater"
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # and everything that was started with it
     experiment = given.experiment if given.experiment == "random" else str(Path(given.experiment).absolute())
     place = "s3a://runs-of-highwater"
     with (

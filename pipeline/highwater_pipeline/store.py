@@ -137,7 +137,8 @@ def stored_directory(store: AnyPath, run_id: str) -> AnyPath:
 
 def is_stored_run(directory: AnyPath) -> bool:
     """Whether a directory is one of a run in a store, whole or not."""
-    return directory.name.startswith(_RUN) and directory.is_dir()
+    # An object store is not asked: opening the run says whether it is there, and a store may have thousands.
+    return directory.name.startswith(_RUN) and (isinstance(directory, RemotePath) or directory.is_dir())
 
 
 def stored_runs(store: AnyPath) -> list[StoredRun]:

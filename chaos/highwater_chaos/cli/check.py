@@ -157,13 +157,14 @@ def _asked(
 
 def _refuse_early(history: AnyPath, settings: Settings | None, written: Format, model: Model | None) -> None:
     """Raise :class:`UsageError` for what is seen to be wrong without reading the history."""
-    if history.is_file():
-        return
-    if model == "register" and is_stored_run(history):
+    stored = is_stored_run(history)
+    if stored and model == "register":
         raise UsageError(f"{history}: a store has no registers; give check the run itself")
+    if not stored and history.is_file():
+        return
     if written != "highwater":
         raise UsageError(f"{history}: is a directory; --format {written} needs a file")
-    if is_run_directory(history):
+    if not stored and is_run_directory(history):
         if isinstance(history, Path):  # else as soon as its files are here
             _refuse(lambda: ensure_judgeable(history))
         if settings is not None:

@@ -9,6 +9,7 @@ which are few, and merges them exactly as the process does that judges alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final
@@ -37,6 +38,9 @@ CHUNKS_PER_BATCH: Final = 16
 _BATCH_SIZE: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 TASKS_PER_CORE: Final = 4
+
+_OPENED_AT_ONCE: Final = 16
+"""Runs of a store that the driver opens side by side: in an object store each takes a round trip."""
 
 _CHUNKS: Final = "run int, partition string, part string, number int, facts binary, payload binary"
 _CHUNK_SCHEMA: Final = pa.schema(
@@ -111,8 +115,8 @@ def spark_judge_stored_at(directories: Sequence[AnyPath]) -> list[Judgement]:
 
     Raises :class:`~highwater_pipeline.files.BadTable` as :func:`spark_judge_stored` does.
     """
-    with open_session() as spark:
-        return spark_judge_stored(spark, [open_stored_run(directory) for directory in directories])
+    with open_session() as spark, ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
+        return spark_judge_stored(spark, list(threads.map(open_stored_run, directories)))
 
 
 def spark_judge_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[Judgement]:

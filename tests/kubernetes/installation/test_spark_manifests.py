@@ -1,0 +1,77 @@
+"""``manifests/spark``: what Kubernetes takes, and a program for executors' pods that Spark's own classes accept."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from highwater_pipeline.spark.executor import NotAPod, command_of
+
+MANIFEST = Path(__file__).parents[3] / "manifests" / "spark" / "judge.yaml"
+POD = {
+    "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@127.0.0.1:1",
+    "SPARK_EXECUTOR_ID": "1",
+    "SPARK_EXECUTOR_CORES": "2",
+    "SPARK_EXECUTOR_MEMORY": "64m",
+    "SPARK_APPLICATION_ID": "spark-of-a-test",
+    "SPARK_EXECUTOR_POD_IP": "127.0.0.1",
+    "SPARK_RESOURCE_PROFILE_ID": "0",
+    "SPARK_EXECUTOR_POD_NAME": "executor-1",
+    "SPARK_JAVA_OPT_0": "-Dspark.rpc.askTimeout=5s",
+    "SPARK_JAVA_OPT_1": "-Dspark.driver.port=1",
+}
+"""What Spark 4.0's ``BasicExecutorFeatureStep`` puts into the environment of an executor's container."""
+
+
+@pytest.fixture
+def objects() -> list[Any]:
+    return list(yaml.safe_load_all(MANIFEST.read_text(encoding="utf-8")))
+
+
+def test_kubernetes_takes_it(objects: list[Any]) -> None:
+    for one in objects:
+        kubernetes_validate.validate(one, "1.34.0", strict=True)
+    (configuration,) = (one["data"] for one in objects if one["kind"] == "ConfigMap")
+    template = yaml.safe_load(configuration["executor.yaml"])
+    (executor,) = template["spec"]["containers"]
+    # Spark sets the image.
+    executor_with_image = {**executor, "image": "x"}
+    pod = {**template, "metadata": {"name": "x"}, "spec": {**template["spec"], "containers": [executor_with_image]}}
+    kubernetes_validate.validate(pod, "1.34.0", strict=True)
+    defaults = dict(line.split(maxsplit=1) for line in configuration["spark-defaults.conf"].splitlines())
+    assert defaults["spark.kubernetes.executor.podTemplateContainerName"] == executor["name"]
+    (job,) = (one["spec"]["template"]["spec"] for one in objects if one["kind"] == "Job")
+    variables = {one["name"] for one in job["containers"][0]["env"]}
+    assert {name for value in defaults.values() for name in re.findall(r"\$\{env:(\w+)\}", value)} <= variables
+    folder = job["containers"][0]["volumeMounts"][0]["mountPath"]
+    assert defaults["spark.kubernetes.executor.podTemplateFile"] == f"{folder}/executor.yaml"
+
+
+@pytest.mark.spark
+def test_the_program_of_an_executor_gets_as_far_as_its_driver(objects: list[Any]) -> None:
+    (configuration,) = (one["data"] for one in objects if one["kind"] == "ConfigMap")
+    (container,) = yaml.safe_load(configuration["executor.yaml"])["spec"]["containers"]
+    command = [sys.executable if word == "python3" else word for word in container["command"]]
+    done = subprocess.run(
+        [*command, "executor"], env={**os.environ, **POD}, check=False, capture_output=True, text=True, timeout=300
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert re.search(r"Failed to connect to /127\.0\.0\.1:1|Connection refused: /127\.0\.0\.1:1", said), said
+    assert "Unrecognized option" not in said
+
+
+def test_elsewhere_it_says_what_is_missing() -> None:
+    with pytest.raises(NotAPod, match=r"missing: SPARK_DRIVER_URL$"):
+        command_of({name: value for name, value in POD.items() if name != "SPARK_DRIVER_URL"}, Path("/java"))
+    many = {**POD, **{f"SPARK_JAVA_OPT_{number}": f"-Dnumber={number}" for number in range(12)}}
+    options = [word for word in command_of(many, Path("/java")) if word.startswith("-Dnumber")]
+    assert options == [f"-Dnumber={number}" for number in range(12)], "in the order that Spark gave them"
