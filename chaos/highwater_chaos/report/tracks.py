@@ -102,12 +102,23 @@ def draw(timeline: Timeline) -> Drawn:
     ids = sorted(leaders.union(*(lane.replicas for lane in timeline.partitions)))
     return Drawn(
         timeline.end_ns,
-        _markup("".join(band(x, one.start_ns, one.end_ns) for one in timeline.faults)),
+        _markup("".join(band(x, start, end) for start, end in _united(timeline.faults))),
         _markup("".join(tick(x, time, f"{time / 1e9:g} s") for time in duration_ticks(timeline.end_ns))),
         tuple(tracks),
         tuple((f"broker-{broker}", color_of(broker)) for broker in ids[:COLORS]),
         any(isinstance(track, Folder) for track in tracks),
     )
+
+
+def _united(spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """When at least one of them held. Bands on top of each other would hide what is drawn on them."""
+    united: list[tuple[int, int]] = []
+    for one in sorted(spans, key=lambda one: one.start_ns):
+        if united and one.start_ns <= united[-1][1]:
+            united[-1] = united[-1][0], max(united[-1][1], one.end_ns)
+        else:
+            united.append((one.start_ns, one.end_ns))
+    return united
 
 
 def color_of(broker: int) -> str:
