@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,14 +64,15 @@ class MetricSamples:
         self._rows.clear()
 
 
-def _table(rows: Iterable[MetricRow]) -> pa.Table:
-    columns: dict[str, list[Any]] = {name: [] for name in _METRIC_SAMPLE.names}
-    for row in rows:
-        columns["time_ns"].append(row.time_ns)
-        columns["node"].append(row.node)
-        columns["incarnation"].append(row.incarnation)
-        columns["name"].append(row.name)
-        columns["labels"].append(sorted(row.labels.items()))
-        columns["value"].append(row.value)
+def _table(rows: Sequence[MetricRow]) -> pa.Table:
+    no_labels: list[tuple[str, str]] = []
+    columns: dict[str, list[Any]] = {
+        "time_ns": [row.time_ns for row in rows],
+        "node": [row.node for row in rows],
+        "incarnation": [row.incarnation for row in rows],
+        "name": [row.name for row in rows],
+        "labels": [sorted(row.labels.items()) if row.labels else no_labels for row in rows],
+        "value": [row.value for row in rows],
+    }
     arrays = [pa.array(columns[field.name], field.type) for field in _METRIC_SAMPLE]
     return pa.Table.from_arrays(arrays, schema=_METRIC_SAMPLE)

@@ -107,6 +107,9 @@ def test_metrics_are_kept_by_series_and_restart_with_the_process(toys):
         MetricSample(0, "a", 1, "hits_total", (("api", "Fetch"), ("peer", "b")), 3.0),
         MetricSample(0, "a", 1, "lag", (("partition", "t-0"),), 4),
     ]
+    metrics.forget("lag", partition="t-0")
+    metrics.gauge("age", 7)
+    assert [(sample.name, sample.value) for sample in simulator.metric_samples()] == [("age", 7), ("hits_total", 3.0)]
     simulator.kill("a")
     assert list(simulator.metric_samples()) == []
     simulator.start("a")

@@ -11,12 +11,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
-from urllib.error import HTTPError
 from urllib.parse import urlencode
-from urllib.request import Request, urlopen
 
 import msgspec
 
@@ -205,6 +202,11 @@ def _samples(data: Mapping[str, Any], began_unix_ms: int) -> dict[int, list[Samp
 
 
 def _ask(server: PrometheusServer, question: Question, began_unix_ms: int) -> dict[str, Any]:
+    # Imported here, with TLS and all that it takes: most runs have no server to ask.
+    from http.client import HTTPException  # noqa: PLC0415
+    from urllib.error import HTTPError  # noqa: PLC0415
+    from urllib.request import Request, urlopen  # noqa: PLC0415
+
     what = f"Prometheus {server.url}, asked for {question.promql}"
     seconds = server.timeout / 1e9
     form = {

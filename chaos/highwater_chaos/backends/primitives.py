@@ -231,6 +231,14 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
 """Every primitive, as messages to users name it."""
 
 
+_IMPLEMENTED_BY: Final[dict[type[Any], frozenset[Primitive]]] = {}
+"""What :func:`implemented_by` has found out: a schedule asks at each draw."""
+
+
 def implemented_by(backend: type[Any]) -> frozenset[Primitive]:
     """The primitives of which a class of backends has all the methods."""
-    return frozenset(primitive for primitive in PRIMITIVES if issubclass(backend, primitive))
+    known = _IMPLEMENTED_BY.get(backend)
+    if known is None:
+        known = frozenset(primitive for primitive in PRIMITIVES if issubclass(backend, primitive))
+        _IMPLEMENTED_BY[backend] = known
+    return known

@@ -55,8 +55,7 @@ class TimedEvent(NamedTuple):
     event: NodeEvent
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRow:
+class MetricRow(NamedTuple):
     """One value of one series at ``time_ns`` of run time."""
 
     time_ns: int

@@ -23,10 +23,12 @@ class MetricSample(NamedTuple):
 class SimMetrics:
     """The :class:`highwater_runtime.ports.Metrics` of one process."""
 
-    __slots__ = ("values",)
+    __slots__ = ("_order", "values")
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, Labels], float] = {}
+        self._order: list[tuple[str, Labels]] = []
+        """The keys of all series, sorted; out of date while there are more of them."""
 
     def counter(self, name: str, amount: float = 1.0, **labels: str) -> None:
         """See :class:`highwater_runtime.ports.Metrics`."""
@@ -42,8 +44,12 @@ class SimMetrics:
     def forget(self, name: str, **labels: str) -> None:
         """See :class:`highwater_runtime.ports.Metrics`."""
         self.values.pop((name, tuple(sorted(labels.items()))), None)
+        self._order = []
 
     def samples(self, time_ns: int, node: str, incarnation: int) -> Iterator[MetricSample]:
         """All series, by name and labels."""
-        for name, labels in sorted(self.values):
-            yield MetricSample(time_ns, node, incarnation, name, labels, self.values[name, labels])
+        values = self.values
+        if len(self._order) != len(values):
+            self._order = sorted(values)
+        for key in self._order:
+            yield MetricSample(time_ns, node, incarnation, *key, values[key])
