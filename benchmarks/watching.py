@@ -31,37 +31,48 @@ from highwater_runtime.broker.metrics import COUNTERS, GAUGES, PARTITION_GAUGES
 _TIMES = 20
 
 
-def samples(partitions: int, *, with_series: bool) -> list[MetricRow]:
-    """What three brokers say."""
+def samples(partitions: int, *, with_series: bool, changed: int = 0) -> list[MetricRow]:
+    """What three brokers say. A third of the metrics of partitions have ``changed`` as their value, the others 1."""
     rows = []
     for broker in range(3):
         node = f"broker-{broker}"
         rows += [MetricRow(0, node, 1, name, {}, 1.0) for name in (*COUNTERS, *GAUGES)]
         rows += [
-            MetricRow(0, node, 1, name, {"topic": "orders", "partition": str(index)}, 1.0)
-            for name in (PARTITION_GAUGES if with_series else ())
+            MetricRow(
+                0,
+                node,
+                1,
+                name,
+                {"topic": "orders", "partition": str(index)},
+                1.0 if at % 3 else float(changed + index),
+            )
+            for at, name in enumerate(PARTITION_GAUGES if with_series else ())
             for index in range(partitions)
         ]
     return rows
 
 
 def scrapes() -> None:
-    """Processor time of the first scrape of a sample, and of another one of the same."""
+    """Processor time of the first scrape of a run, of one of the next sample, and of another one of the same."""
     for partitions, with_series in ((1_000, False), (500, True), (1_000, True)):
-        first, again, lines = [], [], 0
+        spent: dict[str, list[float]] = {"first scrape": [], "next sample": [], "again": []}
+        lines = 0
         for _ in range(_TIMES):
             metrics, run = RunMetrics(), fake_run(samples(partitions, with_series=with_series))
-            metrics.turn(run)
-            began = time.thread_time()
-            lines = metrics.exposition().count(b"\n")
-            first.append(time.thread_time() - began)
-            began = time.thread_time()
-            metrics.exposition()
-            again.append(time.thread_time() - began)
+            later = samples(partitions, with_series=with_series, changed=1)
+            for name, took in spent.items():
+                if name == "next sample":
+                    run.latest = tuple(later)
+                    metrics._look(run)
+                elif name == "first scrape":
+                    metrics.turn(run)
+                began = time.thread_time()
+                lines = metrics.exposition().count(b"\n")
+                took.append(time.thread_time() - began)
         series = "with" if with_series else "without"
         print(
-            f"3 brokers, {partitions} partitions {series} series of their own: {lines} lines,"
-            f" first scrape {statistics.median(first) * 1e3:.1f} ms, again {statistics.median(again) * 1e3:.1f} ms"
+            f"3 brokers, {partitions} partitions {series} series of their own: {lines} lines, "
+            + ", ".join(f"{name} {statistics.median(took) * 1e3:.1f} ms" for name, took in spent.items())
         )
 
 

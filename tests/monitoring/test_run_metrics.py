@@ -7,6 +7,7 @@ import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from highwater_chaos.backends import make_backend
+from highwater_chaos.backends.protocol import MetricRow, NodeState
 from highwater_chaos.cli import execute
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
@@ -125,6 +127,47 @@ def test_the_nodes_series_of_one_metric_stand_together(experiment_file, monkeypa
     changes = [name for before, name in zip(["", *names], names, strict=False) if name != before]
     assert len(changes) == len(set(changes))
     assert run_metrics._escaped('a"b\\c\nd') == 'a\\"b\\\\c\\nd'
+
+
+def test_only_what_changed_is_written_again(monkeypatch):
+    """Line for line what a first scrape of the same sample writes, but without making the heads of the lines again."""
+    escaped = []
+    monkeypatch.setattr(run_metrics, "_TURN_SECONDS", 0)
+    monkeypatch.setattr(run_metrics, "_escaped", lambda value: escaped.append(value) or value)
+
+    def rows(epochs: dict[str, float], leaders: float) -> tuple[MetricRow, ...]:
+        own = tuple(MetricRow(0, "broker-0", 1, "epoch", {"partition": key}, value) for key, value in epochs.items())
+        return (*own, MetricRow(0, "broker-0", 1, "leaders", {"topic": "orders"}, leaders))
+
+    run = SimpleNamespace(
+        experiment=SimpleNamespace(metadata=SimpleNamespace(name="bench")),
+        backend="local",
+        phase="fault",
+        faults=(),
+        latest=(),
+        node_state=lambda _: NodeState.UP,
+        clients=lambda: SimpleNamespace(acknowledged=1, open=0),
+    )
+    metrics = RunMetrics()
+    samples = (
+        rows({"0": 1.0, "1": 1.0}, 2.0),
+        rows({"0": 1.0, "1": 2.0}, 2.0),  # a value changed
+        rows({"1": 2.0, "2": 2.0}, 2.0),  # a series went, another one came: the places of the lines moved
+        rows({"2": 2.0}, 1.0),
+    )
+    for sample in samples:
+        run.latest = sample
+        metrics.turn(run)
+        escaped.clear()
+        text = metrics.exposition()
+        labels = [value for value in escaped if not value.startswith(("bench", "local"))]
+        assert labels == {0: ["0", "1", "orders"], 1: [], 2: ["1", "2"], 3: ["2"]}[samples.index(sample)]
+        fresh = RunMetrics()
+        fresh.turn(run)
+        nodes = run_metrics._text_of(fresh._nodes.values())
+        assert text.endswith(nodes)
+        assert metrics.exposition().endswith(nodes)
+        assert set(values(series(text), "epoch")) == {row.value for row in sample if row.name == "epoch"}
 
 
 def test_the_last_values_wait_for_who_scrapes():

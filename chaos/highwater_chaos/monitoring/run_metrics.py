@@ -8,8 +8,8 @@ share is replaced as a whole, never changed.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -102,6 +102,8 @@ class RunMetrics:
         """Faults of this run by id, and how far they have been counted: injected or healed."""
         self._seen: Sequence[MetricRow] = ()
         self._nodes: dict[str, _NodeText] = {}
+        self._text: tuple[Mapping[str, _NodeText], bytes] = self._nodes, b""
+        """The text of the nodes that were asked for last."""
 
     def turn(self, run: LiveRun) -> None:
         """Look at the run, unless that was a moment ago. Called very often."""
@@ -127,7 +129,11 @@ class RunMetrics:
 
     def exposition(self) -> bytes:
         """Everything in Prometheus' text format. Called on other threads."""
-        return generate_latest(self.registry) + _text_of(list(self._nodes.values()))
+        nodes, (shown, text) = self._nodes, self._text
+        if shown is not nodes:
+            text = _text_of(nodes.values())
+            self._text = nodes, text
+        return generate_latest(self.registry) + text
 
     def _begin(self, run: LiveRun) -> None:
         for gauge in (self._phase, self._verdict, self._in_force, self._acknowledged, self._open):
@@ -180,7 +186,9 @@ class RunMetrics:
             by_node.setdefault(row.node, []).append(row)
         for name, rows in by_node.items():
             if run.node_state(name) is not NodeState.DOWN:
-                nodes[name] = _NodeText(rows, labels_of(namespace, cluster, name))
+                before = nodes.get(name)
+                earlier = {} if before is None else before.latest_made()
+                nodes[name] = _NodeText(rows, labels_of(namespace, cluster, name), earlier)
         self._nodes = nodes
 
 
@@ -196,36 +204,67 @@ def labels_of(namespace: str, cluster: str, node: str) -> dict[str, str]:
     }
 
 
+class _Metric(NamedTuple):
+    """The series of one metric of one node, with their lines."""
+
+    labels: list[Mapping[str, str]]
+    values: list[float]
+    heads: list[str]
+    """What stands before the value of each series."""
+    text: str
+
+
 class _NodeText:
-    """The samples of one node, as text by metric: made when it is first asked for, by the thread that asks."""
+    """The samples of one node, as text by metric: made when it is first asked for, by the thread that asks.
 
-    def __init__(self, rows: Sequence[MetricRow], given: Mapping[str, str]) -> None:
-        self._rows, self._given = rows, given
-        self._text: dict[str, str] | None = None
+    A node's series are the same from sample to sample, and most of their values are. ``earlier`` is what was made of a
+    sample before: the heads of its lines are kept while the labels are the same, the text while the values are too.
+    """
 
-    def by_metric(self) -> dict[str, str]:
+    def __init__(self, rows: Sequence[MetricRow], given: Mapping[str, str], earlier: Mapping[str, _Metric]) -> None:
+        self._rows, self._given, self._earlier = rows, given, earlier
+        self._made: Mapping[str, _Metric] | None = None
+
+    def latest_made(self) -> Mapping[str, _Metric]:
+        """Return what was made of this sample, or else of the last one that was asked for."""
+        made = self._made
+        return self._earlier if made is None else made
+
+    def by_metric(self) -> Mapping[str, _Metric]:
         """The lines of each metric."""
-        if self._text is None:
+        made = self._made
+        if made is None:
             given = ",".join(f'{name}="{_escaped(value)}"' for name, value in self._given.items())
-            braces: dict[tuple[tuple[str, str], ...], str] = {}
-            lines: dict[str, list[str]] = {}
+            by_name: dict[str, list[MetricRow]] = {}
             for row in self._rows:
-                key = tuple(row.labels.items())
-                its = braces.get(key)
-                if its is None:
-                    own = "".join(f',{name}="{_escaped(value)}"' for name, value in key)
-                    its = braces[key] = f"{{{given}{own}}}"
-                lines.setdefault(row.name, []).append(f"{row.name}{its} {row.value!r}\n")
-            self._text = {name: "".join(texts) for name, texts in lines.items()}
-        return self._text
+                by_name.setdefault(row.name, []).append(row)
+            earlier = self._earlier
+            made = {name: _metric_of(name, rows, given, earlier.get(name)) for name, rows in by_name.items()}
+            self._made, self._earlier = made, {}
+        return made
 
 
-def _text_of(nodes: Sequence[_NodeText]) -> bytes:
+def _metric_of(name: str, rows: Sequence[MetricRow], given: str, earlier: _Metric | None) -> _Metric:
+    labels, values = [row.labels for row in rows], [row.value for row in rows]
+    if earlier is not None and earlier.labels == labels:
+        if earlier.values == values:
+            return earlier
+        heads = earlier.heads
+    else:
+        heads = [
+            name + "{" + given + "".join([f',{key}="{_escaped(value)}"' for key, value in one.items()]) + "} "
+            for one in labels
+        ]
+    text = "".join([f"{head}{value!r}\n" for head, value in zip(heads, values, strict=True)])
+    return _Metric(labels, values, heads, text)
+
+
+def _text_of(nodes: Iterable[_NodeText]) -> bytes:
     """The series of all nodes; those of one metric stand together, as the format asks."""
     found: dict[str, list[str]] = {}
     for node in nodes:
-        for name, text in node.by_metric().items():
-            found.setdefault(name, []).append(text)
+        for name, metric in node.by_metric().items():
+            found.setdefault(name, []).append(metric.text)
     parts: list[str] = []
     for name in sorted(found):
         parts.append(f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}\n")
