@@ -159,4 +159,4 @@ def test_a_line_that_does_not_end_is_refused_before_it_fills_memory(highwater: A
 def test_an_address_that_is_none_is_refused(highwater: Any) -> None:
     done = highwater("check", "http://[x/y")
     assert done.status == 254
-    assert "expected a path or a file:// address" in done.err
+    assert "expected a path, or an address that begins with s3://, s3a://, hdfs://, file://" in done.err
