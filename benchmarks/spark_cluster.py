@@ -105,13 +105,17 @@ def standalone(folder: Path, store: Mapping[str, str], workers: int = 2, cores: 
                 *("--port", "0", "--cores", str(cores), "--memory", "2g", "--work-dir", f"{INSIDE}/work", url),
             )
             hidden = [folder, *(ROOT / name for name in ("runtime", "chaos", "pipeline", "operator", "scenarios"))]
+            (own / "environment").mkdir()
             script = "\n".join(
                 [
                     "set -e",
                     f'mount --bind "{own}" {INSIDE}',
+                    f'mount --bind "{sys.prefix}" {INSIDE}/environment',
                     *(f'mount -t tmpfs none "{one}"' for one in hidden),
                     "mount -t tmpfs none /tmp",
                     "mount -t tmpfs none /var/tmp",
+                    f'mkdir -p "{sys.prefix}"',  # where it was below /tmp
+                    f'mount --bind {INSIDE}/environment "{sys.prefix}"',
                     f"cd {INSIDE}",
                     'exec "$@"',
                 ]
