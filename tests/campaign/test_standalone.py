@@ -75,21 +75,14 @@ def environment(spark_cluster: Any, cluster: Any, s3: Any) -> dict[str, str]:
 def test_a_campaign_and_a_check_of_all_its_runs(
     cluster: Any, environment: dict[str, str], s3: Any, tmp_path: Path
 ) -> None:
-    """Even if the driver is killed on the way."""
     campaign = [HIGHWATER, "campaign", TINY, "--seeds", "1..16"]
     there = [*("--engine", "spark", "--master", cluster.master), *("--out", f"{s3.address}/campaign")]
     there += ["--store", f"{s3.address}/stored"]
     here = [*campaign, "--out", tmp_path / "here", "--store", tmp_path / "stored"]
     assert subprocess.run(here, check=False, capture_output=True).returncode == 0
 
-    driver = subprocess.Popen([*campaign, *there], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL)
-    pieces = located(f"{s3.address}/campaign/journal")
-    while driver.poll() is None and not pieces.exists():
-        time.sleep(0.05)
-    driver.send_signal(signal.SIGKILL)
-    assert driver.wait() == -signal.SIGKILL
     done = subprocess.run(
-        [*campaign, *there, "--resume", "--json"], env=environment, cwd=tmp_path, check=False, capture_output=True
+        [*campaign, *there, "--json"], env=environment, cwd=tmp_path, check=False, capture_output=True
     )
     assert done.returncode == 0, done.stderr
     assert (json.loads(done.stdout)["rows"][0]["seeds"], json.loads(done.stdout)["stored"]) == (16, 16)
@@ -105,6 +98,23 @@ def test_a_campaign_and_a_check_of_all_its_runs(
         for one in (judged, local)
     )
     assert (len(found), found) == (16, wanted)
+
+
+@pytest.mark.thorough
+def test_a_driver_that_is_killed_goes_on(cluster: Any, environment: dict[str, str], s3: Any, tmp_path: Path) -> None:
+    campaign = [HIGHWATER, "campaign", TINY, "--seeds", "1..16"]
+    there = ["--engine", "spark", "--master", cluster.master, "--out", f"{s3.address}/killed"]
+    driver = subprocess.Popen([*campaign, *there], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    pieces = located(f"{s3.address}/killed/journal")
+    while driver.poll() is None and not pieces.exists():
+        time.sleep(0.05)
+    driver.send_signal(signal.SIGKILL)
+    assert driver.wait() == -signal.SIGKILL
+    for where in ([*there, "--resume"], ["--out", tmp_path / "here"]):
+        done = subprocess.run([*campaign, *where], env=environment, cwd=tmp_path, check=False, capture_output=True)
+        assert done.returncode == 0, done.stderr
+    results = located(f"{s3.address}/killed/results.parquet").read_bytes()
+    assert results == (tmp_path / "here" / "results.parquet").read_bytes()
 
 
 @pytest.mark.thorough

@@ -16,7 +16,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_chaos.campaign import Outcome, Unit, seed
+from highwater_chaos.campaign import Outcome, Unit, plan, seed
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
 
@@ -207,8 +207,9 @@ def test_when_spark_ends_the_campaign_says_so_and_can_go_on(tmp_path: Path) -> N
     assert json.loads(again.stdout)["rows"][0]["seeds"] == 40
 
 
-def test_the_same_seeds_give_the_same_guided_campaign(highwater: Any) -> None:
-    seeds = ("--seeds", "5..26", "--guided", "--switch", "pre-vote=on")  # the second round has two seeds
+def test_the_same_seeds_give_the_same_guided_campaign(highwater: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "ROUND", 3)
+    seeds = ("--seeds", "5..9", "--guided", "--switch", "pre-vote=on")  # the second round has two seeds
     first = highwater("campaign", "random", *seeds, "--jobs", "1", "--out", "a", "--json")
     assert first.status == 0, first.err
     assert first.json["transitions"]["combinations"] > 100

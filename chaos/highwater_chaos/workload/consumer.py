@@ -222,7 +222,9 @@ class RecordingConsumer:
             for key, record in taken:
                 assert record.offset is not None
                 self._positions[key].polled = record.offset + 1
-        self._ports.clock.call_later(_BETWEEN_POLLS_NS, self._next_poll)
+        # Reading to the end has nobody to imitate: what has come is taken at once.
+        pause = 0 if self._options.drain and self._buffer else _BETWEEN_POLLS_NS
+        self._ports.clock.call_later(pause, self._next_poll)
 
     def _check_stopped(self) -> None:
         if self.idle and self._on_stopped is not None:

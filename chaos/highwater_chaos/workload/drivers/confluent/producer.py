@@ -7,6 +7,7 @@ producer dead (a fatal error), what it still had gets its outcome and a new prod
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from functools import partial
@@ -24,6 +25,8 @@ from highwater_chaos.workload.producer import VALUES_PER_PRODUCER, ProducerOptio
 from highwater_runtime.ports import MS, SECOND
 
 _POLL_SECONDS: Final = 0.05
+_MAX_BURST: Final = 100
+"""Sends that are due together, between two looks at what was delivered."""
 
 
 def drive_producer(options: ProducerOptions, seed: int, reporter: Reporter, finish: threading.Event) -> None:
@@ -70,17 +73,19 @@ class _DrivenProducer:
             if self._dead:
                 self.close()
                 self._connect()
-            wait = due - time.monotonic()
+            # librdkafka counts in milliseconds, and less than one is none: it would be asked again and again until then.
+            wait = math.ceil(1000 * (due - time.monotonic())) / 1000
             self._producer.poll(min(max(wait, 0), _POLL_SECONDS))
-            if time.monotonic() < due:
-                continue
-            due += self._options.interval_ns * self._random.uniform(0.5, 1.5) / SECOND
-            # Where it cannot keep up, sends are left out and not made up for: the rate is a wish, not a debt.
-            due = max(due, time.monotonic() - 1)
-            if self._partitions.keys and self._open >= self._options.max_open:
-                self._reporter.hold_back()
-            elif self._partitions.keys:
-                self._send(self._partitions.keys[self._random.randrange(len(self._partitions.keys))])
+            for _ in range(_MAX_BURST):
+                if time.monotonic() < due:
+                    break
+                due += self._options.interval_ns * self._random.uniform(0.5, 1.5) / SECOND
+                # Where it cannot keep up, sends are left out and not made up for: the rate is a wish, not a debt.
+                due = max(due, time.monotonic() - 1)
+                if self._partitions.keys and self._open >= self._options.max_open:
+                    self._reporter.hold_back()
+                elif self._partitions.keys:
+                    self._send(self._partitions.keys[self._random.randrange(len(self._partitions.keys))])
 
     def close(self) -> None:
         """Wait until every record has its outcome: ``message.timeout.ms`` bounds it."""
