@@ -59,12 +59,11 @@ class Events:
             "partition-changed",
             leader=leader,
             leader_epoch=leader_epoch,
-            replicas=REPLICAS,
             partition_epoch=partition_epoch,
             isr=list(isr),
             metadata_offset=self.metadata,
             reason=reason,
-            **fields,
+            **{"replicas": REPLICAS, **fields},
         )
 
     def alive(self, broker: int, what: str) -> None:

@@ -94,6 +94,11 @@ class History:
         self.events.decided(leader, epoch, partition_epoch, isr)
         return self
 
+    def moves_to(self, partition_epoch: int, isr: list[int], *replicas: int, epoch: int = 0) -> History:
+        """The partition has these replicas, with or without those that it is to lose; broker 0 leads."""
+        self.events.decided(0, epoch, partition_epoch, isr, replicas=list(replicas))
+        return self
+
     def lives(self, broker: int, what: str) -> History:
         self.events.alive(broker, what)
         return self
@@ -214,6 +219,37 @@ CASES: list[tuple[str, Tail, Tail]] = [
         lambda h: (
             h.shrinks([0, 1]).proposes(0, [0, 1, 2], 0, 1).accepts(0, [0, 1, 2], 0, 0).decides(0, 0, 2, [0, 1, 2])
         ),
+    ),
+    # A move to 3 and 0 takes 1 and 2 away when 3 is in sync.
+    (
+        "reassignment-in-sync",
+        lambda h: (
+            h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).accepts(0, [0, 1, 2, 3], 0, 1).moves_to(2, [0, 3], 3, 0, epoch=1)
+        ),
+        lambda h: h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(2, [0], 3, 0, epoch=1),
+    ),
+    # Who takes it back loses 3, which need not be in sync; who moves on to 4, 3 and 0 waits for both.
+    (
+        "reassignment-in-sync",
+        lambda h: h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(2, [0, 1, 2], 0, 1, 2, epoch=1),
+        lambda h: (
+            h.moves_to(1, [0, 1, 2], 3, 0, 1, 2)
+            .moves_to(2, [0, 1, 2], 4, 3, 0, 1, 2)
+            .accepts(0, [0, 1, 2, 3], 0, 2)
+            .moves_to(3, [0, 3], 4, 3, 0, epoch=1)
+        ),
+    ),
+    # What was added and has joined was there before the next move.
+    (
+        "reassignment-in-sync",
+        lambda h: (
+            h.moves_to(1, [0, 1, 2], 0, 1, 2, 3)
+            .accepts(0, [0, 1, 2, 3], 0, 1)
+            .moves_to(2, [0, 1, 2, 3], 0, 1, 2, 3)
+            .moves_to(3, [0, 1, 2], 0, 1, 2, 3)
+            .moves_to(4, [0], 0, 3, epoch=1)
+        ),
+        lambda h: h.moves_to(1, [0, 1, 2], 0, 1, 2, 3).moves_to(2, [0], 0, 3, epoch=1),
     ),
     # --- logs ---
     (

@@ -77,15 +77,46 @@ class Decisions:
 def judge_decisions(decisions: Decisions) -> Iterator[Refusal]:
     """Yield the decisions that may not follow the ones before them."""
     before: Event | None = None
+    move = _Move()
     for state in decisions.states:
         if state["reason"] == "deleted":
             before = None
             continue
         if state["reason"] == "created":
             before = None
-        for rule, what in _broken(decisions, before, state):
+        for rule, what in (*_broken(decisions, before, state), *move.broken(decisions, before, state)):
             yield _refusal(decisions, before, state, rule, what)
         before = state
+
+
+@dataclass(slots=True)
+class _Move:
+    """A reassignment (KIP-455), as the replicas of one decision after the other show it. ``settled``: the replicas
+    before it began.
+
+    If one of those leaves, it is complete. A cancellation takes away only what was added.
+    """
+
+    settled: frozenset[int] = frozenset()
+
+    def broken(self, decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:
+        """Judge ``state``. Decisions that are missing in between may have been anything."""
+        replicas, isr = frozenset(state["replicas"]), frozenset(state["isr"])
+        if before is None or state["partition_epoch"] != before["partition_epoch"] + 1:
+            self.settled = replicas
+        elif set(before["replicas"]) <= replicas:
+            if replicas - self.settled <= isr:
+                self.settled = replicas
+        else:
+            missing = sorted(replicas - self.settled - isr)
+            if missing and not self.settled <= replicas and not decisions.is_zookeeper:
+                left = sorted(self.settled - replicas)
+                yield (
+                    "reassignment-in-sync",
+                    f"{_brokers(left)} left the replicas, now {state['replicas']}, while {_brokers(missing)} had not"
+                    f" joined the ISR, now {state['isr']}",
+                )
+            self.settled = replicas
 
 
 def _broken(decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:

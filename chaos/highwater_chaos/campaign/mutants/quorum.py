@@ -210,6 +210,7 @@ SNAPSHOTS: Final = (
         "if False:",
         "a snapshot that arrives late does not replace what is newer",
         mode="kraft",
+        harmless="a replica asks for one whose end its HW has not reached, and fetches nothing until it has it",
     ),
     Mutant(
         "snapshot-epoch-not-compared",

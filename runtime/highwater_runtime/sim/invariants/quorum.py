@@ -189,13 +189,14 @@ class QuorumInvariants:
             if event.offset > replica.log.log_end_offset:
                 what = f"{node} has HW {event.offset} behind its log end offset {replica.log.log_end_offset}"
                 self._violations.add("raft-committed-data", node, what, event.offset)
-        self._note_committed(node, replica, event)
+        self._note_committed(node, replica, before, event)
 
-    def _note_committed(self, node: str, replica: RaftReplica | None, event: RaftHighWatermark) -> None:
+    def _note_committed(self, node: str, replica: RaftReplica | None, before: int, event: RaftHighWatermark) -> None:
+        """Compare what the node's HW has passed with what was committed, and note what nobody's had passed yet."""
         start = min(self._committed_end, event.offset)
         if replica is not None and replica.log.log_start_offset <= start:
             end = min(event.offset, replica.log.log_end_offset)
-            for batch in replica.log.batches_between(start, end):
+            for batch in replica.log.batches_between(max(before, replica.log.log_start_offset), end):
                 found = _Batch(batch.end_offset, batch.leader_epoch, batch.crc)
                 self._committed_batch(node, batch.base_offset, found, event.epoch)
         else:  # it died in this very event, or has a snapshot by now: use what it reported
