@@ -55,6 +55,14 @@ def test_a_caught_up_replica_that_may_not_join_is_not_waited_for():
     assert high_watermark(follower(2, 8), isr=IsrState((1,)), eligible=lambda _: False) == 10
 
 
+def test_a_replica_outside_the_isr_lags_from_the_start_however_young_the_clock_is():
+    """A leader that has just started in its former epoch must not wait for one that is still fetching what it missed:
+    the HW would stop below where it was."""
+    behind = FollowerState.at_epoch_start(2, in_isr=False, now_ns=LAG // 2, lag_max_ns=LAG)
+    behind.fetched(8, 0, 7, 10, LAG // 2)
+    assert not behind.caught_up(10, LAG // 2, LAG)
+
+
 def test_a_replica_that_left_the_isr_before_its_first_fetch_is_not_waited_for():
     """The epoch began with it in the ISR, so it counts as caught up for a while; but where its log ends is unknown."""
     removed = FollowerState.at_epoch_start(2, in_isr=True, now_ns=NOW, lag_max_ns=LAG)

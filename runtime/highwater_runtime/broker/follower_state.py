@@ -106,5 +106,5 @@ class FollowerState:
         """Whether it has everything now, or had it at most ``lag_max_ns`` ago."""
         if self.log_end_offset == leader_end_offset:
             return True
-        by_session = 0 if self._quiet is None else self._quiet.fetched_ns
-        return now_ns - max(self.last_caught_up_ns, by_session) <= lag_max_ns
+        last = self.last_caught_up_ns if self._quiet is None else max(self.last_caught_up_ns, self._quiet.fetched_ns)
+        return now_ns - last <= lag_max_ns
