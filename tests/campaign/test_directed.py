@@ -24,9 +24,13 @@ FOUND = {
     "epoch-unknown-to-quorum-leader": ("metadata-divergence-by-offset-only", "raft-committed-data"),
     "two-diverging-epochs": ("high-watermark-taken-over-divergence", "raft-committed-data"),
     "controller-hangs": ("registration-keeps-isr", "isr-incomplete"),
+    "segments-lost-in-between": ("recovery-accepts-lost-segment", "replica-incomplete"),
     "voter-restarts": ("vote-forgotten-at-restart", "raft-election-safety"),
 }
-FOUND_TOO = [("move-taken-back", "reassignment-completes-early", "model-step")]
+FOUND_TOO = [
+    ("move-taken-back", "reassignment-completes-early", "model-step"),
+    ("segments-lost-in-between", "recovery-keeps-later-segments", "replica-incomplete"),
+]
 """Other mutants that some of them find."""
 
 

@@ -35,6 +35,7 @@ RECOVERY: Final = (
         "if batch.base_offset != expected_offset or batch.last_offset < batch.base_offset:",
         "if batch.last_offset < batch.base_offset:",
         "recovery ends a log where offsets are missing",
+        harmless="a file has no such gap: what a power loss takes reads as zeros, and truncations are synced",
     ),
     Mutant(
         "recovery-accepts-epoch-regression",
@@ -42,6 +43,7 @@ RECOVERY: Final = (
         "if 0 <= batch.leader_epoch < last_epoch:",
         "if False:",
         "recovery ends a log where leader epochs go back",
+        harmless="no older batch stands behind a newer one: truncations are synced, and what is lost reads as zeros",
     ),
     Mutant(
         "recovery-accepts-lost-segment",
@@ -63,6 +65,7 @@ RECOVERY: Final = (
         "self.epochs.truncate_from_end(end_offset)",
         "pass",
         "recovery drops leader epochs that begin behind the log's end",
+        harmless="after an unclean stop the active segment is read again with its epochs; a clean stop leaves none",
     ),
     Mutant(
         "recovery-point-at-end",
