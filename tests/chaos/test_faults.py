@@ -42,6 +42,25 @@ def test_power_loss_with_wipe(harness):
     assert record.inconclusive_reason() is None
 
 
+def test_power_loss_at_a_write(busy_harness):
+    disk = busy_harness.backend.simulator.node("broker-1").disk
+    before = disk.operations
+    record = busy_harness.inject(powerLoss={"target": {"broker": 1}, "keep": "none", "atWrite": 30})
+    assert disk.operations == before + 30, "it did not live to see the last one"
+    assert busy_harness.view.nodes["broker-1"].last_stop_reason == "power-loss"
+    assert [item.data["keep"] for item in record.inject_evidence if "lostBytes" in item.data] == ["none"]
+    healed(busy_harness, record)
+
+
+def test_a_power_loss_whose_write_does_not_come_is_forgotten(harness):
+    record = harness.inject(powerLoss={"target": {"broker": 1}, "atWrite": 1_000_000})
+    harness.heal_all()
+    assert not record.confirmed
+    assert "has not come to the write" in record.inconclusive_reason()
+    assert not harness.backend.simulator.node("broker-1").disk.armed
+    assert harness.backend.incarnation("broker-1") == 1
+
+
 @pytest.mark.parametrize("kind", ["kill", "stop"])
 def test_kill_and_stop(harness, kind):
     record = harness.inject(**{kind: {"target": {"isrOf": "orders-0"}}})
@@ -182,6 +201,14 @@ def test_message_faults_are_confirmed_by_what_they_catch(harness, kind):
     healed(harness, record)
     assert harness.faults.caught("mute") >= 2, "the count outlives the fault"
     assert record.inject_evidence[0].data["caught"] >= 2
+
+
+def test_what_counts_is_what_the_latest_fault_of_a_name_has_caught(harness):
+    harness.inject(name="mute", drop={"rpc": "BrokerHeartbeat", "from": {"broker": 1}})
+    assert harness.until(lambda: harness.faults.caught("mute") >= 1)
+    harness.heal_all()
+    harness.inject(name="mute", drop={"rpc": "AlterPartition", "from": {"broker": 1}})
+    assert harness.faults.caught("mute") == 0
 
 
 def test_responses_can_be_caught_too(harness):

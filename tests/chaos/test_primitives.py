@@ -16,6 +16,7 @@ from highwater_chaos.backends.primitives import (
     FailsDisks,
     FillsDisks,
     LosesPower,
+    LosesPowerAtWrites,
     StallsDisks,
     WipesDisks,
     implemented_by,
@@ -31,10 +32,10 @@ from highwater_chaos.workload.client_host import HostsClientProcesses
     ("backend", "missing"),
     [
         (SimBackend, {HostsClientProcesses}),
-        (LocalBackend, {LosesPower, CutsLinks, FillsDisks, FailsDisks}),
-        (IsolatedBackend, set()),
-        (KubernetesBackend, {LosesPower, WipesDisks, FillsDisks, FailsDisks, ConfiguresNodes}),
-        (CrashableBackend, {ConfiguresNodes}),
+        (LocalBackend, {LosesPower, LosesPowerAtWrites, CutsLinks, FillsDisks, FailsDisks}),
+        (IsolatedBackend, {LosesPowerAtWrites}),
+        (KubernetesBackend, {LosesPower, LosesPowerAtWrites, WipesDisks, FillsDisks, FailsDisks, ConfiguresNodes}),
+        (CrashableBackend, {LosesPowerAtWrites, ConfiguresNodes}),
     ],
 )
 def test_each_backend_lacks_what_it_has_no_methods_for(backend: type, missing: set[type]) -> None:
@@ -55,7 +56,8 @@ def test_a_primitive_with_a_method_missing_is_none() -> None:
 def test_without_a_primitive_those_faults_are_missing_that_need_it() -> None:
     every = frozenset(PRIMITIVES)
     assert available_faults(every) == list(fault_kinds())
-    # No fault needs these in its simplest form: expiry needs a client in ZooKeeper mode alone, a restart may configure.
-    for primitive in every - {HostsClientProcesses, ExpiresSessions, ConfiguresNodes}:
+    # No fault needs these in its simplest form: expiry needs a client in ZooKeeper mode alone, a restart may configure,
+    # and power may fail at once.
+    for primitive in every - {HostsClientProcesses, ExpiresSessions, ConfiguresNodes, LosesPowerAtWrites}:
         lost = set(fault_kinds()) - set(available_faults(every - {primitive}))
         assert lost == {kind for kind in fault_kinds() if primitive in kind_named(kind).example().needs} != set()

@@ -56,6 +56,21 @@ class LosesPower(Protocol):
 
 
 @runtime_checkable
+class LosesPowerAtWrites(Protocol):
+    """Machines whose power can fail in the middle of what a node does."""
+
+    def plan_power_loss(self, node: str, write: int, keep: KeepMode) -> None:
+        """Let the machine lose power instead of the ``write``-th change of its disk from now on: a write, a creation, a
+        rename, a removal, a flush."""
+
+    def planned_power_loss(self, node: str) -> PowerLossReport | None:
+        """What the machine lost by the last plan; None: that has not come to pass."""
+
+    def drop_power_loss(self, node: str) -> None:
+        """Forget a plan that has not come to pass."""
+
+
+@runtime_checkable
 class KillsNodes(Protocol):
     """Processes that can be killed."""
 
@@ -214,6 +229,7 @@ class ExpiresSessions(Protocol):
 
 PRIMITIVES: Final[dict[Primitive, str]] = {
     LosesPower: "power loss",
+    LosesPowerAtWrites: "power loss at a chosen write",
     KillsNodes: "kill",
     StopsNodes: "stop",
     ConfiguresNodes: "configuration of a single node",
@@ -229,6 +245,9 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
     HostsClientProcesses: "clients in processes of their own",
 }
 """Every primitive, as messages to users name it."""
+
+IN_VIRTUAL_TIME: Final = "only the simulator stops a node between two writes"
+"""Why no other backend has :class:`LosesPowerAtWrites`."""
 
 
 _IMPLEMENTED_BY: Final[dict[type[Any], frozenset[Primitive]]] = {}

@@ -89,6 +89,8 @@ class SimBackend:
         self._own: dict[str, dict[str, PropertyValue]] = {}
         """Properties of single nodes."""
         self._stopping: set[str] = set()
+        self._plans: dict[str, int] = {}
+        """How often each node had lost power when its next loss was planned."""
         self._cuts: dict[str, Cut] = {}
         self._rules: dict[str, SimRule] = {}
         self._flush_probes: dict[str, _FlushProbe] = {}
@@ -302,6 +304,25 @@ class SimBackend:
         """Process and page cache are gone."""
         self._stopping.discard(node)
         return PowerLossReport(self.simulator.power_loss(node, keep).bytes_lost)
+
+    def plan_power_loss(self, node: str, write: int, keep: KeepMode) -> None:
+        """The disk counts."""
+        host = self.simulator.node(node)
+        host.keep_at_power_cut = keep
+        self._plans[node] = len(host.power_losses)
+        host.disk.cut_power_at(write)
+
+    def planned_power_loss(self, node: str) -> PowerLossReport | None:
+        """By the simulator's own count of power losses."""
+        losses = self.simulator.node(node).power_losses[self._plans[node] :]
+        if not losses:
+            return None
+        self._stopping.discard(node)
+        return PowerLossReport(losses[0].bytes_lost)
+
+    def drop_power_loss(self, node: str) -> None:
+        """The disk stops counting."""
+        self.simulator.node(node).disk.cut_power_at(None)
 
     def wipe(self, node: str) -> None:
         """An empty disk."""

@@ -82,8 +82,9 @@ class FaultManager:
         return [active.context.record for active in self._active.values()]
 
     def caught(self, name: str) -> int:
-        """Messages caught by the faults of this name so far."""
-        return sum(one.context.caught() for one in self._all.values() if one.context.record.name == name)
+        """Messages caught so far by the latest fault of this name; 0 without one."""
+        caught = [one.context.caught() for one in self._all.values() if one.context.record.name == name]
+        return caught[-1] if caught else 0
 
     # --- inject ---
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from highwater_chaos.backends.primitives import ConfiguresNodes, Primitive, implemented_by
+from highwater_chaos.backends.primitives import (
+    IN_VIRTUAL_TIME,
+    ConfiguresNodes,
+    LosesPowerAtWrites,
+    Primitive,
+    implemented_by,
+)
 from highwater_chaos.experiment import Cluster
 
 
@@ -28,6 +34,8 @@ class KubernetesAbilities:
             return None
         if primitive is ConfiguresNodes:
             return "all brokers of a LogCluster have one configuration"
+        if primitive is LosesPowerAtWrites:
+            return IN_VIRTUAL_TIME
         return "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:

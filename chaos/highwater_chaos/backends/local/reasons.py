@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from highwater_chaos.backends.primitives import (
+    IN_VIRTUAL_TIME,
     PRIMITIVES,
     CutsLinks,
     FailsDisks,
     FillsDisks,
     KillsNodes,
     LosesPower,
+    LosesPowerAtWrites,
     PausesNodes,
     Primitive,
     StopsNodes,
@@ -41,4 +43,5 @@ def why_not(file_system: FileSystem = "ext4") -> dict[Primitive, str | None]:
     reasons = {primitive: machine[_NEEDS[primitive]] if primitive in _NEEDS else None for primitive in PRIMITIVES}
     for primitive in _ON_VOLUMES:
         reasons[primitive] = machine[_VOLUMES[file_system]] or reasons[primitive]
+    reasons[LosesPowerAtWrites] = IN_VIRTUAL_TIME
     return reasons
