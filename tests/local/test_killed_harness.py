@@ -38,16 +38,7 @@ def test_nothing_stays(
     await_true: Callable[..., None],
     left_behind: Callable[[Path], list[str]],
 ) -> None:
-    path = small_file(FAULTS, timeout="3h")
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from highwater_chaos.cli import main; main()", "run", path, "--backend", "local"],
-        cwd=tmp_path,
-        env={**os.environ, "HIGHWATER_STATE_DIR": str(state)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = harness(small_file(FAULTS, timeout="3h"), state)
     try:
 
         def in_force() -> bool:
@@ -102,6 +93,61 @@ def test_nothing_stays(
     assert all(fault["healed"] for fault in faults), "seen to be gone"
     assert (run / "report.html").exists()
     assert (run / "dumps" / "replica_log.jsonl").stat().st_size > 0
+
+
+@pytest.mark.whole_machine
+@pytest.mark.parametrize("stage", ["machine", "nodes", "clients"])
+def test_killed_while_it_sets_up(
+    stage: str,
+    state: Path,
+    tmp_path: Path,
+    small_file: Callable[..., Path],
+    await_true: Callable[..., None],
+    left_behind: Callable[[Path], list[str]],
+) -> None:
+    """Clients are stopped (SIGSTOP) before, so that they cannot see the end of their stdin."""
+    process = harness(small_file("- wait: 1h", timeout="3h"), state)
+
+    def reached() -> bool:
+        assert process.poll() is None, process.communicate()
+        match stage:
+            case "machine":
+                return any(path.stat().st_size for path in state.glob("*/journal.jsonl"))
+            case "nodes":
+                return any(one.startswith("process ") for one in left_behind(state))
+            case _:
+                return any(path.stat().st_size for path in (tmp_path / "runs").glob("**/clients-0.jsonl"))
+
+    stopped: list[int] = []
+    try:
+        await_true(reached, f"its stage: {stage}")
+        if stage == "clients":
+            stopped = [int(pid) for pid in in_command_lines(tmp_path)]
+            assert stopped
+            for pid in stopped:
+                os.kill(pid, signal.SIGSTOP)
+        process.kill()
+        process.communicate(timeout=60)
+        await_true(lambda: not in_command_lines(tmp_path), "no process of clients outlives its harness", 30)
+        await_true(lambda: left_behind(state) == [], "nothing is left")
+    finally:
+        process.kill()
+        process.wait()
+        for pid in set(stopped) & {int(one) for one in in_command_lines(tmp_path)}:
+            os.kill(pid, signal.SIGKILL)
+
+
+def harness(path: Path, state: Path) -> subprocess.Popen[str]:
+    """Start ``highwater run`` on ``local``, in the directory of the experiment's file."""
+    return subprocess.Popen(
+        [sys.executable, "-c", "from highwater_chaos.cli import main; main()", "run", path, "--backend", "local"],
+        cwd=path.parent,
+        env={**os.environ, "HIGHWATER_STATE_DIR": str(state)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def in_command_lines(path: Path) -> list[str]:

@@ -2,7 +2,8 @@
 
 The program is started in the loop's thread, so that it inherits whatever that thread entered: on ``local`` the network
 namespace in which brokers can be reached. Its stdin is a pipe that no other process holds: when the harness is gone,
-however it went, the program reads the end of it and ends.
+however it went, the program reads the end of it and ends. Our programs also have the kernel kill them when the thread
+that started them has ended (``workload.drivers.program``).
 """
 
 from __future__ import annotations
@@ -67,6 +68,14 @@ class LoopClientProcess:
         """Send SIGKILL. Idempotent. The exit is reported like any other."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
+
+    def wait_gone(self, seconds: float) -> bool:
+        """Wait until it has ended, and reap it; from any thread. Returns False if it is not gone by then."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def _read(self) -> None:
         try:

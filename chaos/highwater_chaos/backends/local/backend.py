@@ -174,11 +174,19 @@ class LocalBackend:
 
         Raises:
             MachineError: something could not be undone; the guardian goes on trying.
+            ClientLoopError: a process of clients did not end.
         """
-        if self._sessions is not None:
-            self._sessions.close()
-        if self._clients is not None:
-            self._clients.close()
+        try:
+            if self._sessions is not None:
+                self._sessions.close()
+        finally:
+            try:
+                if self._clients is not None:
+                    self._clients.close()
+            finally:
+                self._close_run()
+
+    def _close_run(self) -> None:
         for node in self._nodes.values():
             if node.channel is not None:
                 node.channel.close()

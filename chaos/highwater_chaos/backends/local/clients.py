@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from highwater_chaos.backends.client_process import LoopClientProcess
-from highwater_chaos.backends.local.client_loop import ClientLoop
+from highwater_chaos.backends.local.client_loop import ClientLoop, ClientLoopError
 from highwater_runtime.host import HostedNode
 from highwater_runtime.host.node import CoreFactory
 from highwater_runtime.ports import NodeCore, Ports
 
 T = TypeVar("T")
+
+_GONE_WITHIN: Final = 30.0
+"""Seconds for the kernel to end a process that has got SIGKILL: a loaded machine needs some."""
 
 
 class LocalClients:
@@ -52,9 +55,15 @@ class LocalClients:
         log: Path | None = None,
     ) -> LoopClientProcess:
         """Start a program in the clients' network; ``log`` gets its stderr."""
-        process = self._loop.call(lambda: LoopClientProcess(self._loop.loop, argv, on_line, on_exit, log=log))
-        self._processes.append(process)
-        return process
+
+        def start() -> LoopClientProcess:
+            # Noted where it is started: a caller that no longer waits (a time-out, an interrupt) would not note it, and
+            # then nobody would kill it.
+            process = LoopClientProcess(self._loop.loop, argv, on_line, on_exit, log=log)
+            self._processes.append(process)
+            return process
+
+        return self._loop.call(start)
 
     def call(self, function: Callable[[], T]) -> T:
         """Run a function where the clients run; returns what it returns."""
@@ -74,7 +83,17 @@ class LocalClients:
         return [*ended, *self._loop.failures()]
 
     def close(self) -> None:
-        """All of them are gone. Idempotent."""
-        for process in self._processes:
+        """All of them are gone. Idempotent.
+
+        Raises:
+            ClientLoopError: a process did not end: it waits in the kernel.
+        """
+        for process in list(self._processes):
             process.kill()
         self._loop.close()
+        # The loop may have started one more before it ended. None is started from here on.
+        for process in self._processes:
+            process.kill()
+        living = [process.pid for process in self._processes if not process.wait_gone(_GONE_WITHIN)]
+        if living:
+            raise ClientLoopError(f"client processes {living} got SIGKILL and are still there after {_GONE_WITHIN:g} s")

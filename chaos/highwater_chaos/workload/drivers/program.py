@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from highwater_chaos.workload.client_group import ClientStatus
 from highwater_chaos.workload.drivers.lines import ProcessSettings, decode_settings, encode_status
 from highwater_chaos.workload.history_files import HistoryWriter
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def end_with_parent() -> None:
+    """Have the kernel send SIGKILL to this process when the thread that started it has ended.
+
+    The end of stdin says the same, but a program that is stopped, or whose loop is stuck, does not read it. If the
+    harness was gone before this call, only stdin says so. Nothing happens on systems other than Linux.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
 
 
 class ClientProgram:
@@ -24,7 +39,8 @@ class ClientProgram:
 
     @classmethod
     def from_arguments(cls) -> ClientProgram:
-        """The program whose settings the command line names."""
+        """The program whose settings the command line names. From now on it does not outlive the harness."""
+        end_with_parent()
         return cls(decode_settings(Path(sys.argv[1]).read_bytes()))
 
     def now_ns(self) -> int:
