@@ -73,7 +73,7 @@ class _DrivenProducer:
             if self._dead:
                 self.close()
                 self._connect()
-            # librdkafka counts in milliseconds, and less than one is none: it would be asked again and again until then.
+            # librdkafka counts in milliseconds, and less than one is none: it would be asked again and again.
             wait = math.ceil(1000 * (due - time.monotonic())) / 1000
             self._producer.poll(min(max(wait, 0), _POLL_SECONDS))
             for _ in range(_MAX_BURST):
