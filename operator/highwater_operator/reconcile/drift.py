@@ -68,7 +68,9 @@ def _differs(wanted: Any, live: Any, path: str, *, merges: bool) -> str | None:
         case list(), list():
             name = path.rpartition(".")[2]
             if merges and name in _KEYED:
-                rest = iter(live)
+                # The order of containers and variables matters; that of owners does not, and releases of Kubernetes
+                # merge them differently.
+                rest = live if name == "ownerReferences" else iter(live)
                 for index, value in enumerate(wanted):
                     if not any(_differs(value, one, path, merges=merges) is None for one in rest):
                         return f"{path}[{index}]"

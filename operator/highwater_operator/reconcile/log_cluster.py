@@ -24,6 +24,7 @@ from highwater_operator.objects.naming import (
 from highwater_operator.reconcile.context import Context
 from highwater_operator.reconcile.creation import why_not_created, with_troubles
 from highwater_operator.reconcile.drift import difference, is_current, stamped
+from highwater_operator.reconcile.ending import after_brokers, is_ending
 from highwater_operator.reconcile.events import EventType, publish_event
 from highwater_operator.reconcile.observation import (
     Observation,
@@ -39,6 +40,7 @@ from highwater_operator.reconcile.scaling import Scaling, scale, to_unregister
 from highwater_operator.reconcile.status import (
     Facts,
     Verdict,
+    awaiting_status,
     merged,
     refused_status,
     rolling_since,
@@ -92,20 +94,25 @@ class _Reconcile:
             return await self._refuse(problem)
         seen = await observe(self._kube, owner)
         taken = await self._taken(owner, seen)
-        if taken is not None:
+        if isinstance(taken, Problem):
             return await self._refuse(taken)
+        if taken is not None:
+            await self._write(*awaiting_status(taken))
+            return Outcome(self._context.pace.waiting)
         return await self._serve(owner, seen)
 
     def _owner(self, spec: LogClusterSpec) -> Owner:
         return Owner(self._metadata["name"], self._metadata["namespace"], self._metadata["uid"], spec)
 
-    async def _taken(self, owner: Owner, seen: Observation) -> Problem | None:
-        """Whether an object that is to be made is there already and has another owner."""
+    async def _taken(self, owner: Owner, seen: Observation) -> Problem | str | None:
+        """Whether an object that is to be made is there already and has another owner; a string: it is about to go."""
         for manifest in objects_of(owner, self._context.images):
             kind, name = kind_of(manifest), manifest["metadata"]["name"]
             if (kind.kind, name) in seen.objects:
                 continue
             found = await self._kube.get(kind, owner.namespace, name)
+            if found is not None and is_ending(found, owner):
+                return f"{kind.kind} {name} of an earlier LogCluster of this name is there until its brokers have ended"
             if found is not None and not is_owned(found, owner):
                 return Problem(
                     "NameTaken",
@@ -183,8 +190,9 @@ class _Reconcile:
     async def _apply(self, owner: Owner, seen: Observation) -> dict[Role, SetView]:
         """Make every object what it should be; returns the StatefulSets as they are then."""
         latest = dict(seen.objects)
+        brokers = seen.set_of(owner, "broker")
         for plain in objects_of(owner, self._context.images):
-            manifest = stamped(plain)
+            manifest = stamped(after_brokers(plain, brokers, seen.pods))
             key = (manifest["kind"], manifest["metadata"]["name"])
             live = latest.get(key)
             path = None if live is None else difference(manifest, live)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from highwater_operator.admin import EnsembleView, ServerView
 from highwater_operator.settings import FINALIZER, PREFIX
 
 KINDS = [
@@ -14,6 +17,8 @@ KINDS = [
     ("policy/v1", "PodDisruptionBudget"),
     ("apps/v1", "StatefulSet"),
 ]
+
+ENSEMBLE = EnsembleView(0, {n: ServerView(leads=n == 0, synced_followers=2 if n == 0 else 0) for n in range(3)})
 
 
 def test_a_cluster_becomes_ready_and_says_so(stage: Any) -> None:
@@ -123,3 +128,57 @@ def test_pods_that_are_slow_are_told_of(stage: Any, wait_for: Any) -> None:
     wait_for(lambda: stage.condition("Progressing")["reason"] == "PodsStarting", "the reason")
     assert stage.condition("Ready")["reason"] == "PodsNotReady"
     assert "of 3 controllers are ready" in stage.condition("Ready")["message"]
+
+
+@pytest.mark.parametrize("operator_runs", [True, False], ids=["operator runs", "operator is away"])
+@pytest.mark.parametrize(("mode", "last"), [("kraft", "controller"), ("zookeeper", "zookeeper")])
+def test_brokers_end_first(stage: Any, wait_for: Any, mode: str, last: str, operator_runs: bool) -> None:
+    """A broker's controlled shutdown asks the controller, and needs its address."""
+    if mode == "zookeeper":
+        stage.cluster().ensemble = ENSEMBLE
+    stage.start()
+    stage.create(mode=mode)
+    stage.until_settled()
+    replaced = stage.pods()["demo-broker-1"]["metadata"]["uid"]
+    stage.api.delete("v1", "Pod", "demo-broker-1", "default")
+    wait_for(lambda: stage.pods().get("demo-broker-1", {}).get("metadata", {}).get("uid") not in (None, replaced), "it")
+    stage.until_settled()
+
+    def owners() -> set[str]:
+        return {one["uid"] for one in stage.set(f"demo-{last}")["metadata"]["ownerReferences"]}
+
+    brokers = [f"demo-broker-{index}" for index in range(3)]
+    wait_for(lambda: {stage.pods()[one]["metadata"]["uid"] for one in brokers} <= owners(), "owners of today")
+    assert replaced not in owners()
+    if not operator_runs:
+        stage.stop()
+    stage.world.pods.lingers = lambda pod: "-broker-" in pod["metadata"]["name"]
+    stage.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
+    for ended in range(3):
+        wait_for(lambda: all("deletionTimestamp" in stage.pods()[one]["metadata"] for one in brokers), "the requests")
+        stage.world.settle()
+        left = stage.pods()
+        for index in range(3):
+            assert "deletionTimestamp" not in left[f"demo-{last}-{index}"]["metadata"]
+        assert stage.api.get("v1", "Service", f"demo-{last}s", "default") is not None
+        stage.world.pods.let_go("default", brokers.pop())
+        wait_for(lambda ended=ended: len(stage.pods()) < 6 - ended, "one broker to be gone")
+    wait_for(lambda: not stage.pods(), "everything to be gone")
+
+
+def test_a_cluster_of_the_same_name_waits_for_the_earlier_one(stage: Any, wait_for: Any) -> None:
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    stage.world.pods.lingers = lambda pod: pod["metadata"]["name"] == "demo-broker-1"
+    stage.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
+    stage.create()
+    wait_for(lambda: stage.condition("Progressing")["reason"] == "EarlierClusterEnding", "the reason")
+    assert {one: stage.condition(one)["status"] for one in ("Ready", "Degraded")} == {
+        "Ready": "False",
+        "Degraded": "False",
+    }
+    stage.world.pods.lingers = lambda pod: False
+    stage.world.pods.let_go("default", "demo-broker-1")
+    stage.until_settled()
+    assert len(stage.pods()) == 6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,15 @@ def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, reco
     record_property("longest_gap_s", round(clients.longest_gap_s, 2))
     assert clients.failed == []
     assert clients.acknowledged <= clients.read.keys(), "nothing that was acknowledged is lost"
+
+    # Deleted: a broker's controlled shutdown is answered, since controllers end after the last broker has ended.
+    nodes.order.clear()
+    began = time.monotonic()
+    real.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
+    wait_for(lambda: not real.pods(), "everything to be gone", LONG)
+    record_property("deletion_s", round(time.monotonic() - began, 2))
+    assert sorted(nodes.order[:2]) == ["demo-broker-0", "demo-broker-1"]
+    assert sorted(nodes.order[2:]) == sorted(controllers)
 
 
 @pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
