@@ -15,6 +15,7 @@ FOUND = {
     "every-record-flushed": ("flush-without-fsync", "committed-loss"),
     "follower-lags": ("isr-never-shrinks", "assertion lagging-follower-leaves-isr"),
     "leader-without-quorum": ("leader-without-quorum-goes-on", "assertion cut-off-controller-resigns"),
+    "epoch-without-records": ("epoch-start-not-noted", "assertion follower-has-longer-log"),
     "epoch-unknown-to-leader": ("epoch-end-names-asked-epoch", "divergence"),
     "move-taken-back": ("cancelled-reassignment-keeps-added-in-isr", "isr-not-assigned"),
     "read-behind-question": ("read-covered-by-earlier-answer", "stale-read"),
