@@ -27,6 +27,10 @@ FOUND = {
     "snapshot-arrives-power-fails": ("snapshot-name-not-synced", "node-crash"),
     "snapshot-of-another-history": ("snapshot-epoch-not-compared", "assertion controllers-catch-up"),
     "controller-hangs": ("registration-keeps-isr", "isr-incomplete"),
+    "stop-of-former-move": ("zk-stop-of-former-leader-epoch", "live-partition-deleted"),
+    "leader-not-told": ("zk-isr-written-unconditionally", "committed-loss"),
+    "command-lost": ("zk-lost-command-not-repeated", "unavailable"),
+    "write-arrives-late": ("zk-controller-writes-unconditionally", "committed-loss"),
     "segments-lost-in-between": ("recovery-accepts-lost-segment", "replica-incomplete"),
     "voter-restarts": ("vote-forgotten-at-restart", "raft-election-safety"),
 }

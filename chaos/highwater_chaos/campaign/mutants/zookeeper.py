@@ -21,6 +21,7 @@ ZOOKEEPER: Final = (
         "return Check(CONTROLLER_EPOCH, -1)",
         "a deposed controller's writes fail (KAFKA-6082)",
         mode="zookeeper",
+        harmless="a controller stops with its session, whose writes fail by then; no fault takes the office alone",
     ),
     Mutant(
         "zk-isr-written-unconditionally",
@@ -69,6 +70,7 @@ ZOOKEEPER: Final = (
         "pass",
         "a controller whose guard fails stops",
         mode="zookeeper",
+        harmless="a controller stops with its session already, so its guard never is what tells it",
     ),
     Mutant(
         "zk-expired-controller-goes-on",
@@ -77,6 +79,7 @@ ZOOKEEPER: Final = (
         "pass",
         "a controller whose session has expired stops",
         mode="zookeeper",
+        harmless="what it writes fails by the guard, and what it commands carries a former epoch",
     ),
     Mutant(
         "zk-controller-epoch-not-raised",
