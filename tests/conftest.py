@@ -8,6 +8,7 @@ What takes longest comes first, so that no worker is left with it at the end.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import importlib.util
@@ -16,12 +17,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -32,6 +35,8 @@ ROOT = Path(__file__).parents[1]
 SHORT_NS = 2_000_000_000
 WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
+WITH_CLIENTS = ("apache_kafka/test_real.py", "drivers/", "kubernetes/experiments/", "local/")
+"""Whose runs have processes of clients, as children of the test's process."""
 SPARK = (
     "assertions/test_runs.py",
     "campaign/test_on_spark.py",
@@ -112,6 +117,26 @@ def pytest_collection_finish() -> None:
     Without this, simulations take up to twice the time.
     """
     freeze_collector()
+
+
+@pytest.fixture(autouse=True)
+def no_clients_are_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Find the test that leaves a process of clients behind, and not a later one that counts them."""
+    yield
+    if request.node.nodeid.removeprefix("tests/").startswith(WITH_CLIENTS):
+        deadline = time.monotonic() + 30
+        while (left := clients_of_this_process()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert left == [], "processes of clients are left"
+
+
+def clients_of_this_process() -> list[int]:
+    found = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # or a zombie: it has ended
+            if any("workload.drivers" in word for word in child.cmdline()):
+                found.append(child.pid)
+    return found
 
 
 def unit_of(nodeid: str) -> str:

@@ -14,6 +14,7 @@ loop of their own (the local backend's).
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -196,16 +197,17 @@ class KubernetesBackend:
             return
         self._closed = True
         taken_over = False
-        try:
-            self._desk.heal_all()
-        except TakenOverError:
-            taken_over = True
-        if self._ensemble is not None:
-            self._ensemble.close()
-        if self._clients is not None:
-            self._clients.close()
-        self._desk.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        with contextlib.ExitStack() as ending:  # all of it, from the last line on, whatever the API server refuses
+            ending.callback(self._threads.shutdown, wait=False, cancel_futures=True)
+            ending.callback(self._desk.close)
+            if self._clients is not None:
+                ending.callback(self._clients.close)
+            if self._ensemble is not None:
+                ending.callback(self._ensemble.close)
+            try:
+                self._desk.heal_all()
+            except TakenOverError:
+                taken_over = True
         if not taken_over and not self._place.borrowed:
             self._api.delete(LOG_CLUSTER, self._place.namespace, self._place.name)
 
