@@ -29,6 +29,7 @@ FOUND = {
     "controller-hangs": ("registration-keeps-isr", "isr-incomplete"),
     "stop-of-former-move": ("zk-stop-of-former-leader-epoch", "live-partition-deleted"),
     "leader-not-told": ("zk-isr-written-unconditionally", "committed-loss"),
+    "expired-unseen": ("zk-restart-unnoticed", "unavailable"),
     "command-lost": ("zk-lost-command-not-repeated", "unavailable"),
     "write-arrives-late": ("zk-controller-writes-unconditionally", "committed-loss"),
     "segments-lost-in-between": ("recovery-accepts-lost-segment", "replica-incomplete"),

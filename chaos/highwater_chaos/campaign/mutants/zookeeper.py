@@ -104,6 +104,7 @@ ZOOKEEPER: Final = (
         "if False:",
         "a broker ignores a LeaderAndIsr of a former leader epoch",
         mode="zookeeper",
+        harmless="a partition ignores a state with an older partition epoch by itself",
     ),
     Mutant(
         "zk-stop-of-former-leader-epoch",
