@@ -116,12 +116,20 @@ class History:
         )
         return self
 
-    def acknowledges(self, number: int, end: int, epoch: int = 0) -> History:
+    def deletes_below(self, offset: int, *brokers: int) -> History:
+        for broker in brokers:
+            self.broker(broker, "log-start-moved", offset=0, end_offset=offset, reason="delete-records")
+        return self
+
+    def answers_deletion(self, offset: int) -> History:
+        return self.broker(0, "records-deleted", leader_epoch=0, offset=offset, replicas=[0, 1, 2])
+
+    def acknowledges(self, number: int, end: int, epoch: int = 0, at: int = 0) -> History:
         return self.broker(
             number,
             "write-acknowledged",
             leader_epoch=epoch,
-            partition_epoch=0,
+            partition_epoch=at,
             offset=end - 1,
             end_offset=end,
             isr=[0, 1, 2],
@@ -250,6 +258,22 @@ CASES: list[tuple[str, Tail, Tail]] = [
             .moves_to(4, [0], 0, 3, epoch=1)
         ),
         lambda h: h.moves_to(1, [0, 1, 2], 0, 1, 2, 3).moves_to(2, [0], 0, 3, epoch=1),
+    ),
+    # An acknowledgement under what the next leader epoch has decided.
+    (
+        "acknowledge",
+        lambda h: h.moves(0, 8, 0).acknowledges(0, 8),
+        lambda h: h.moves(0, 8, 0).decides(0, 1, 1, [0, 1]).acknowledges(0, 8, at=1),
+    ),
+    # What is below 4 is gone everywhere; broker 1 has lost the last move of its log start by a power loss.
+    (
+        "records-deleted",
+        lambda h: (
+            h.deletes_below(4, 0, 1, 2)
+            .broker(1, "log-loaded", 2, offset=0, end_offset=10, reason="recovered")
+            .answers_deletion(4)
+        ),
+        lambda h: h.deletes_below(4, 0, 1).answers_deletion(4),
     ),
     # --- logs ---
     (

@@ -76,6 +76,7 @@ class Machine:
             "isr-taken": self._take_isr,
             "min-isr-set": self._set_min_isr,
             "write-acknowledged": self._acknowledge,
+            "records-deleted": self._answer_deletion,
             "transition": self._other,
         }
 
@@ -133,7 +134,8 @@ class Machine:
             replica.log.cut(end)
             if end > was:
                 replica.log.extend(was, UNKNOWN)
-        replica.start, replica.end, replica.end_row = start, end, event["row"]
+        replica.starts_at(start)
+        replica.end, replica.end_row = end, event["row"]
         replica.loaded_in = event["incarnation"]
 
     def _remove(self, replica: Replica, _event: Event) -> Broken:
@@ -217,7 +219,8 @@ class Machine:
             if epoch is not None:
                 replica.reached[epoch] = max(to, replica.reached.get(epoch, 0))
         if event["reason"] == "restart-at" or (replica.start is not None and to < replica.start):
-            replica.log, replica.start = Lineage(), to
+            replica.log = Lineage()
+            replica.starts_at(to)
         if replica.high_watermark is not None:
             replica.high_watermark = min(replica.high_watermark, to)
         replica.end, replica.end_row = to, event["row"]
@@ -240,7 +243,7 @@ class Machine:
             yield "log-start", f"the log start moved to {to}, behind the log end offset"
         elif replica.role == "leader" and replica.high_watermark is not None and to > replica.high_watermark:
             yield "log-start", f"the log start moved to {to}, beyond the high watermark"
-        replica.start = to
+        replica.starts_at(to)
         replica.log.forget_below(to)
 
     # --- its role -------------------------------------------------------------------------------------------------
@@ -438,6 +441,26 @@ class Machine:
             yield "acknowledge", what
         if replica.isr is not None and replica.min_isr is not None and len(replica.isr) < replica.min_isr:
             yield "acknowledge", f"{what} with the ISR {list(replica.isr)}"
+        decided = self._decisions.by_partition_epoch.get(event["partition_epoch"])
+        if decided is not None and decided["leader_epoch"] != event["leader_epoch"]:
+            yield (
+                "acknowledge",
+                f"{what} in leader epoch {event['leader_epoch']} under partition epoch {event['partition_epoch']},"
+                f" which is of leader epoch {decided['leader_epoch']}",
+            )
+
+    def _answer_deletion(self, replica: Replica, event: Event) -> Broken:
+        to = event["offset"]
+        what = f"the deletion of what is below {to} was answered"
+        yield from self._as_leader(replica, event, "records-deleted", what)
+        if self._exact:
+            for broker in event["replicas"]:
+                member = self._replicas.get(broker)
+                if member is not None and member.furthest_start is not None and member.furthest_start < to:
+                    yield (
+                        "records-deleted",
+                        f"{what}, but the log of broker {broker} started at {member.furthest_start}",
+                    )
 
     # --- what examples show ---------------------------------------------------------------------------------------
 

@@ -37,7 +37,9 @@ RULES: Final[dict[str, str]] = {
     "proposal-caught-up": "a replica that is proposed has fetched, in this leader epoch, up to the high watermark and"
     " to the start of the epoch",
     "proposal-end": "a proposal ends when it is committed, superseded, or refused by the controller",
-    "acknowledge": "acks=all is acknowledged by the leader, below its high watermark, with min.insync.replicas in sync",
+    "acknowledge": "acks=all is acknowledged by the leader, below its high watermark, with min.insync.replicas in sync,"
+    " under a decision of its leader epoch",
+    "records-deleted": "DeleteRecords is answered by the leader, when each replica that lives has moved its log start",
     # --- clients ---
     "read-committed": "a consumer reads records below the high watermark",
 }

@@ -16,7 +16,8 @@ class Replica:
     ``reached``: by leader epoch, how far this replica has been able to fetch from its leader. ``open``: the ISR that it
     has proposed as leader. ``loaded_in``: the incarnation that reported its log last; ``stopped``: how that ended.
     ``offline_since``: when its log failed while it led; in that moment it still acknowledges what passed its high
-    watermark just before. ``end_row`` and ``role_row``: the events that show the log's end and the role."""
+    watermark just before. ``furthest_start``: the highest log start offset that it has had, as a power loss may undo
+    the last move of it. ``end_row`` and ``role_row``: the events that show the log's end and the role."""
 
     broker: int
     incarnation: int = 0
@@ -28,6 +29,7 @@ class Replica:
     open: tuple[int, ...] | None = None
     min_isr: int | None = None
     start: int | None = None
+    furthest_start: int | None = None
     end: int | None = None
     high_watermark: int | None = None
     committed: int | None = None
@@ -46,9 +48,14 @@ class Replica:
         self.isr = self.open = None
         self.min_isr = self.high_watermark = self.committed = None
 
+    def starts_at(self, offset: int) -> None:
+        """The log starts at ``offset`` from now on."""
+        self.start = offset
+        self.furthest_start = max(offset, self.furthest_start or 0)
+
     def forget_log(self) -> None:
         """Nothing is known of the log from now on."""
-        self.start = self.end = self.high_watermark = self.committed = None
+        self.start = self.furthest_start = self.end = self.high_watermark = self.committed = None
         self.log = Lineage()
 
     def to_dict(self) -> dict[str, Any]:

@@ -125,6 +125,17 @@ class RecordsDeletionAsked(NodeEvent, frozen=True, kw_only=True, tag="records-de
     offset: int
 
 
+class RecordsDeleted(NodeEvent, frozen=True, kw_only=True, tag="records-deleted"):
+    """The leader's answer to DeleteRecords: the records below ``offset`` are gone from the log of each broker in
+    ``replicas``, those that live."""
+
+    partition: str
+    topic_id: str
+    leader_epoch: int
+    offset: int
+    replicas: list[int]
+
+
 class LogStartMoved(NodeEvent, frozen=True, kw_only=True, tag="log-start-moved"):
     """The log start offset of this replica moved from ``offset`` to ``end_offset``: what lies between is gone.
 

@@ -120,6 +120,8 @@ ISR: Final = (
         "and not self.left_isr",
         "",
         "a replica that left the ISR joins again only after a new fetch",
+        harmless="in one life the old position is true; that of a former life has a stale broker epoch (KIP-903), or in"
+        " ZooKeeper mode an older leader epoch, with which positions are forgotten",
     ),
     Mutant(
         "isr-never-shrinks",

@@ -14,7 +14,7 @@ from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.metadata.topic_names import is_internal
 from highwater_runtime.ports import MS, InboundRequest
-from highwater_runtime.ports.trace import RecordsDeletionAsked
+from highwater_runtime.ports.trace import RecordsDeleted, RecordsDeletionAsked
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.delete_records_request import DeleteRecordsRequest
 from highwater_runtime.wire.messages.delete_records_response import (
@@ -73,12 +73,15 @@ def _delete(found: Partition | ErrorCode, offset: int) -> tuple[Partition, int] 
 def low_watermark(partition: Partition, replicas: ReplicaManager) -> int:
     """The least log start offset of the leader and the followers whose brokers are alive; −1: one is not known yet."""
     assert partition.leading is not None
-    starts = [partition.log.log_start_offset]
-    for broker_id, follower in partition.leading.followers.items():
-        broker = replicas.image.brokers.get(broker_id)
-        if broker is not None and not broker.fenced:
-            starts.append(follower.log_start_offset)
-    return min(starts)
+    followers = partition.leading.followers
+    waited_for = (followers[b].log_start_offset for b in _living_followers(partition, replicas))
+    return min([partition.log.log_start_offset, *waited_for])
+
+
+def _living_followers(partition: Partition, replicas: ReplicaManager) -> list[int]:
+    assert partition.leading is not None
+    brokers = ((b, replicas.image.brokers.get(b)) for b in partition.leading.followers)
+    return [b for b, broker in brokers if broker is not None and not broker.fenced]
 
 
 class DelayedDeletion:
@@ -125,4 +128,13 @@ class DelayedDeletion:
         if reached < target:
             return False
         answer.low_watermark = reached
+        partition.context.trace.emit(
+            RecordsDeleted(
+                partition=partition.name,
+                topic_id=partition.topic_id.hex,
+                leader_epoch=partition.leader_epoch,
+                offset=target,
+                replicas=[partition.context.broker_id, *_living_followers(partition, self._replicas)],
+            )
+        )
         return True
