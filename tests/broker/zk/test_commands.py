@@ -69,6 +69,10 @@ class Orders:
         )
         return self.cluster.ask(1, request, 5)
 
+    def next_controller(self):
+        """A controller sends one full list to each life of a broker; the cluster's own has sent its list."""
+        self.controller_epoch += 1
+
     def stop(self, *, leader_epoch=-2, delete=True, name="orders"):
         state = StopReplicaPartitionState(partition_index=0, leader_epoch=leader_epoch, delete_partition=delete)
         request = StopReplicaRequest(
@@ -233,6 +237,7 @@ def test_a_full_list_sets_strays_aside_and_nothing_else(make_orders):
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=INCREMENTAL, names=("kept",), isr=(1, 0, 2))
     c.run(0.5)
     assert "orders-0" in c.directories(1), "only a full list says what is not"
+    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=("kept",), isr=(1, 0, 2))
     c.run(0.5)
     assert "kept-0" in c.directories(1)
@@ -244,8 +249,22 @@ def test_a_full_list_sets_strays_aside_and_nothing_else(make_orders):
     assert [name for name in c.directories(1) if name.startswith(("orders", "kept"))] == ["kept-0"], "deleted by now"
 
 
+def test_a_late_copy_of_a_full_list_says_nothing_of_what_came_since(make_orders):
+    c, orders = make_orders()
+    orders.next_controller()
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL)
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
+    c.run(0.5)
+    assert "orders-0" in c.directories(1)
+    orders.next_controller()
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
+    c.run(0.5)
+    assert "orders-0" not in c.directories(1)
+
+
 def test_a_stray_that_a_stop_has_left_is_deleted_after_the_next_start(make_orders):
     c, orders = make_orders()
+    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
     c.run(0.5)
     c.sim.kill("broker-1")
@@ -259,6 +278,7 @@ def test_a_name_is_not_enough_where_topic_ids_differ(make_orders):
     """The list has ``orders-0`` of another topic id: what is here under that name is stray, and made again."""
     c, orders = make_orders()
     orders.topic_id = UUID(int=77)
+    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, isr=(0, 1, 2))
     c.until(lambda: c.replica(1) is not None and c.replica(1).topic_id == UUID(int=77))
     assert c.values(1) == []
@@ -268,6 +288,7 @@ def test_a_name_is_not_enough_where_topic_ids_differ(make_orders):
 def test_a_log_that_has_failed_is_no_stray(make_orders):
     c, orders = make_orders()
     c.broker(1)._logs.logs["orders", 0].failure = OSError("gone")
+    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
     c.run(0.5)
     assert "orders-0" in c.directories(1)
@@ -275,6 +296,7 @@ def test_a_log_that_has_failed_is_no_stray(make_orders):
 
 def test_with_the_switch_off_strays_stay(make_orders):
     c, orders = make_orders(switches={"stray-cleanup": "off"})
+    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
     c.run(0.5)
     assert "orders-0" in c.directories(1)

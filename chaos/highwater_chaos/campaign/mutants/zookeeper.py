@@ -123,6 +123,14 @@ ZOOKEEPER: Final = (
         mode="zookeeper",
     ),
     Mutant(
+        "zk-late-list-judges-strays",
+        f"{_COMMANDS}._names_all",
+        " or epochs == self._listed",
+        "",
+        "a late copy of a full list does not say what is stray",
+        mode="zookeeper",
+    ),
+    Mutant(
         "zk-failover-without-full-lists",
         f"{_ACTIVE}._fail_over",
         "everything.full(broker_id)",

@@ -9,7 +9,9 @@ Rules in words, those of Apache Kafka 3.9 (``ReplicaManager``, ``KafkaApis``) wh
   is later than this broker's own is taken: the controller may hear of a registration before the broker does.
 * A partition's state counts if its leader epoch is not below the one known; of equal leader epochs, the partition epoch
   decides. (Kafka takes no state of the leader epoch that it knows: its controller raises it with each change.)
-* LeaderAndIsr of ``type`` 2 names all replicas of this broker: what is here besides is stray (KAFKA-7362).
+* LeaderAndIsr of ``type`` 2 names all replicas of this broker: what is here besides is stray (KAFKA-7362). A
+  controller sends one such list to each life of a broker, so a second one with the same epochs is a late copy, which
+  lacks what was created since. It is taken as an ordinary LeaderAndIsr. The document does not speak of it.
 * StopReplica without deletion ends leading and following, and the log stays.
 """
 
@@ -74,6 +76,8 @@ class Commands:
     ) -> None:
         self.controller_epoch = 0
         """The highest that a command had."""
+        self._listed = (_NO_EPOCH, _ANY_BROKER_EPOCH)
+        """Controller epoch and broker epoch of the full list that was obeyed last."""
         self._core = core
         self._cluster = cluster
         self._configs = configs
@@ -133,7 +137,7 @@ class Commands:
 
     def _lead_and_follow(self, body: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
         replicas = self._core.replicas
-        is_full = version >= _TOPIC_IDS_SINCE and body.type == ALL_REPLICAS
+        is_full = self._names_all(body, version)
         response = LeaderAndIsrResponse(error_code=ErrorCode.NONE)
         named: dict[PartitionKey, str] = {}
         roles: dict[PartitionKey, tuple[Role, int]] = {}
@@ -165,6 +169,14 @@ class Commands:
                 )
         response.topics = list(errors.values())
         return response
+
+    def _names_all(self, body: LeaderAndIsrRequest, version: int) -> bool:
+        """Whether this is a full list, and no late copy of one."""
+        epochs = (body.controller_epoch, body.broker_epoch)
+        if version < _TOPIC_IDS_SINCE or body.type != ALL_REPLICAS or epochs == self._listed:
+            return False
+        self._listed = epochs
+        return True
 
     def _check(self, topic: str, key: PartitionKey, state: LeaderAndIsrPartitionState, *, is_full: bool) -> ErrorCode:
         replicas, node_id = self._core.replicas, self._core.options.node_id
