@@ -253,6 +253,27 @@ def test_metadata_may_bring_the_acceptance_and_the_late_answer_is_ignored(bench)
     assert len(bench.trace.of(IsrProposalEnded)) == 1
 
 
+@pytest.mark.parametrize(
+    "stop_leading",
+    [
+        pytest.param(lambda bench: bench.become(-1, (1, 2), partition_epoch=4), id="told-to-stop-in-the-same-epochs"),
+        pytest.param(lambda bench: bench.partition.go_offline(), id="log-failed"),
+        pytest.param(lambda bench: bench.partition.close(), id="deleted"),
+    ],
+)
+def test_an_answer_commits_nothing_at_a_replica_that_does_not_lead_any_more(bench, stop_leading):
+    """Found by ``campaign random``, seed 20219: a topic was deleted while the leader's ISR write was under way."""
+    out_of_isr(bench)
+    bench.append(b"b")
+    former = bench.leading
+    stop_leading(bench)
+    assert bench.withdrawn == [bench.partition.key]
+    committed = len(bench.trace.of(BatchCommitted))
+    answer = Answer(ErrorCode.NONE, leader_epoch=0, partition_epoch=5, isr=(1, 2, 3))
+    assert former.proposal_answered(bench.proposals[0], answer) is False
+    assert (bench.trace.of(IsrProposalEnded), len(bench.trace.of(BatchCommitted))) == ([], committed)
+
+
 def test_an_answer_in_a_newer_leader_epoch_is_left_to_the_metadata(bench):
     # An ISR shrink bumps the leader epoch below metadata.version 3.6.
     out_of_isr(bench)

@@ -180,7 +180,7 @@ class Partition:
             else:
                 led_before.assignment_changed()
         else:
-            self.leading = None
+            self._stop_leading()
             if new_leader_epoch or leader_before != state.leader:
                 self._report_follower()
         self.context.changed(self.name)
@@ -194,11 +194,8 @@ class Partition:
             self.go_offline()
 
     def go_offline(self) -> None:
-        """Stop leading, since the log has failed. The answer to a proposal that is under way is ignored."""
-        if self.leading is not None:
-            self.context.withdraw(self.key)
-            self.isr = IsrState(self.isr.committed)
-        self.leading = None
+        """Stop leading, since the log has failed."""
+        self._stop_leading()
         self.context.changed(self.name)
 
     def configured(self) -> None:
@@ -232,11 +229,16 @@ class Partition:
 
     def close(self) -> None:
         """Give up the replica. Requests that wait for it get an error from now on."""
-        if self.leading is not None and self.isr.proposal is not None:
-            self.context.withdraw(self.key)
-        self.leading = None
+        self._stop_leading()
         self.leader_id = NO_LEADER
         self.context.changed(self.name)
+
+    def _stop_leading(self) -> None:
+        """The answer to a proposal that is under way says nothing to a replica that does not lead any more."""
+        if self.leading is not None and self.isr.proposal is not None:
+            self.context.withdraw(self.key)
+            self.isr = IsrState(self.isr.committed)
+        self.leading = None
 
     # --- following ------------------------------------------------------------------------------------------------
 
