@@ -76,11 +76,11 @@ spec:
   seed: 3
   timeout: 2m
   cluster: {brokers: 3, controllers: 3, topics: [{name: orders, replicationFactor: 3}]}
-  workload: {producers: 1, rate: 50/s}
+  workload: {producers: 1, rate: 10/s}
   schedule:
     - inject: {KIND: {target: {broker: 1}}, for: 1s}
     - wait: 2s
-    - random: {for: 5s, every: 2s, lasting: 1s, faults: {DRAWN: 1}}
+    - random: {for: DRAWS, every: 2s, lasting: 1s, faults: {DRAWN: 1}}
 """
 
 
@@ -126,6 +126,11 @@ RUNS = {
 """Kind of the first fault, kind that is drawn, and options."""
 
 
+def experiment(kind, drawn, draws="5s"):
+    """One in which faults are drawn for this long: every one that does not end is waited for."""
+    return EXPERIMENT.replace("KIND", kind).replace("DRAWN", drawn).replace("DRAWS", draws)
+
+
 def execute(site, *runs):
     """What ``highwater`` says to each of these, in one process in which the distribution is installed."""
     done = subprocess.run(
@@ -145,7 +150,7 @@ def done(tmp_path_factory):
     asked = []
     for name, (kind, drawn, *options) in RUNS.items():
         file = folder / f"{name}.yaml"
-        file.write_text(EXPERIMENT.replace("KIND", kind).replace("DRAWN", drawn))
+        file.write_text(experiment(kind, drawn, "1s" if name == "endless" else "5s"))
         asked.append(["run", str(file), "--out", str(folder / "runs"), *options])
     site = install(folder, *(f"{name} = {name}:Blackout" for name in ("blackout", *MODULES)), **MODULES)
     return dict(zip(RUNS, execute(site, *asked), strict=True))
@@ -208,7 +213,7 @@ def test_an_entry_point_that_cannot_be_used_is_named(tmp_path, monkeypatch, entr
 
 def test_an_entry_point_that_cannot_be_used_ends_the_command(tmp_path):
     file = tmp_path / "experiment.yaml"
-    file.write_text(EXPERIMENT.replace("KIND", "kill").replace("DRAWN", "kill"))
+    file.write_text(experiment("kill", "kill"))
     (done,) = execute(install(tmp_path, "blackout = blackout:Nothing"), ["run", str(file), "--out", str(tmp_path)])
     assert done.status == 254
     assert "entry point 'blackout'" in done.err
