@@ -106,7 +106,7 @@ def _cases():
             yield pytest.param(name, check, marks=pytest.mark.thorough if says_little else (), id=f"{name}-{check}")
 
 
-@pytest.mark.parametrize(("name", "check"), _cases())
+@pytest.mark.parametrize(("name", "check"), list(_cases()))
 def test_what_each_scenario_of_kip_903_shows(name, check):
     experiment = load_experiment(SCENARIOS / f"{name}.yaml")
     switch = SWITCH_OF.get(name, "replica-epoch-check")
