@@ -24,7 +24,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -35,8 +34,6 @@ ROOT = Path(__file__).parents[1]
 SHORT_NS = 2_000_000_000
 WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
-WITH_CLIENTS = ("apache_kafka/test_real.py", "drivers/", "kubernetes/experiments/", "local/")
-"""Whose runs have processes of clients, as children of the test's process."""
 SPARK = (
     "assertions/test_runs.py",
     "campaign/test_on_spark.py",
@@ -120,22 +117,28 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_clients_are_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Find the test that leaves a process of clients behind, and not a later one that counts them."""
+def no_clients_are_left() -> Iterator[None]:
+    """Find the test that leaves a process of clients behind, wherever it is, and not a later one that counts them."""
     yield
-    if request.node.nodeid.removeprefix("tests/").startswith(WITH_CLIENTS):
-        deadline = time.monotonic() + 30
-        while (left := clients_of_this_process()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert left == [], "processes of clients are left"
+    deadline = time.monotonic() + 30
+    while (left := clients_of_this_process()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == [], "processes of clients are left"
 
 
-def clients_of_this_process() -> list[int]:
+def clients_of_this_process() -> list[str]:
+    """Their command lines. Asked after every test, so it looks around only where there are children at all."""
     found = []
-    for child in psutil.Process().children():
-        with contextlib.suppress(psutil.NoSuchProcess):  # or a zombie: it has ended
-            if any("workload.drivers" in word for word in child.cmdline()):
-                found.append(child.pid)
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # raises where there are none, and reaps nothing
+        for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - thousands of tests
+            with contextlib.suppress(OSError):  # it has ended
+                words = Path("/proc", pid, "cmdline").read_text("utf-8", "replace")
+                if "workload.drivers" not in words:
+                    continue
+                parent = Path("/proc", pid, "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[1]
+                if int(parent) == os.getpid():
+                    found.append(words.replace("\0", " "))
     return found
 
 
