@@ -23,7 +23,7 @@ import threading
 import time
 import urllib.request
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,8 +80,11 @@ def s3_server() -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def standalone(folder: Path, store: Mapping[str, str], workers: int = 2, cores: int = 1) -> Iterator[Cluster]:
-    """A standalone cluster; everything below ``folder`` is the driver's and is hidden from workers."""
+def standalone(
+    folder: Path, store: Mapping[str, str], workers: int = 2, cores: int = 1, jvm: Sequence[str] = ()
+) -> Iterator[Cluster]:
+    """A standalone cluster; everything below ``folder`` is the driver's and is hidden from workers. ``jvm``: options
+    of every JVM that is no driver's."""
     wheel = _wheel(folder)
     with ExitStack() as stack:
         outside = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="highwater-cluster-", dir="/var/tmp")))
@@ -92,7 +95,8 @@ def standalone(folder: Path, store: Mapping[str, str], workers: int = 2, cores: 
             "SPARK_SCALA_VERSION": "2.13",  # sbin's scripts set it
             **store,
         }
-        master = stack.enter_context(_process(environment, outside, _java("master.Master", "--port", "0")))
+        own_jvm = {**environment, **({"JDK_JAVA_OPTIONS": " ".join(jvm)} if jvm else {})}  # executors inherit it
+        master = stack.enter_context(_process(own_jvm, outside, _java("master.Master", "--port", "0")))
         url = _wait_for(master, r"Starting Spark master at (spark://\S+)")
         started = []
         for number in range(workers):
@@ -121,9 +125,7 @@ def standalone(folder: Path, store: Mapping[str, str], workers: int = 2, cores: 
                 ]
             )
             inside = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *command]
-            started.append(
-                stack.enter_context(_process({**environment, "PYTHONPATH": f"{INSIDE}/packages"}, own, inside))
-            )
+            started.append(stack.enter_context(_process({**own_jvm, "PYTHONPATH": f"{INSIDE}/packages"}, own, inside)))
         for worker in started:
             _wait_for(worker, r"Successfully registered with master")
         for process in (master, *started):

@@ -35,8 +35,6 @@ ROOT = Path(__file__).parents[1]
 SHORT_NS = 2_000_000_000
 WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
-WITH_CLIENTS = ("apache_kafka/test_real.py", "drivers/", "kubernetes/experiments/", "local/")
-"""Whose runs have processes of clients, as children of the test's process."""
 SPARK = (
     "assertions/test_runs.py",
     "campaign/test_on_spark.py",
@@ -52,6 +50,7 @@ SHARING = ("interop/", "security/", "kubernetes/agent/")
 """Folders whose tests share a cluster of processes, or an agent, which ends with the last of them."""
 APART = (
     "apache_kafka/test_real.py",
+    "campaign/test_directed.py",
     "chaos/",
     "drivers/test_runs.py",
     "host/test_scale_benchmark.py",
@@ -120,22 +119,27 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_clients_are_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Find the test that leaves a process of clients behind, and not a later one that counts them."""
+def no_clients_are_left() -> Iterator[None]:
+    """Find the test that leaves a process of clients behind, wherever it is, and not a later one that counts them."""
     yield
-    if request.node.nodeid.removeprefix("tests/").startswith(WITH_CLIENTS):
-        deadline = time.monotonic() + 30
-        while (left := clients_of_this_process()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert left == [], "processes of clients are left"
+    deadline = time.monotonic() + 30
+    while (left := clients_of_this_process()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == [], "processes of clients are left"
 
 
-def clients_of_this_process() -> list[int]:
+def clients_of_this_process() -> list[str]:
+    """Their command lines. Asked after every test, so it looks around only where there are children at all."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # reaps nothing
+    except ChildProcessError:
+        return []
     found = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.NoSuchProcess):  # or a zombie: it has ended
-            if any("workload.drivers" in word for word in child.cmdline()):
-                found.append(child.pid)
+            words = " ".join(child.cmdline())
+            if "workload.drivers" in words:
+                found.append(words)
     return found
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.cli import execute
 from highwater_pipeline.remote import located
 
 pytestmark = [
@@ -61,7 +62,8 @@ with open_session(sys.argv[1]) as spark:
 @pytest.fixture(scope="module")
 def cluster(s3_server: Any, spark_cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("driver")
-    with spark_cluster.standalone(folder, s3_server.environment) as started:
+    quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")  # these JVMs live for seconds
+    with spark_cluster.standalone(folder, s3_server.environment, jvm=quick) as started:
         yield started
 
 
@@ -72,32 +74,51 @@ def environment(spark_cluster: Any, cluster: Any, s3: Any) -> dict[str, str]:
     return made
 
 
+DRIVER = """
+import json, sys
+from highwater_chaos.cli import execute
+for arguments in json.loads(sys.argv[1]):
+    assert execute(arguments) == 0, arguments
+"""
+"""Several commands with one JVM."""
+
+
+def documents(text: str) -> Iterator[Any]:
+    """The JSON documents that follow each other."""
+    while text := text.lstrip():
+        document, end = json.JSONDecoder().raw_decode(text)
+        yield document
+        text = text[end:]
+
+
 def test_a_campaign_and_a_check_of_all_its_runs(
-    cluster: Any, environment: dict[str, str], s3: Any, tmp_path: Path
+    cluster: Any, environment: dict[str, str], s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    campaign = [HIGHWATER, "campaign", TINY, "--seeds", "1..16"]
-    there = [*("--engine", "spark", "--master", cluster.master), *("--out", f"{s3.address}/campaign")]
-    there += ["--store", f"{s3.address}/stored"]
-    here = [*campaign, "--out", tmp_path / "here", "--store", tmp_path / "stored"]
-    assert subprocess.run(here, check=False, capture_output=True).returncode == 0
+    def both(place: str, *more: str) -> list[list[str]]:
+        campaign = [*("campaign", str(TINY), "--seeds", "1..8", "--out", f"{place}/campaign")]
+        return [
+            [*campaign, *("--store", f"{place}/stored"), *(("--engine", "spark") if more else ()), *more, "--json"],
+            ["check", f"{place}/stored", *more, "--json"],
+        ]
 
-    done = subprocess.run(
-        [*campaign, *there, "--json"], env=environment, cwd=tmp_path, check=False, capture_output=True
-    )
+    there = both(s3.address, "--master", cluster.master)
+    command = [sys.executable, "-c", DRIVER, json.dumps(there)]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert (json.loads(done.stdout)["rows"][0]["seeds"], json.loads(done.stdout)["stored"]) == (16, 16)
-    results = located(f"{s3.address}/campaign/results.parquet").read_bytes()
-    assert results == (tmp_path / "here" / "results.parquet").read_bytes()
+    campaign, judged = documents(done.stdout)
+    assert (campaign["rows"][0]["seeds"], campaign["stored"]) == (8, 8)
 
-    check = [HIGHWATER, "check", f"{s3.address}/stored", "--master", cluster.master, "--json"]
-    judged = subprocess.run(check, env=environment, cwd=tmp_path, check=False, capture_output=True)
-    assert judged.returncode == 0, judged.stderr
-    local = subprocess.run([HIGHWATER, "check", tmp_path / "stored", "--json"], check=False, capture_output=True)
+    for command in both(str(tmp_path)):
+        capsys.readouterr()
+        assert execute(command) == 0
+    local = json.loads(capsys.readouterr().out)
+    results = located(f"{s3.address}/campaign/results.parquet").read_bytes()
+    assert results == (tmp_path / "campaign" / "results.parquet").read_bytes()
     found, wanted = (
-        [{name: value for name, value in row.items() if name != "path"} for row in json.loads(one.stdout)["runs"]]
+        [{name: value for name, value in row.items() if name != "path"} for row in one["runs"]]
         for one in (judged, local)
     )
-    assert (len(found), found) == (16, wanted)
+    assert (len(found), found) == (8, wanted)
 
 
 @pytest.mark.thorough

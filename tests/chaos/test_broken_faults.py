@@ -21,6 +21,8 @@ from highwater_runtime.sim.faults import Cut, NetworkFaults
 from highwater_runtime.sim.simulator import Simulator
 
 BROKER = "{target: {broker: 1}}"
+FEW = "{producers: 1, rate: 10/s}"
+"""Nothing here is about clients."""
 FAULTS = {
     "powerLoss": "{target: {broker: 1}, wipe: true}",
     "kill": BROKER,
@@ -104,7 +106,7 @@ def verdict_of_run(make_experiment, kinds, tmp_path, backend, broken=None):
         f"{{inject: {{name: it-{number}, {kind}: {FAULTS[kind]}}}}}, {{wait: 2s}}, {{heal: it-{number}}}, {{wait: 1s}}"
         for number, kind in enumerate(kinds)
     ]
-    experiment = make_experiment(f"[{', '.join(steps)}]", timeout="5m", recovery="10s")
+    experiment = make_experiment(f"[{', '.join(steps)}]", timeout="5m", recovery="10s", workload=FEW)
     result = run_experiment(experiment, backend, faults=broken or (lambda _: None))
     verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
     return verdict, result.faults

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,7 +57,17 @@ class Blackout(Fault):
     def probe(self, context, touch):
         return Seen(context.using(CutsLinks).reachable(*touch.nodes), touch.name)
 '''
-MAIN = "from highwater_chaos.cli import main; main()"
+MAIN = """
+import contextlib, io, json, sys
+from highwater_chaos.cli import execute
+
+done = []
+for arguments in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        status = execute(arguments)
+    done.append({"status": status, "out": out.getvalue(), "err": err.getvalue()})
+print(json.dumps(done))
+"""
 EXPERIMENT = """
 apiVersion: highwater.dev/v1alpha1
 kind: ChaosExperiment
@@ -65,54 +76,89 @@ spec:
   seed: 3
   timeout: 2m
   cluster: {brokers: 3, controllers: 3, topics: [{name: orders, replicationFactor: 3}]}
-  workload: {producers: 1, rate: 50/s}
+  workload: {producers: 1, rate: 10/s}
   schedule:
     - inject: {KIND: {target: {broker: 1}}, for: 1s}
     - wait: 2s
-    - random: {for: 5s, every: 2s, lasting: 1s, faults: {DRAWN: 1}}
+    - random: {for: DRAWS, every: 2s, lasting: 1s, faults: {DRAWN: 1}}
 """
 
 
-@pytest.fixture
-def installed(tmp_path):
-    """Install a distribution with this entry point; returns the directory that ``sys.path`` has to name."""
-
-    def install(entry_point, change=("", "")):
-        site = tmp_path / "site"
-        info = site / "blackout-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: blackout\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[highwater.faults]\n{entry_point}\n")
-        assert change[0] in FAULT
-        (site / "blackout.py").write_text(FAULT.replace(*change))
-        return site
-
-    return install
+def install(folder, *entry_points, **modules):
+    """Install a distribution with these entry points; returns the directory that ``sys.path`` has to name."""
+    site = folder / "site"
+    info = site / "blackout-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: blackout\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("\n".join(["[highwater.faults]", *entry_points, ""]))
+    for name, source in {"blackout": FAULT, **modules}.items():
+        (site / f"{name}.py").write_text(source)
+    return site
 
 
-@pytest.fixture
-def run(tmp_path, installed):
-    """Runs ``highwater`` where a distribution with this entry point is installed."""
-
-    def install_and_run(entry_point, kind, *arguments, drawn=None, change=("", "")):
-        site = installed(entry_point, change)
-        file = tmp_path / "experiment.yaml"
-        file.write_text(EXPERIMENT.replace("KIND", kind).replace("DRAWN", drawn or kind))
-        return subprocess.run(
-            [sys.executable, "-c", MAIN, "run", str(file), "--out", str(tmp_path / "runs"), *arguments],
-            env={**os.environ, "PYTHONPATH": str(site)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return install_and_run
+def changed(kind, *changes):
+    """The source of a fault of this kind, otherwise than that of ``blackout``."""
+    source = FAULT
+    for old, new in (('"blackout"', f'"{kind}"'), *changes):
+        assert old in source
+        source = source.replace(old, new)
+    return source
 
 
-def test_it_is_run_drawn_and_judged(run):
-    done = run("blackout = blackout:Blackout", "blackout", "--json")
-    assert done.returncode == 0, done.stderr
-    (found,) = json.loads(done.stdout)["runs"]
+NEEDS = "from highwater_chaos.backends.primitives import CutsLinks"
+MODULES = {
+    "endless": changed("endless", ("        context.undo_each(context.join)\n", "")),
+    "needy": changed(
+        "needy",
+        (NEEDS, f"{NEEDS}\nfrom highwater_chaos.workload.client_host import HostsClientProcesses as Programs"),
+        ("frozenset({CutsLinks})", "frozenset({CutsLinks, Programs})"),
+    ),
+    "silent": changed("silent", ("frozenset({CutsLinks})", "frozenset()")),
+}
+RUNS = {
+    "whole": ("blackout", "blackout", "--json"),
+    "endless": ("endless", "endless", "--json"),
+    "needy": ("needy", "needy"),
+    "silent": ("silent", "silent"),
+    "unknown": ("blackuot", "blackuot"),
+    "unknown-drawn": ("kill", "blackuot"),
+}
+"""Kind of the first fault, kind that is drawn, and options."""
+
+
+def experiment(kind, drawn, draws="5s"):
+    """One in which faults are drawn for this long: every one that does not end is waited for."""
+    return EXPERIMENT.replace("KIND", kind).replace("DRAWN", drawn).replace("DRAWS", draws)
+
+
+def execute(site, *runs):
+    """What ``highwater`` says to each of these, in one process in which the distribution is installed."""
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN, json.dumps(runs)],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [SimpleNamespace(**one) for one in json.loads(done.stdout)]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """All of :data:`RUNS`."""
+    folder = tmp_path_factory.mktemp("third-party")
+    asked = []
+    for name, (kind, drawn, *options) in RUNS.items():
+        file = folder / f"{name}.yaml"
+        file.write_text(experiment(kind, drawn, "1s" if name == "endless" else "5s"))
+        asked.append(["run", str(file), "--out", str(folder / "runs"), *options])
+    site = install(folder, *(f"{name} = {name}:Blackout" for name in ("blackout", *MODULES)), **MODULES)
+    return dict(zip(RUNS, execute(site, *asked), strict=True))
+
+
+def test_it_is_run_drawn_and_judged(done):
+    assert done["whole"].status == 0, done["whole"].err
+    (found,) = json.loads(done["whole"].out)["runs"]
     assert found["verdict"] == "pass"
     faults = [json.loads(line) for line in (Path(found["dir"]) / "faults.jsonl").read_text().splitlines()]
     assert {fault["kind"] for fault in faults} == {"blackout"}
@@ -120,43 +166,31 @@ def test_it_is_run_drawn_and_judged(run):
     assert all(fault["confirmed"] and fault["healed"] for fault in faults)
 
 
-def test_the_run_is_judged_by_what_its_probes_saw(run):
-    done = run(
-        "blackout = blackout:Blackout", "blackout", "--json", change=("        context.undo_each(context.join)\n", "")
-    )
-    assert done.returncode == 2, done.stderr
-    (found,) = json.loads(done.stdout)["runs"]
+def test_the_run_is_judged_by_what_its_probes_saw(done):
+    assert done["endless"].status == 2, done["endless"].err
+    (found,) = json.loads(done["endless"].out)["runs"]
     verdict = json.loads((Path(found["dir"]) / "verdict.json").read_text())
     assert verdict["verdict"] == "inconclusive"
-    assert any("(blackout) is not known to be healed" in reason for reason in verdict["reasons"])
+    assert any("(endless) is not known to be healed" in reason for reason in verdict["reasons"])
 
 
-def test_it_is_refused_where_a_primitive_that_it_needs_is_not_implemented(run):
-    imports = "from highwater_chaos.backends.primitives import CutsLinks"
-    needs = imports + "\nfrom highwater_chaos.workload.client_host import HostsClientProcesses as Programs"
-    source = FAULT.replace(imports, needs).replace("frozenset({CutsLinks})", "frozenset({CutsLinks, Programs})")
-    done = run("blackout = blackout:Blackout", "blackout", change=(FAULT, source))
-    assert done.returncode == 254
-    assert "blackout needs clients in processes of their own, which sim does not have" in done.stderr
-
-
-def test_it_cannot_use_a_primitive_that_it_does_not_say_it_needs(run):
-    done = run("blackout = blackout:Blackout", "blackout", change=("frozenset({CutsLinks})", "frozenset()"))
-    assert done.returncode == 255
-    assert "blackout uses CutsLinks, which its needs do not name" in done.stderr
-
-
-def test_an_unknown_kind_is_refused_with_those_that_are_known(run):
-    done = run("blackout = blackout:Blackout", "blackuot")
-    assert done.returncode == 254
-    assert "spec.schedule[0].inject.blackuot: unknown field; did you mean 'blackout'? (allowed here: " in done.stderr
-
-
-def test_an_unknown_kind_cannot_be_drawn(run):
-    done = run("blackout = blackout:Blackout", "kill", drawn="blackuot")
-    assert done.returncode == 254
-    assert "spec.schedule[2].random.faults.blackuot: unknown kind of fault or administration" in done.stderr
-    assert "known are addPartitions, blackout, clockSkew" in done.stderr
+@pytest.mark.parametrize(
+    ("run", "status", "words"),
+    [
+        ("needy", 254, "needy needs clients in processes of their own, which sim does not have"),
+        ("silent", 255, "silent uses CutsLinks, which its needs do not name"),
+        (
+            "unknown",
+            254,
+            "spec.schedule[0].inject.blackuot: unknown field; did you mean 'blackout'? (allowed here: ",
+        ),
+        ("unknown-drawn", 254, "spec.schedule[2].random.faults.blackuot: unknown kind of fault or administration"),
+        ("unknown-drawn", 254, "known are addPartitions, blackout, clockSkew"),
+    ],
+)
+def test_what_is_refused(done, run, status, words):
+    assert done[run].status == status
+    assert words in done[run].err
 
 
 @pytest.mark.parametrize(
@@ -168,8 +202,8 @@ def test_an_unknown_kind_cannot_be_drawn(run):
         ("darkness = blackout:Blackout", "expected the entry point's name to be the fault's KIND"),
     ],
 )
-def test_an_entry_point_that_cannot_be_used_is_named(installed, monkeypatch, entry_point, why):
-    monkeypatch.syspath_prepend(installed(entry_point))
+def test_an_entry_point_that_cannot_be_used_is_named(tmp_path, monkeypatch, entry_point, why):
+    monkeypatch.syspath_prepend(install(tmp_path, entry_point))
     monkeypatch.delitem(sys.modules, "blackout", raising=False)
     with pytest.raises(FaultKindError, match=re.escape(why)) as refusal:
         fault_kinds.__wrapped__()  # what this process knows already stays as it is
@@ -177,7 +211,9 @@ def test_an_entry_point_that_cannot_be_used_is_named(installed, monkeypatch, ent
     assert f"entry point {entry_point.split(' = ')[0]!r}" in str(refusal.value)
 
 
-def test_an_entry_point_that_cannot_be_used_ends_the_command(run):
-    done = run("blackout = blackout:Nothing", "kill")
-    assert done.returncode == 254
-    assert "entry point 'blackout'" in done.stderr
+def test_an_entry_point_that_cannot_be_used_ends_the_command(tmp_path):
+    file = tmp_path / "experiment.yaml"
+    file.write_text(experiment("kill", "kill"))
+    (done,) = execute(install(tmp_path, "blackout = blackout:Nothing"), ["run", str(file), "--out", str(tmp_path)])
+    assert done.status == 254
+    assert "entry point 'blackout'" in done.err

@@ -15,7 +15,14 @@ import pytest
 from highwater_chaos.campaign import Outcome, Unit, seed
 from highwater_pipeline.remote import RemotePath, located
 
-HIGHWATER = Path(sys.executable).with_name("highwater")
+DRIVER = """
+from highwater_chaos.campaign import remote
+from highwater_chaos.cli import main
+remote.PIECE = 4
+main()
+"""
+"""``highwater`` with a journal in small pieces: a few seeds are many pieces."""
+SEEDS = 12
 
 
 def _lines(pieces: RemotePath) -> list[bytes]:
@@ -23,7 +30,7 @@ def _lines(pieces: RemotePath) -> list[bytes]:
 
 
 def test_a_driver_that_is_killed_goes_on_from_what_was_copied(s3: Any, tiny_file: Path, tmp_path: Path) -> None:
-    command = [HIGHWATER, "campaign", tiny_file, "--seeds", "1..30", "--jobs", "2"]
+    command = [sys.executable, "-c", DRIVER, "campaign", tiny_file, "--seeds", f"1..{SEEDS}", "--jobs", "2"]
     there = ["--out", f"{s3.address}/killed", "--store", f"{s3.address}/killed-store"]
     pieces = located(f"{s3.address}/killed/journal")
     assert isinstance(pieces, RemotePath)
@@ -33,10 +40,11 @@ def test_a_driver_that_is_killed_goes_on_from_what_was_copied(s3: Any, tiny_file
     driver.send_signal(signal.SIGKILL)
     assert driver.wait() == -signal.SIGKILL
     known = _lines(pieces)
-    assert 0 < len(known) < 30
+    assert 0 < len(known) < SEEDS
     done = subprocess.run([*command, *there, "--resume"], cwd=tmp_path, check=False, capture_output=True)
-    assert (done.returncode, b"30 of 30 runs stored" in done.stdout) == (0, True), done.stderr
-    assert (_lines(pieces)[: len(known)], len(_lines(pieces))) == (known, 30), "what was known is not run again"
+    stored = f"{SEEDS} of {SEEDS} runs stored".encode()
+    assert (done.returncode, stored in done.stdout) == (0, True), done.stderr
+    assert (_lines(pieces)[: len(known)], len(_lines(pieces))) == (known, SEEDS), "what was known is not run again"
     here = [*command, "--out", tmp_path / "here"]
     assert subprocess.run(here, cwd=tmp_path, check=False, capture_output=True).returncode == 0
     results = located(f"{s3.address}/killed/results.parquet").read_bytes()

@@ -340,8 +340,8 @@ def test_two_after_each_other_on_a_cluster_that_was_there_before(real: Any, tmp_
 
 @pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
 def test_two_after_each_other_on_a_cluster_in_zookeeper_mode_that_was_there_before(real: Any, tmp_path: Path) -> None:
-    """Sessions are ended, servers and brokers killed, the controller with them; the runner joins an ensemble that has
-    committed much before it came, other experiments' doings among it."""
+    """The runner joins an ensemble that has committed much before it came, other experiments' doings among it: the end
+    of a session, and the death of a leader. Each fault of ZooKeeper mode is in the test of a cluster of its own."""
     real.start()
     kind = ("highwater.dev/v1alpha1", "LogCluster", "theirs", "default")
     config = {"zookeeper.session.timeout.ms": 9000, "replica.fetch.wait.max.ms": 200}
@@ -350,8 +350,8 @@ def test_two_after_each_other_on_a_cluster_in_zookeeper_mode_that_was_there_befo
     topics = [{"name": "old", "replicationFactor": 2}]
     real.api.create({"apiVersion": kind[0], "kind": kind[1], "metadata": meta, "spec": {**spec, "topics": topics}})
     schedules: dict[str, list[tuple[str, dict[str, Any]]]] = {
-        "first": [("kill", {"leaderOf": "orders-0"}), ("kill", {"zookeeper": 2})],
-        "second": [("kill", {"activeController": True}), ("pause", {"zookeeper": 2})],
+        "first": [("kill", {"leaderOf": "orders-0"})],
+        "second": [("pause", {"zookeeper": 2})],
     }
     for name, faults in schedules.items():
         schedule: list[Any] = [{"inject": {"sessionExpiry": {"target": {"leaderOf": "orders-0"}}}}, {"wait": "2s"}]
@@ -366,7 +366,7 @@ def test_two_after_each_other_on_a_cluster_in_zookeeper_mode_that_was_there_befo
         until(lambda name=name: real.phase(name) in ("Completed", "Refused"), "the verdict", 4 * LONG)
         status = real.status(name)
         assert status["verdict"] == "pass", json.dumps(status, indent=1)
-        assert status["faults"] == {"planned": 3, "injected": 3, "confirmed": 3, "healed": 3}
+        assert status["faults"] == {"planned": 2, "injected": 2, "confirmed": 2, "healed": 2}
         until(lambda: not real.api.get(*kind)["status"].get("experiment"), "the LogCluster to come back", LONG)
         directory = fetch(Kube(real.api.configuration()), "default", name, tmp_path / name)
         rows = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]

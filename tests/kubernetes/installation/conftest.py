@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
-from helm_python.chart import Chart
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm" / "highwater"
@@ -51,9 +51,18 @@ def resources(folder: Path) -> Iterator[Object]:
 
 
 @pytest.fixture(scope="session")
-def render() -> Callable[..., dict[Key, Object]]:
+def helm() -> ModuleType:
+    """Imported where it is used: its engine is written in Go, and half a second of every worker's collection."""
+    import helm_python.chart
+    import helm_python.errors
+
+    return helm_python
+
+
+@pytest.fixture(scope="session")
+def render(helm: ModuleType) -> Callable[..., dict[Key, Object]]:
     def rendered(values: dict[str, Any] | None = None, *, name: str = "highwater") -> dict[Key, Object]:
-        with Chart.load(CHART) as chart:
+        with helm.chart.Chart.load(CHART) as chart:
             files = chart.render(values or {}, name=name, namespace="highwater-system")
         return by_key(obj for path, text in sorted(files.items()) if path.endswith(".yaml") for obj in documents(text))
 

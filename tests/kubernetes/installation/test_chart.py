@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from helm_python.chart import Chart, lint
-from helm_python.errors import HelmValuesError
 
 from highwater_operator.experiments.context import JudgingSettings, RunnerSettings
 
@@ -39,9 +37,9 @@ def without_chart_labels(value: Any) -> Any:
             return value
 
 
-def test_lint_finds_nothing():
+def test_lint_finds_nothing(helm):
     for values in ({}, EVERYTHING):
-        report = lint(CHART, values, strict=True)
+        report = helm.chart.lint(CHART, values, strict=True)
         assert report["errors"] == []
         assert [message for message in report["messages"] if message["severity"] > 1] == []
 
@@ -192,8 +190,8 @@ def test_another_release_shares_no_name(render):
     assert all(name.startswith("second-highwater") for name in other)
 
 
-def test_notes_name_what_was_installed():
-    with Chart.load(CHART) as chart:
+def test_notes_name_what_was_installed(helm):
+    with helm.chart.Chart.load(CHART) as chart:
         notes = chart.render({}, name="highwater", namespace="there")["highwater/templates/NOTES.txt"]
     for said in ("namespace there", "deployment/highwater-operator", "daemonset/highwater-agent", "every namespace"):
         assert said in notes
@@ -230,15 +228,15 @@ def test_notes_name_what_was_installed():
         ({"dashboards": {"enabled": None}}, "/dashboards", "missing property 'enabled'"),
     ],
 )
-def test_wrong_values_are_refused_readably(render, values, path, said):
-    with pytest.raises(HelmValuesError) as refused:
+def test_wrong_values_are_refused_readably(helm, render, values, path, said):
+    with pytest.raises(helm.errors.HelmValuesError) as refused:
         render(values)
     assert f"at '{path}'" in str(refused.value)
     assert said in str(refused.value)
 
 
-def test_the_schema_knows_every_value():
-    with Chart.load(CHART) as chart:
+def test_the_schema_knows_every_value(helm):
+    with helm.chart.Chart.load(CHART) as chart:
         schema, values = chart.schema, chart.values
     schema = json.loads(schema) if isinstance(schema, str) else schema
 

@@ -18,13 +18,17 @@ from highwater_operator.reconcile.problems import Problem, problem_of, read_spec
 from highwater_operator.resources import LogClusterSpec
 
 ROOT = Path(__file__).parents[3]
-SPECS = [
-    yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)["spec"]
-    for path in sorted((ROOT / "scenarios").rglob("*.yaml"))
-    if "atWrite" not in path.read_text("utf-8")
-]
 JUNK: list[Any] = [None, True, -1, 5, 1.5, "", "x", [], {}, [[]], [{}], {"a": 1}, ["x"], {"x": [1]}, 10**30, "9" * 600]
 EACH = 150
+
+
+@pytest.fixture(scope="module")
+def specs() -> list[Any]:
+    return [
+        yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)["spec"]
+        for path in sorted((ROOT / "scenarios").rglob("*.yaml"))
+        if "atWrite" not in path.read_text("utf-8")
+    ]
 
 
 def paths(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -46,7 +50,7 @@ def spoilt(spec: Any, draw: random.Random) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_of_experiments(seed: int) -> None:
+def test_of_experiments(specs: list[Any], seed: int) -> None:
     draw = random.Random(seed)
     words = []
     for _ in range(EACH):
@@ -54,7 +58,7 @@ def test_of_experiments(seed: int) -> None:
             "apiVersion": "highwater.dev/v1alpha1",
             "kind": "ChaosExperiment",
             "metadata": {"name": "x", "namespace": "default", "uid": "u"},
-            "spec": spoilt(draw.choice(SPECS), draw),
+            "spec": spoilt(draw.choice(specs), draw),
         }
         judged = examine(found)
         assert isinstance(judged, Rejection | ChaosExperiment)
@@ -64,10 +68,10 @@ def test_of_experiments(seed: int) -> None:
     assert [one for one in words if not one.startswith(("spec", "metadata"))] == []
 
 
-def test_of_clusters() -> None:
+def test_of_clusters(specs: list[Any]) -> None:
     draw = random.Random(7)
     for _ in range(EACH):
-        cluster = draw.choice(SPECS)["cluster"]
+        cluster = draw.choice(specs)["cluster"]
         found = read_spec(spoilt(cluster, draw))
         assert isinstance(found, Problem | LogClusterSpec)
         if isinstance(found, LogClusterSpec):
