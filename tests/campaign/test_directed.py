@@ -30,6 +30,7 @@ FOUND = {
     "snapshot-of-another-history": ("snapshot-epoch-not-compared", "assertion controllers-catch-up"),
     "controller-hangs": ("registration-keeps-isr", "isr-incomplete"),
     "stop-of-former-move": ("zk-stop-of-former-leader-epoch", "live-partition-deleted"),
+    "deletion-arrives-again": ("zk-late-stop-deletes-next-topic", "live-partition-deleted"),
     "full-list-arrives-again": ("zk-late-list-judges-strays", "live-partition-deleted"),
     "leader-not-told": ("zk-isr-written-unconditionally", "committed-loss"),
     "expired-unseen": ("zk-restart-unnoticed", "unavailable"),

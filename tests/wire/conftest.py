@@ -171,6 +171,10 @@ def _their_facts(message: MessageSchema, field: dict[str, Any]) -> dict[str, Any
     }
 
 
+OURS = {("StopReplicaTopicState", "topic_id")}
+"""Tagged fields of ours, which another implementation skips."""
+
+
 @pytest.fixture(scope="session")
 def compare_schemas() -> Callable[..., None]:
     """``compare_schemas(message, theirs)``: our declaration and Kafka's own JSON form of it agree in every fact.
@@ -188,7 +192,7 @@ def compare_schemas() -> Callable[..., None]:
 
         def compare(struct: StructSchema, fields: list[dict[str, Any]]) -> None:
             known = [f for f in fields if _in(message, Versions.parse(f["versions"]))]
-            ours_in_order = list(struct.fields)
+            ours_in_order = [field for field in struct.fields if (struct.name, field.name) not in OURS]
             if bytes_only:
                 known.sort(key=lambda f: f.get("tag", -1))
                 ours_in_order.sort(key=lambda f: -1 if f.tag is None else f.tag)

@@ -79,7 +79,7 @@ class Orders:
             controller_id=0,
             controller_epoch=self.controller_epoch,
             broker_epoch=self.broker_epoch,
-            topic_states=[StopReplicaTopicState(topic_name=name, partition_states=[state])],
+            topic_states=[StopReplicaTopicState(topic_name=name, topic_id=self.topic_id, partition_states=[state])],
         )
         return self.cluster.ask(1, request, 3)
 
@@ -260,6 +260,24 @@ def test_a_late_copy_of_a_full_list_says_nothing_of_what_came_since(make_orders)
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
     c.run(0.5)
     assert "orders-0" not in c.directories(1)
+
+
+def test_a_late_copy_of_a_deletion_deletes_nothing_of_the_next_topic_of_that_name(make_orders):
+    """Found by ``campaign random``, seed 20379."""
+    c, orders = make_orders()
+    former, next_one = orders.topic_id, UUID(int=78)
+    orders.stop()
+    c.until(lambda: "orders-0" not in c.directories(1))
+    orders.topic_id = next_one
+    orders.lead(1, leader_epoch=0, partition_epoch=0)
+    c.until(lambda: c.replica(1) is not None and c.replica(1).topic_id == next_one)
+    orders.topic_id = former
+    assert orders.stop().partition_errors[0].error_code == ErrorCode.NONE
+    c.run(0.5)
+    assert c.replica(1) is not None
+    orders.topic_id = next_one
+    orders.stop()
+    c.until(lambda: "orders-0" not in c.directories(1))
 
 
 def test_a_stray_that_a_stop_has_left_is_deleted_after_the_next_start(make_orders):

@@ -131,6 +131,14 @@ ZOOKEEPER: Final = (
         mode="zookeeper",
     ),
     Mutant(
+        "zk-late-stop-deletes-next-topic",
+        f"{_COMMANDS}._is_late_copy",
+        "held != topic.topic_id",
+        "False",
+        "a late copy of a deletion deletes nothing of the next topic of that name",
+        mode="zookeeper",
+    ),
+    Mutant(
         "zk-failover-without-full-lists",
         f"{_ACTIVE}._fail_over",
         "everything.full(broker_id)",

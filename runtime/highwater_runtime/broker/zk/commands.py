@@ -13,6 +13,9 @@ Rules in words, those of Apache Kafka 3.9 (``ReplicaManager``, ``KafkaApis``) wh
   controller sends one such list to each life of a broker, so a second one with the same epochs is a late copy, which
   lacks what was created since. It is taken as an ordinary LeaderAndIsr. The document does not speak of it.
 * StopReplica without deletion ends leading and following, and the log stays.
+* StopReplica names the topic id (KIP-516 planned that; in Kafka it names none). The controller repeats one that got no
+  response. When such a copy arrives late, this broker has deleted that replica already, and deletes nothing of a topic
+  that was created under the same name since.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from highwater_runtime.metadata.znodes import key_of
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.wire.api_keys import ApiKey
+from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.leader_and_isr_request import LeaderAndIsrPartitionState, LeaderAndIsrRequest
 from highwater_runtime.wire.messages.leader_and_isr_response import (
@@ -40,7 +44,11 @@ from highwater_runtime.wire.messages.leader_and_isr_response import (
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
 )
-from highwater_runtime.wire.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest
+from highwater_runtime.wire.messages.stop_replica_request import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
 from highwater_runtime.wire.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
 from highwater_runtime.wire.messages.update_metadata_request import UpdateMetadataRequest
 from highwater_runtime.wire.messages.update_metadata_response import UpdateMetadataResponse
@@ -50,6 +58,8 @@ COMMANDS: Final = {ApiKey.LEADER_AND_ISR: (2, 6), ApiKey.STOP_REPLICA: (3, 3), A
 """API → lowest and highest version that is taken."""
 
 ALL_REPLICAS: Final = 2
+MOST_DELETED: Final = 10_000
+"""As many deleted replicas are remembered."""
 _TOPIC_IDS_SINCE: Final = 5
 _ANY_BROKER_EPOCH: Final = -1
 _NO_EPOCH: Final = -1
@@ -78,6 +88,8 @@ class Commands:
         """The highest that a command had."""
         self._listed = (_NO_EPOCH, _ANY_BROKER_EPOCH)
         """Controller epoch and broker epoch of the full list that was obeyed last."""
+        self._deleted: dict[PartitionKey, None] = {}
+        """The replicas that this life of the broker has deleted, as far as copies of a command may be late."""
         self._core = core
         self._cluster = cluster
         self._configs = configs
@@ -216,8 +228,10 @@ class Commands:
                         topic_name=topic.topic_name, partition_index=state.partition_index, error_code=error
                     )
                 )
-                if error is not ErrorCode.NONE:
+                if error is not ErrorCode.NONE or self._is_late_copy(topic, state.partition_index, key):
                     continue
+                if state.delete_partition:
+                    self._note_deleted((topic.topic_id, state.partition_index))
                 if key is not None:
                     (deleted if state.delete_partition else halted).append(key)
                 elif state.delete_partition and self._core.logs.get(topic.topic_name, state.partition_index):
@@ -229,6 +243,22 @@ class Commands:
             self._controller_epochs.pop(key, None)
         replicas.begin()
         return response
+
+    def _is_late_copy(self, topic: StopReplicaTopicState, index: int, key: PartitionKey | None) -> bool:
+        """Whether this was carried out before, and the replica that has the name now is another topic's."""
+        if (topic.topic_id, index) not in self._deleted:
+            return False
+        log = self._core.logs.get(topic.topic_name, index)
+        held = key[0] if key is not None else None if log is None else log.topic_id
+        return held != topic.topic_id
+
+    def _note_deleted(self, key: PartitionKey) -> None:
+        if key[0] == ZERO_UUID:
+            return  # below inter.broker.protocol.version 2.8 topics have no ids
+        self._deleted.pop(key, None)
+        self._deleted[key] = None
+        if len(self._deleted) > MOST_DELETED:
+            del self._deleted[next(iter(self._deleted))]
 
     def _check_stop(self, topic: str, key: PartitionKey | None, state: StopReplicaPartitionState) -> ErrorCode:
         log = self._core.logs.get(topic, state.partition_index)

@@ -210,7 +210,7 @@ class BrokerSender:
             )
         if round_.stop is not None:
             stopped = [
-                StopReplicaTopicState(topic_name=topic, partition_states=of_topic)
+                StopReplicaTopicState(topic_name=topic, topic_id=round_.topic_ids[topic], partition_states=of_topic)
                 for topic, of_topic in _by_topic(round_.stop)
             ]
             requests.append((StopReplicaRequest(**facts, topic_states=stopped), 3))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import UUID
+
 from highwater_runtime.wire.message import Int32, Int64, Message, Struct, field
 
 
@@ -21,6 +23,7 @@ class StopReplicaPartitionState(Struct):
 
 class StopReplicaTopicState(Struct):
     topic_name: str = field("3+")
+    topic_id: UUID = field("3+", tag=0, ignorable=True)  # Ours: KIP-516 planned it for Kafka
     partition_states: list[StopReplicaPartitionState] = field("3+")
 
 
