@@ -44,7 +44,9 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_manager import ReplicaManager, ReplicaManagerOptions
 from highwater_runtime.broker.topic_creation import TopicCreation
+from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
+from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.ports import MS, InboundRequest, Ports
@@ -121,6 +123,11 @@ class Broker:
     def partitions(self) -> Mapping[PartitionKey, Partition]:
         """The replicas here, by topic id and partition index."""
         return self._replicas.partitions
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, Log]:
+        """The logs here, of replicas that have a role and of others."""
+        return self._logs.logs
 
     @property
     def replicas_are_loaded(self) -> bool:
