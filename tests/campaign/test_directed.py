@@ -29,6 +29,10 @@ FOUND = {
     "controller-hangs": ("registration-keeps-isr", "isr-incomplete"),
     "stop-of-former-move": ("zk-stop-of-former-leader-epoch", "live-partition-deleted"),
     "full-list-arrives-again": ("zk-late-list-judges-strays", "live-partition-deleted"),
+    "flushed-segments-truncated": ("truncation-leaves-segments", "divergence"),
+    "truncated-while-flushing": ("flush-under-way-outlives-truncation", "recovery-point-durable"),
+    "clean-stop-and-start": ("clean-shutdown-marker-removal-not-synced", "clean-shutdown-marker"),
+    "leader-dies-write-refused": ("zk-refused-write-not-repeated", "committed-loss"),
     "leader-not-told": ("zk-isr-written-unconditionally", "committed-loss"),
     "expired-unseen": ("zk-restart-unnoticed", "unavailable"),
     "command-lost": ("zk-lost-command-not-repeated", "unavailable"),
@@ -45,9 +49,11 @@ FOUND = {
 FOUND_TOO = [
     ("move-taken-back", "reassignment-completes-early", "model-step"),
     ("segments-lost-in-between", "recovery-keeps-later-segments", "replica-incomplete"),
+    ("segments-lost-in-between", "recovery-trusts-later-producer-snapshots", "producer-state"),
+    ("flushed-segments-truncated", "recovery-point-survives-truncation", "recovery-point-durable"),
 ]
 """Other mutants that some of them find."""
-SEEDS = {"snapshot-arrives-power-fails": 8}
+SEEDS = {"snapshot-arrives-power-fails": 8, "segments-lost-in-between": 2}
 """How many seeds may be needed, if what survives a power loss is drawn; else one."""
 
 

@@ -47,7 +47,6 @@ from highwater_runtime.broker.topic_creation import TopicCreation
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import TopicPartition
-from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.ports import MS, InboundRequest, Ports
 from highwater_runtime.ports.trace import TransitionTaken

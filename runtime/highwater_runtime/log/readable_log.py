@@ -107,9 +107,16 @@ class ReadableLog:
         return self._producers
 
     def extents(self, from_offset: int, to_offset: int) -> list[tuple[str, int]]:
-        """Where the batches of [``from_offset``, ``to_offset``) are: for each file its path, and the byte behind the last
-        of them."""
+        """Where the batches of [``from_offset``, ``to_offset``) are: each file's path, and the byte behind the last."""
         return self._chain.extents(from_offset, to_offset)
+
+    def headers(self, from_offset: int) -> Iterator[BatchView]:
+        """The headers of all batches from ``from_offset`` on. For an observer: an error has no consequence for the log.
+
+        Raises:
+            CorruptRecord: the files do not hold what was written to them.
+        """
+        return self._chain.headers(from_offset)
 
     @property
     def size_in_bytes(self) -> int:

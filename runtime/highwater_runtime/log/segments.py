@@ -156,6 +156,13 @@ class SegmentChain:
             if segment.base_offset < to_offset and segment.end_offset > from_offset
         ]
 
+    def headers(self, from_offset: int) -> Iterator[BatchView]:
+        """See :meth:`.log.Log.headers`."""
+        for segment in self.segments:
+            if segment.end_offset > from_offset:
+                for _, batch in segment.headers(segment.position_of(max(from_offset, segment.base_offset))):
+                    yield batch
+
     def first_not_earlier(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
         """The first record at or behind ``start_offset`` that is not earlier than ``timestamp``."""
         for segment in self.segments:

@@ -26,7 +26,6 @@ from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import TopicPartition, parse_partition_dir
-from highwater_runtime.log.records import BatchView
 from highwater_runtime.ports.trace import BecameLeader, LogAppended, LogLoaded, LogTruncated, NodeEvent
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants.live import LiveCluster
@@ -114,7 +113,7 @@ class LogInvariants:
             self._is_durable(node, log, seen.recovery_point)
             seen.recovery_point = log.recovery_point
         if touched.leads or touched.changed or log.latest_epoch != seen.latest_epoch:
-            self._epochs_ascend(node, log, touched)
+            self._epochs_ascend(node, log, leads=touched.leads)
             seen.latest_epoch = log.latest_epoch
 
     # --- the disk ------------------------------------------------------------------------------------------------
@@ -137,52 +136,48 @@ class LogInvariants:
 
     # --- leader epochs and producers -----------------------------------------------------------------------------
 
-    def _epochs_ascend(self, node: str, log: Log, touched: _Touched) -> None:
+    def _epochs_ascend(self, node: str, log: Log, *, leads: bool) -> None:
         entries, end = log.epoch_entries, log.log_end_offset
-        wrong = next(
-            (pair for pair in pairwise(entries) if not (pair[0][0] < pair[1][0] and pair[0][1] < pair[1][1])), None
-        )
-        if wrong is not None:
-            what = f"{node} has leader epoch {wrong[1][0]} from offset {wrong[1][1]} behind {wrong[0][0]} from {wrong[0][1]}"
-        elif entries and entries[-1][1] >= end and not (touched.leads and entries[-1][1] == end):
+        for (epoch, start), (later, later_start) in pairwise(entries):
+            if epoch >= later or start >= later_start:
+                what = f"{node} has leader epoch {later} from offset {later_start}, behind {epoch} from {start}"
+                self._violations.add("leader-epoch-cache", log.partition, what, (node, later))
+        if entries and entries[-1][1] >= end + leads:
             what = f"{node} has leader epoch {entries[-1][0]} from offset {entries[-1][1]}, but its log ends at {end}"
-        else:
-            return
-        self._violations.add("leader-epoch-cache", log.partition, what, (node, log.latest_epoch))
+            self._violations.add("leader-epoch-cache", log.partition, what, (node, log.latest_epoch))
 
     def _fits_its_batches(self, node: str, log: Log) -> None:
         """Compare leader epochs and producers with the headers of all batches."""
-        begin, end = log.log_start_offset, log.log_end_offset
-        last: dict[int, BatchView] = {}
-        compacts = log.config.compacts
+        begin, end, compacts = log.log_start_offset, log.log_end_offset, log.config.compacts
+        last: dict[int, tuple[int, int, int]] = {}
         try:
-            for batch in log.batches_between(begin, end):
+            for batch in log.headers(begin):
                 if batch.producer_id >= 0:
-                    last[batch.producer_id] = batch
+                    last[batch.producer_id] = (batch.producer_epoch, batch.last_sequence, batch.last_offset)
                 epoch = log.epoch_of(max(batch.base_offset, begin))
                 if epoch != batch.leader_epoch and not compacts:
-                    what = f"{node} has leader epoch {epoch} for offset {batch.base_offset}, whose batch has {batch.leader_epoch}"
+                    batches = f"whose batch has {batch.leader_epoch}"
+                    what = f"{node} has leader epoch {epoch} for offset {batch.base_offset}, {batches}"
                     self._violations.add("leader-epoch-cache", log.partition, what, (node, batch.base_offset))
         except LogError:  # the disk has failed since
             return
         for producer_id, entry in log.producers.items():
-            if not entry.batches or (compacts and producer_id not in last):
-                continue
-            known, batch_of = entry.batches[-1], last.get(producer_id)
-            in_log = (
-                None if batch_of is None else (batch_of.producer_epoch, batch_of.last_sequence, batch_of.last_offset)
-            )
-            if in_log != (entry.epoch, known.last_sequence, known.last_offset) and (
-                in_log or known.last_offset >= begin
-            ):
+            known = entry.batches[-1] if entry.batches else None
+            in_log = last.get(producer_id)
+            if known is None or (in_log is None and (compacts or known.last_offset < begin)):
+                continue  # its batches have been deleted
+            if in_log != (entry.epoch, known.last_sequence, known.last_offset):
                 what = (
-                    f"{node} knows sequence {known.last_sequence} of producer {producer_id}, epoch {entry.epoch}, at offset"
-                    f" {known.last_offset}; its log of [{begin}, {end}) has (epoch, sequence, offset) {in_log}"
+                    f"{node} knows sequence {known.last_sequence} of producer {producer_id}, epoch {entry.epoch}, at"
+                    f" offset {known.last_offset}; its log [{begin}, {end}) has (epoch, sequence, offset) {in_log}"
                 )
                 self._violations.add("producer-state", log.partition, what, (node, producer_id, known.last_offset))
 
 
 def _not_durable(disk: SimDisk, log: Log, above: int, point: int) -> str | None:
     """The first of the log's files that a power loss may change within [``above``, ``point``)."""
-    extents = log.extents(above, point)
+    try:
+        extents = log.extents(above, point)
+    except LogError:  # no file holds what was written to it: other checks say so
+        return None
     return next((path for path, length in extents if not disk.is_durable(path, length)), None)
