@@ -25,7 +25,7 @@ FOUND = {
     "epoch-unknown-to-quorum-leader": ("metadata-divergence-by-offset-only", "raft-committed-data"),
     "two-diverging-epochs": ("high-watermark-taken-over-divergence", "raft-committed-data"),
     "snapshot-arrives-power-fails": ("snapshot-name-not-synced", "node-crash"),
-    "snapshot-of-another-history": ("snapshot-epoch-not-compared", "assertion controllers-catch-up"),
+    "snapshot-of-another-history": ("snapshot-epoch-not-compared", "unavailable"),
     "controller-hangs": ("registration-keeps-isr", "isr-incomplete"),
     "stop-of-former-move": ("zk-stop-of-former-leader-epoch", "live-partition-deleted"),
     "full-list-arrives-again": ("zk-late-list-judges-strays", "live-partition-deleted"),

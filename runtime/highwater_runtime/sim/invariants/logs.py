@@ -20,6 +20,7 @@ them); what is on such a file no process can know, so nothing is asked of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN
@@ -98,14 +99,10 @@ class LogInvariants:
         if touched.wrote and self._wrote.get(node) != touched.incarnation:
             self._wrote[node] = touched.incarnation
             self._marker_is_gone(node)
-        seen = self._seen.get((node, name))
-        log = broker.logs.get(parse_partition_dir(name) or TopicPartition("", 0)) if touched.changed else None
-        if log is None:
-            if seen is None:
-                return
-            log = seen.log
-        if not log.is_online:
+        log = broker.logs.get(_partition(name))
+        if log is None or not log.is_online:
             return
+        seen = self._seen.get((node, name))
         if touched.changed or seen is None or log is not seen.log:
             seen = self._seen[node, name] = _Seen(log, 0, -1)
             self._fits_its_batches(node, log)
@@ -172,6 +169,12 @@ class LogInvariants:
                     f" offset {known.last_offset}; its log [{begin}, {end}) has (epoch, sequence, offset) {in_log}"
                 )
                 self._violations.add("producer-state", log.partition, what, (node, producer_id, known.last_offset))
+
+
+@lru_cache(maxsize=1 << 14)
+def _partition(name: str) -> TopicPartition:
+    """Asked for with each append, of few partitions."""
+    return parse_partition_dir(name) or TopicPartition(name, -1)
 
 
 def _not_durable(disk: SimDisk, log: Log, above: int, point: int) -> str | None:
