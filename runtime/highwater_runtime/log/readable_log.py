@@ -118,6 +118,10 @@ class ReadableLog:
         """
         return self._chain.headers(from_offset)
 
+    def batches(self, from_offset: int) -> Iterator[BatchView]:
+        """As :meth:`headers`, each batch with its bytes. Raises ``LogOffline`` as well."""
+        return self._chain.batches_between(from_offset, self.log_end_offset)
+
     @property
     def size_in_bytes(self) -> int:
         """Bytes in all segments."""

@@ -4,6 +4,7 @@
 * ``leader-epoch-cache``: the cache names the leader epoch of every batch, its entries ascend, and none begins behind
   the log's end (KIP-101, KIP-279).
 * ``producer-state``: what a log knows of a producer is what the producer's last batch in it says (KIP-98).
+* ``compaction-lost-record``: what compaction leaves of a key is its last record.
 * ``clean-shutdown-marker``: no broker writes to its logs while a power loss could bring the marker of its last clean
   shutdown back. Recovery would be skipped then.
 
@@ -27,10 +28,13 @@ from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import TopicPartition, parse_partition_dir
-from highwater_runtime.ports.trace import BecameLeader, LogAppended, LogLoaded, LogTruncated, NodeEvent
+from highwater_runtime.ports.trace import BecameLeader, LogAppended, LogLoaded, LogTruncated, NodeEvent, TransitionTaken
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
+
+_Last = dict[bytes, tuple[int, bool]]
+"""The offset of each key's last record, and whether that is a tombstone."""
 
 
 @dataclass(slots=True)
@@ -62,12 +66,17 @@ class LogInvariants:
         self._violations = violations
         self._seen: dict[tuple[str, str], _Seen] = {}
         self._touched: dict[tuple[str, str], _Touched] = {}
+        self._compacting: dict[tuple[str, str], tuple[Log, _Last]] = {}
+        """A log whose compaction goes on, and the last record of each key when it began."""
         self._wrote: dict[str, int] = {}
         """The last incarnation of each node that was seen to write."""
 
     def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """Note which log an event touched."""
         match event:
+            case TransitionTaken(reason="compaction-begun" | "compacted"):
+                self._compaction(node, event.partition, begins=event.reason == "compaction-begun")
+                return
             case LogAppended() | LogLoaded() | LogTruncated() | BecameLeader():
                 key = (node, event.partition)
                 touched = self._touched.get(key)
@@ -84,6 +93,7 @@ class LogInvariants:
                 touched.changed = True
             case LogTruncated():
                 touched.wrote = touched.changed = True
+                self._compacting.pop(key, None)
 
     def after_event(self) -> None:
         """Check the logs that the event touched."""
@@ -112,6 +122,26 @@ class LogInvariants:
         if touched.leads or touched.changed or log.latest_epoch != seen.latest_epoch:
             self._epochs_ascend(node, log, leads=touched.leads)
             seen.latest_epoch = log.latest_epoch
+
+    def _compaction(self, node: str, name: str, *, begins: bool) -> None:
+        broker = self._live.broker(node)
+        log = None if broker is None or self._live.disk_fails(node) else broker.logs.get(_partition(name))
+        began = self._compacting.pop((node, name), None)
+        if log is None or not log.is_online:
+            return
+        try:
+            last = _last_records(log)
+        except LogError:  # the disk has failed since
+            return
+        if begins:
+            self._compacting[node, name] = log, last
+        elif began is not None and began[0] is log:
+            for key, (offset, is_tombstone) in began[1].items():
+                left = last[key][0] if key in last else -1
+                may_go = is_tombstone or offset < log.log_start_offset
+                if left < offset and not (may_go and left < 0):
+                    what = f"{node} compacted away the last record of key {key!r}, at offset {offset}"
+                    self._violations.add("compaction-lost-record", name, what, (node, key))
 
     # --- the disk ------------------------------------------------------------------------------------------------
 
@@ -169,6 +199,14 @@ class LogInvariants:
                     f" offset {known.last_offset}; its log [{begin}, {end}) has (epoch, sequence, offset) {in_log}"
                 )
                 self._violations.add("producer-state", log.partition, what, (node, producer_id, known.last_offset))
+
+
+def _last_records(log: Log) -> _Last:
+    last: _Last = {}
+    for batch in log.batches(log.log_start_offset):
+        if batch.codec == "none" and not batch.is_control:
+            last.update((one.key, (one.offset, one.value is None)) for one in batch.records() if one.key is not None)
+    return last
 
 
 @lru_cache(maxsize=1 << 14)
