@@ -37,6 +37,7 @@ from highwater_runtime.broker.apis import (
 from highwater_runtime.broker.apis.init_producer_id import ProducerIds
 from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.fetch_sessions import FetchSessions
+from highwater_runtime.broker.groups.coordinator import GroupCoordinator
 from highwater_runtime.broker.groups.service import GROUP_APIS, Groups
 from highwater_runtime.broker.mode import Core, ModeFactory
 from highwater_runtime.broker.options import BrokerOptions
@@ -122,6 +123,11 @@ class Broker:
     def partitions(self) -> Mapping[PartitionKey, Partition]:
         """The replicas here, by topic id and partition index."""
         return self._replicas.partitions
+
+    @property
+    def coordinator(self) -> GroupCoordinator:
+        """The coordinator of the groups here."""
+        return self._groups.coordinator
 
     @property
     def logs(self) -> Mapping[TopicPartition, Log]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, NodeEvent, PartitionChanged
+from highwater_runtime.sim.invariants.groups import GroupInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.logs import LogInvariants
 from highwater_runtime.sim.invariants.partitions import PartitionInvariants
@@ -71,6 +72,7 @@ class InvariantMonitor:
         self._partitions = PartitionInvariants(self._live, self._violations)
         self._replicas = ReplicaInvariants(self._live, self._violations)
         self._logs = LogInvariants(self._live, self._violations)
+        self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
         self._controllers = ControllerEpochs(self._violations)
@@ -98,8 +100,10 @@ class InvariantMonitor:
                 self._partitions.on_event(node, incarnation, event)
                 self._replicas.on_event(node, incarnation, event)
             self._logs.on_event(node, incarnation, event)
+            self._groups.on_event(node, event)
             self._quorum.on_event(node, incarnation, event)
             self._controllers.on_event(event)
         self._partitions.after_event()
         self._replicas.after_event()
         self._logs.after_event()
+        self._groups.after_event()
