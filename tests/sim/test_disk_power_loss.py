@@ -598,3 +598,13 @@ def test_of_a_file_whose_flush_failed_nobody_knows() -> None:
     disk.power_loss("none")
     assert content_of(disk, "f") == b""
     assert not disk.is_durable("f", 1)
+
+
+def test_what_was_written_again_since_the_flush_is_not_durable() -> None:
+    disk = SimDisk()
+    perform(disk, "f", [("append", 10), ("fsync",), ("pwrite", 4, 1)])
+    assert disk.is_durable("f", 4)
+    assert not disk.is_durable("f", 5)
+    perform(disk, "g", [("append", 10), ("fsync",), ("truncate", 4), ("append", 6)])
+    assert disk.is_durable("g", 4)
+    assert not disk.is_durable("g", 5)
