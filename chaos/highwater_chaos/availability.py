@@ -14,6 +14,9 @@ The trap: a cluster that *cannot* make progress must not be blamed. So this is j
 Then there must be an active controller; every healthy broker must be unfenced; every partition of which a member of the
 ISR is healthy must have a leader; and if the leader is healthy, every healthy replica must be in the ISR.
 
+Every healthy controller must have as committed what any controller had when recovery began (:func:`behind`). A voter
+that stays behind harms nobody until another one dies. Then the quorum has no majority that can commit.
+
 And every partition makes progress: within another ``spec.recovery``, a write is acknowledged in each partition that the
 workload ever wrote to and that can take writes (:func:`writable`). An acknowledgement in one says nothing of another.
 The workload draws its partitions, and may not write to one of them again. So a partition that had no acknowledgement
@@ -28,7 +31,14 @@ from typing import Final
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_name, broker_names, node_id, node_names, quorum_names
+from highwater_chaos.experiment.nodes import (
+    broker_name,
+    broker_names,
+    controller_names,
+    node_id,
+    node_names,
+    quorum_names,
+)
 from highwater_chaos.faults import FaultRecord
 from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS
 
@@ -68,6 +78,25 @@ def overdue(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> li
     for partition in view.partitions.values():
         missing += _overdue_of(partition, healthy)
     return missing
+
+
+def committed_metadata(cluster: Cluster, view: ClusterView) -> int:
+    """The offset below which a controller has called the metadata log committed; −1: none has said (ZooKeeper mode, and
+    software that does not tell)."""
+    return max((view.nodes[name].metadata_end for name in controller_names(cluster) if name in view.nodes), default=-1)
+
+
+def behind(cluster: Cluster, view: ClusterView, healthy: Collection[str], committed: int) -> list[str]:
+    """The healthy controllers that do not know that the metadata log is committed below ``committed``, as clauses; none
+    without a healthy majority."""
+    if not _has_majority(cluster, healthy):
+        return []
+    known = {name: view.nodes[name].metadata_end for name in controller_names(cluster) if name in healthy}
+    return [
+        f"{name} does not have the metadata log up to {committed}, but to {max(end, 0)}"
+        for name, end in known.items()
+        if end < committed
+    ]
 
 
 def writable(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> list[str]:

@@ -24,7 +24,7 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.availability import healthy_nodes, overdue, writable
+from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import (
     Backend,
     BackendError,
@@ -376,8 +376,17 @@ class _Run:
     def _recover(self) -> None:
         # Past the deadline everything is healed, and nothing more is waited for.
         recovery = self.experiment.spec.recovery
+        committed = committed_metadata(self.cluster, self.view)
+
+        def voters_behind() -> list[str]:
+            return behind(self.cluster, self.view, self._healthy(), committed)
+
         if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
-            self._unavailable(overdue(self.cluster, self.view, self._healthy()))
+            self._unavailable(overdue(self.cluster, self.view, self._healthy()) or voters_behind())
+        elif not self._until(
+            lambda: not voters_behind(), recovery, lambda: f"the quorum did not recover: {', '.join(voters_behind())}"
+        ):
+            self._unavailable(voters_behind())
         since = self.backend.now_ns()
         self._pass_time(_AFTER_RECOVERY_NS)
         self._see_progress(since)

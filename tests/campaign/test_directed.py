@@ -27,11 +27,15 @@ FOUND = {
     "epoch-unknown-to-quorum-leader": ("metadata-divergence-by-offset-only", "raft-committed-data"),
     "two-diverging-epochs": ("high-watermark-taken-over-divergence", "raft-committed-data"),
     "snapshot-arrives-power-fails": ("snapshot-name-not-synced", "node-crash"),
-    "snapshot-of-another-history": ("snapshot-epoch-not-compared", "assertion controllers-catch-up"),
+    "snapshot-of-another-history": ("snapshot-epoch-not-compared", "unavailable"),
     "controller-hangs": ("registration-keeps-isr", "isr-incomplete"),
     "stop-of-former-move": ("zk-stop-of-former-leader-epoch", "live-partition-deleted"),
     "deletion-arrives-again": ("zk-late-stop-deletes-next-topic", "live-partition-deleted"),
     "full-list-arrives-again": ("zk-late-list-judges-strays", "live-partition-deleted"),
+    "flushed-segments-truncated": ("truncation-leaves-segments", "divergence"),
+    "truncated-while-flushing": ("flush-under-way-outlives-truncation", "recovery-point-durable"),
+    "clean-stop-and-start": ("clean-shutdown-marker-removal-not-synced", "clean-shutdown-marker"),
+    "leader-dies-write-refused": ("zk-refused-write-not-repeated", "committed-loss"),
     "leader-not-told": ("zk-isr-written-unconditionally", "committed-loss"),
     "expired-unseen": ("zk-restart-unnoticed", "unavailable"),
     "command-lost": ("zk-lost-command-not-repeated", "unavailable"),
@@ -45,12 +49,14 @@ FOUND = {
     "deletion-not-followed": ("delete-records-answered-at-once", "model-step"),
     "voter-restarts": ("vote-forgotten-at-restart", "raft-election-safety"),
 }
-FOUND_TOO = {
-    "move-taken-back": ("reassignment-completes-early", "model-step"),
-    "segments-lost-in-between": ("recovery-keeps-later-segments", "replica-incomplete"),
-}
+FOUND_TOO = [
+    ("move-taken-back", "reassignment-completes-early", "model-step"),
+    ("segments-lost-in-between", "recovery-keeps-later-segments", "replica-incomplete"),
+    ("segments-lost-in-between", "recovery-trusts-later-producer-snapshots", "producer-state"),
+    ("flushed-segments-truncated", "recovery-point-survives-truncation", "recovery-point-durable"),
+]
 """Other mutants that some of them find."""
-SEEDS = {"snapshot-arrives-power-fails": 8}
+SEEDS = {"snapshot-arrives-power-fails": 8, "segments-lost-in-between": 2}
 """How many seeds may be needed, if what survives a power loss is drawn; else one."""
 NEVER_RECOVER = ("longer-older-log", "two-diverging-epochs")
 """Where a controller crashes for good: nothing is gained by waiting for the cluster to recover."""
@@ -69,7 +75,7 @@ def test_it_fails_with_its_mutant_alone(name: str) -> None:
         experiment = experiment.model_copy(update={"spec": spec})
     series = series_of_file(experiment, {}, until_failure=False)
     unit = Unit(series.experiment, experiment.spec.seed, series.text)
-    wanted = dict([FOUND[name], *([FOUND_TOO[name]] if name in FOUND_TOO else [])])
+    wanted = dict([FOUND[name], *((mutant, check) for file, mutant, check in FOUND_TOO if file == name)])
     with watching(CATALOGUE[mutant] for mutant in wanted) as reached:
         without = run_unit(unit)
     assert (without.verdict, without.anomalies, without.reasons) == ("pass", (), ())

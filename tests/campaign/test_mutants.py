@@ -47,6 +47,23 @@ def test_no_name_is_taken_twice_and_there_are_enough() -> None:
     assert sum(1 for mutant in CATALOGUE.values() if not mutant.harmless) >= 80
 
 
+def test_the_table_in_the_docs_is_the_catalogue() -> None:
+    text = (PACKAGE / "docs/mutants.md").read_text(encoding="utf-8")
+    bugs, harmless = text.split("## Judged harmless")
+    bugs = bugs[bugs.index("## High watermark") :]
+    rows = [line.strip("| ").split(" | ") for line in bugs.splitlines() if line.startswith("| `")]
+    assert {row[0].strip("`"): row[1] for row in rows} == {
+        name: mutant.breaks for name, mutant in CATALOGUE.items() if not mutant.harmless
+    }
+    judged = [line.strip("| ").split(" | ") for line in harmless.splitlines() if line.startswith("| `")]
+    assert {row[0].strip("`"): (row[1], row[3]) for row in judged} == {
+        name: (mutant.breaks, mutant.harmless) for name, mutant in CATALOGUE.items() if mutant.harmless
+    }
+    found = sum(row[2] != "no" for row in rows)
+    counts = f"{len(CATALOGUE)} mutants: {len(rows)} bugs, {found} of them found ({100 * found / len(rows):.0f} %)"
+    assert f"{counts}, and {len(judged)} judged harmless" in text
+
+
 @pytest.mark.parametrize(
     ("where", "old", "why"),
     [
@@ -91,6 +108,12 @@ def test_a_bug_is_found_and_gone_afterwards() -> None:
     ("mutant", "file", "seed", "anomaly"),
     [
         ("last-isr-member-removed", "consumer-groups", 1, "isr-empty"),
+        ("group-commit-answered-at-append", "consumer-groups", 1, "group-offset-uncommitted"),
+        ("compaction-drops-last-record", "consumer-groups", 1, "compaction-lost-record"),
+        ("recovery-point-at-end", "consumer-groups", 1, "recovery-point-durable"),
+        ("recovery-point-before-fsync", "consumer-groups", 1, "recovery-point-durable"),
+        ("epoch-cache-survives-truncation", "consumer-groups", 1, "leader-epoch-cache"),
+        ("epoch-cache-keeps-later-starts", "isr-proposals", 1, "leader-epoch-cache"),
         ("zk-dead-members-stay-in-isr", "zookeeper-faults", 1, "isr-incomplete"),
         ("zk-controller-epoch-not-raised", "zookeeper-faults", 1, "controller-epoch-reused"),
     ],

@@ -552,3 +552,59 @@ def test_an_fsync_of_a_dead_process_still_reaches_the_disk_but_nobody_hears_of_i
     assert done == []
     simulator.power_loss("a", "none")
     assert content_of(simulator.node("a").disk, "f") == b"x"
+
+
+@given(steps=operations, keep=keeps, seed=seeds, length=st.integers(0, 4 * PAGE))
+def test_what_is_durable_survives_every_power_loss(steps, keep, seed, length) -> None:
+    disk = SimDisk(seed)
+    states, _, _ = perform(disk, "f", steps)
+    if disk.is_durable("f", length):
+        disk.power_loss(keep)
+        assert content_of(disk, "f")[:length] == states[-1][:length]
+        assert len(states[-1]) >= length
+
+
+@given(steps=operations, length=st.integers(0, 4 * PAGE))
+def test_what_was_flushed_is_durable(steps, length) -> None:
+    disk = SimDisk()
+    states, _, _ = perform(disk, "f", [*steps, ("fsync",)])
+    assert disk.is_durable("f", length) == (length <= len(states[-1]))
+
+
+def test_a_file_whose_name_is_not_durable_is_not_either() -> None:
+    disk = SimDisk()
+    disk.mkdir("d")
+    file = disk.open("d/f", create=True)
+    file.append(b"1")
+    file.fsync()
+    disk.fsync_dir("d")
+    assert not disk.is_durable("d/f", 1), "the directory's own name is not"
+    disk.fsync_dir()
+    assert disk.is_durable("d/f", 1)
+    disk.rename("d/f", "d/g")
+    assert not disk.is_durable("d/g", 1)
+
+
+def test_of_a_file_whose_flush_failed_nobody_knows() -> None:
+    disk = SimDisk()
+    file = disk.open("f", create=True)
+    disk.fsync_dir()
+    file.append(b"1")
+    disk.set_errors("fsync")
+    with pytest.raises(OSError, match="Input/output"):
+        file.fsync()
+    disk.heal()
+    assert disk.is_durable("f", 1)
+    disk.power_loss("none")
+    assert content_of(disk, "f") == b""
+    assert not disk.is_durable("f", 1)
+
+
+def test_what_was_written_again_since_the_flush_is_not_durable() -> None:
+    disk = SimDisk()
+    perform(disk, "f", [("append", 10), ("fsync",), ("pwrite", 4, 1)])
+    assert disk.is_durable("f", 4)
+    assert not disk.is_durable("f", 5)
+    perform(disk, "g", [("append", 10), ("fsync",), ("truncate", 4), ("append", 6)])
+    assert disk.is_durable("g", 4)
+    assert not disk.is_durable("g", 5)

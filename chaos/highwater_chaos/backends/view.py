@@ -35,7 +35,7 @@ from highwater_runtime.ports.trace import (
 )
 
 _ABOUT_CONTROLLERS: Final = (ControllerChanged, NodeStarted, NodeStopped, RaftStateChanged)
-_NO_NEWS: Final = frozenset({LogAppended, BatchCommitted, RaftAppended, RaftHighWatermark})
+_NO_NEWS: Final = frozenset({LogAppended, BatchCommitted, RaftAppended})
 """The bulk of all events, which change nothing here."""
 
 
@@ -94,6 +94,8 @@ class NodeView:
     events: int = 0
     broker_epoch: int = -1
     """The epoch under which this incarnation says it is registered."""
+    metadata_end: int = -1
+    """Below which offset this incarnation knows the metadata log to be committed; −1: it has not said."""
     registered_last: int = 0
     """The last incarnation that has registered; 0: none has."""
     registered_seqs: list[int] = field(default_factory=list)
@@ -140,6 +142,8 @@ class ClusterView:
                 case HighWatermarkAdvanced(partition=name, offset=offset):
                     if (partition := self.partitions.get(name)) is not None:
                         partition.high_watermark = max(partition.high_watermark, offset)
+                case RaftHighWatermark(offset=offset):
+                    node.metadata_end = offset
                 case PartitionChanged() as event:
                     self._partition_changed(event, timed.seq)
                 case IsrProposed(partition=name, isr=isr):
@@ -164,12 +168,8 @@ class ClusterView:
                 case ControllerChanged(metadata_offset=offset, broker=broker) if offset > self._controller[0]:
                     self._controller = (offset, broker, timed.time_ns)
                 case NodeStarted():
-                    node.incarnation, node.up, node.changed_ns, node.broker_epoch = (
-                        timed.incarnation,
-                        True,
-                        timed.time_ns,
-                        -1,
-                    )
+                    node.incarnation, node.up, node.changed_ns = timed.incarnation, True, timed.time_ns
+                    node.broker_epoch = node.metadata_end = -1
                     self._raft.pop(timed.node, None)
                 case NodeCrashed():
                     self.crashed.append(timed.node)

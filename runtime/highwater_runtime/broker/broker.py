@@ -37,6 +37,7 @@ from highwater_runtime.broker.apis import (
 from highwater_runtime.broker.apis.init_producer_id import ProducerIds
 from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.fetch_sessions import FetchSessions
+from highwater_runtime.broker.groups.coordinator import GroupCoordinator
 from highwater_runtime.broker.groups.service import GROUP_APIS, Groups
 from highwater_runtime.broker.mode import Core, ModeFactory
 from highwater_runtime.broker.options import BrokerOptions
@@ -44,6 +45,7 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_manager import ReplicaManager, ReplicaManagerOptions
 from highwater_runtime.broker.topic_creation import TopicCreation
+from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.metadata import MetadataImage
@@ -121,6 +123,16 @@ class Broker:
     def partitions(self) -> Mapping[PartitionKey, Partition]:
         """The replicas here, by topic id and partition index."""
         return self._replicas.partitions
+
+    @property
+    def coordinator(self) -> GroupCoordinator:
+        """The coordinator of the groups here."""
+        return self._groups.coordinator
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, Log]:
+        """The logs here, of replicas that have a role and of others."""
+        return self._logs.logs
 
     @property
     def replicas_are_loaded(self) -> bool:

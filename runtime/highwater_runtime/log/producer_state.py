@@ -74,6 +74,10 @@ class ProducerStates:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def items(self) -> Iterable[tuple[int, ProducerEntry]]:
+        """Each producer id, with what is known of it."""
+        return self._entries.items()
+
     def get(self, producer_id: int) -> ProducerEntry | None:
         """What is known of a producer."""
         return self._entries.get(producer_id)

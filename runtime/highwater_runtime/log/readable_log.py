@@ -14,6 +14,7 @@ from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.epoch_cache import EpochEnd
 from highwater_runtime.log.errors import CorruptRecord, LogOffline, OffsetOutOfRange
 from highwater_runtime.log.flush import Flushes
+from highwater_runtime.log.producer_state import ProducerStates
 from highwater_runtime.log.records import BatchView
 from highwater_runtime.log.recovery import Loader, Recovery
 from highwater_runtime.log.results import BatchMark, TimestampOffset
@@ -99,6 +100,27 @@ class ReadableLog:
     def epoch_entries(self) -> list[tuple[int, int]]:
         """(epoch, start offset) of every leader epoch known, ascending."""
         return self._epochs.entries
+
+    @property
+    def producers(self) -> ProducerStates:
+        """What idempotent producers have written. Not to be changed."""
+        return self._producers
+
+    def extents(self, from_offset: int, to_offset: int) -> list[tuple[str, int]]:
+        """Where the batches of [``from_offset``, ``to_offset``) are: each file's path, and the byte behind the last."""
+        return self._chain.extents(from_offset, to_offset)
+
+    def headers(self, from_offset: int) -> Iterator[BatchView]:
+        """The headers of all batches from ``from_offset`` on. For an observer: an error has no consequence for the log.
+
+        Raises:
+            CorruptRecord: the files do not hold what was written to them.
+        """
+        return self._chain.headers(from_offset)
+
+    def batches(self, from_offset: int) -> Iterator[BatchView]:
+        """As :meth:`headers`, each batch with its bytes. Raises ``LogOffline`` as well."""
+        return self._chain.batches_between(from_offset, self.log_end_offset)
 
     @property
     def size_in_bytes(self) -> int:

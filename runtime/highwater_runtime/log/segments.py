@@ -148,6 +148,21 @@ class SegmentChain:
             from_offset = segment.end_offset
         return marks
 
+    def extents(self, from_offset: int, to_offset: int) -> list[tuple[str, int]]:
+        """See :meth:`.log.Log.extents`."""
+        return [
+            (segment.paths[0], segment.position_of(to_offset))
+            for segment in self.segments
+            if segment.base_offset < to_offset and segment.end_offset > from_offset
+        ]
+
+    def headers(self, from_offset: int) -> Iterator[BatchView]:
+        """See :meth:`.log.Log.headers`."""
+        for segment in self.segments:
+            if segment.end_offset > from_offset:
+                for _, batch in segment.headers(segment.position_of(max(from_offset, segment.base_offset))):
+                    yield batch
+
     def first_not_earlier(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
         """The first record at or behind ``start_offset`` that is not earlier than ``timestamp``."""
         for segment in self.segments:

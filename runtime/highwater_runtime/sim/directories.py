@@ -59,6 +59,13 @@ class DirectoryTree:
             node = child
         return node
 
+    def find_durable(self, path: str) -> Node | None:
+        """The inode that every power loss leaves behind ``path``, or None."""
+        node: Node | None = self.root
+        for part in path_components(path):
+            node = node.durable.get(part) if isinstance(node, Directory) else None
+        return node
+
     def directory(self, path: str) -> Directory:
         """The directory ``path``. Raises ``ENOENT`` or ``ENOTDIR``."""
         return self._directory(path_components(path), path)

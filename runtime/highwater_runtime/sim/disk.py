@@ -303,12 +303,21 @@ class SimDisk:
 
     def durable_files(self, path: str = "") -> dict[str, bytearray]:
         """What every power loss leaves of the files in a directory: content by name. Not to be changed."""
-        directory: Directory | CachedFile | None = self._tree.root
-        for part in path_components(path):
-            directory = directory.durable.get(part) if isinstance(directory, Directory) else None
+        directory = self._tree.find_durable(path)
         if not isinstance(directory, Directory):
             return {}
         return {name: node.durable for name, node in directory.durable.items() if isinstance(node, CachedFile)}
+
+    def is_durable(self, path: str, length: int) -> bool:
+        """Whether every power loss leaves the first ``length`` bytes of a file as they are, under its name.
+
+        True as well if an fsync of the file has failed: it reports success from then on, and nobody can know.
+        """
+        node = self._tree.find(path)
+        if not isinstance(node, CachedFile) or self._tree.find_durable(path) is not node:
+            return False
+        settled = len(node.durable) >= length and all(position >= length for position, _ in node.operations)
+        return settled or node.lost_pages
 
     def complete_fsyncs(self) -> int:
         """Without a scheduler: end all fsyncs under way now, in order, then all jobs; returns how many."""

@@ -25,7 +25,7 @@ Operation = tuple[int, bytes | None]
 class CachedFile:
     """The content of one inode."""
 
-    __slots__ = ("cache", "durable", "first_operation", "fsync_at", "operations")
+    __slots__ = ("cache", "durable", "first_operation", "fsync_at", "lost_pages", "operations")
 
     def __init__(self) -> None:
         self.cache = bytearray()
@@ -35,6 +35,8 @@ class CachedFile:
         """Number of operations that are not in the list any more; makes positions in it absolute."""
         self.fsync_at = 0
         """When the last fsync under way ends: those of one file end in order."""
+        self.lost_pages = False
+        """Whether an fsync has failed, so that the cache holds what will never reach the medium."""
 
     def write(self, position: int, data: bytes) -> None:
         """Write into the page cache."""
@@ -59,6 +61,7 @@ class CachedFile:
     def lose(self, end: int) -> None:
         """A failed fsync: Linux marks the pages clean although they never reached the medium, so that a later fsync
         reports success without them."""
+        self.lost_pages = True
         self._take(end)
 
     def _take(self, end: int) -> list[Operation]:
@@ -84,6 +87,7 @@ class CachedFile:
         self.first_operation += len(self.operations)
         self.operations = []
         self.fsync_at = 0
+        self.lost_pages = False
         return count_lost(before, after)
 
 

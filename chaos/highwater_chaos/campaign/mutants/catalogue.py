@@ -9,10 +9,11 @@ from highwater_chaos.campaign.mutants.logs import LOGS
 from highwater_chaos.campaign.mutants.mutant import Mutant
 from highwater_chaos.campaign.mutants.quorum import QUORUM
 from highwater_chaos.campaign.mutants.replication import REPLICATION
+from highwater_chaos.campaign.mutants.services import SERVICES
 from highwater_chaos.campaign.mutants.zookeeper import ZOOKEEPER
 
 CATALOGUE: Final[dict[str, Mutant]] = {
-    mutant.name: mutant for mutant in (*REPLICATION, *LOGS, *QUORUM, *CONTROLLERS, *ZOOKEEPER)
+    mutant.name: mutant for mutant in (*REPLICATION, *LOGS, *QUORUM, *CONTROLLERS, *ZOOKEEPER, *SERVICES)
 }
 
 

@@ -202,6 +202,8 @@ ZOOKEEPER: Final = (
         "if self.leader_and_isr is None:",
         "a full list that is merged into a waiting round stays one",
         mode="zookeeper",
+        harmless="the full list is the first LeaderAndIsr of each sender; a later one goes to a broker that has refused"
+        " this broker epoch and does so again",
     ),
     Mutant(
         "zk-foreign-registration-taken",

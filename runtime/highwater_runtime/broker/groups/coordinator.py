@@ -161,6 +161,10 @@ class GroupCoordinator:
         for index in list(self._shards):
             self._resign(index)
 
+    def shard(self, index: int) -> Shard | None:
+        """The groups of a partition of the offsets topic, if it is led here."""
+        return self._shards.get(index)
+
     # --- finding a group ------------------------------------------------------------------------------------------
 
     def shard_for(self, group_id: str) -> Shard | ErrorCode:

@@ -70,6 +70,10 @@ class GroupOffsets:
         """Everything that is committed, in order of first commit."""
         return [(partition, stored.committed) for partition, stored in self._stored.items()]
 
+    def record_offsets(self) -> list[tuple[TopicPartition, int]]:
+        """For everything that is committed, where its record is in ``__consumer_offsets``."""
+        return [(partition, stored.record_offset) for partition, stored in self._stored.items()]
+
     def is_pending(self, partition: TopicPartition) -> bool:
         """Whether a commit for this partition is being written."""
         return partition in self._pending

@@ -14,6 +14,7 @@ from uuid import UUID
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
+from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.simulator import Simulator
 
 UNKNOWN_TOPIC = "0" * 32
@@ -55,6 +56,10 @@ class LiveCluster:
     def disk_fails(self, node: str) -> bool:
         """Whether a fault may make reads of the node's disk fail."""
         return self._simulator.nodes[node].disk.armed
+
+    def disk(self, node: str) -> SimDisk:
+        """The disk of a node."""
+        return self._simulator.nodes[node].disk
 
     def broker(self, node: str) -> Broker | None:
         """The broker that runs on a node; None if the node is down or no broker."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, NodeEvent, PartitionChanged
+from highwater_runtime.sim.invariants.groups import GroupInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.logs import LogInvariants
 from highwater_runtime.sim.invariants.partitions import PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import ReplicaInvariants
@@ -69,6 +71,8 @@ class InvariantMonitor:
         self._live = LiveCluster(simulator)
         self._partitions = PartitionInvariants(self._live, self._violations)
         self._replicas = ReplicaInvariants(self._live, self._violations)
+        self._logs = LogInvariants(self._live, self._violations)
+        self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
         self._controllers = ControllerEpochs(self._violations)
@@ -95,7 +99,11 @@ class InvariantMonitor:
             if not self._namesakes.concern(event):
                 self._partitions.on_event(node, incarnation, event)
                 self._replicas.on_event(node, incarnation, event)
+            self._logs.on_event(node, incarnation, event)
+            self._groups.on_event(node, event)
             self._quorum.on_event(node, incarnation, event)
             self._controllers.on_event(event)
         self._partitions.after_event()
         self._replicas.after_event()
+        self._logs.after_event()
+        self._groups.after_event()

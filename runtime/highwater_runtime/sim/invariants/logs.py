@@ -1,0 +1,224 @@
+"""Invariants of a broker's logs: what a log says of itself agrees with its batches and with its disk.
+
+* ``recovery-point-durable``: below the recovery point a power loss takes nothing. Recovery does not look there.
+* ``leader-epoch-cache``: the cache names the leader epoch of every batch, its entries ascend, and none begins behind
+  the log's end (KIP-101, KIP-279).
+* ``producer-state``: what a log knows of a producer is what the producer's last batch in it says (KIP-98).
+* ``compaction-lost-record``: what compaction leaves of a key is its last record.
+* ``clean-shutdown-marker``: no broker writes to its logs while a power loss could bring the marker of its last clean
+  shutdown back. Recovery would be skipped then.
+
+Worked example: a follower cuts its log from offset 90 to 70 and keeps 90 as its recovery point. It fetches other
+records up to 90, and loses power. What it has lost of them nobody notices: recovery begins at 90.
+
+The trap: such a log works until that power loss. Clients see nothing until this replica leads.
+
+A log is looked at as a whole when it was loaded or cut. An append only compares the recovery point and the last leader
+epoch with those that were seen before, and looks at what is new. An fsync that failed dropped pages (Linux forgets
+them); what is on such a file no process can know, so nothing is asked of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN
+from highwater_runtime.log.errors import LogError
+from highwater_runtime.log.log import Log
+from highwater_runtime.log.names import TopicPartition, parse_partition_dir
+from highwater_runtime.ports.trace import BecameLeader, LogAppended, LogLoaded, LogTruncated, NodeEvent, TransitionTaken
+from highwater_runtime.sim.disk import SimDisk
+from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.violation import Violations
+
+_Last = dict[bytes, tuple[int, bool]]
+"""The offset of each key's last record, and whether that is a tombstone."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was right when a log was last looked at."""
+
+    log: Log
+    recovery_point: int
+    latest_epoch: int
+
+
+@dataclass(slots=True)
+class _Touched:
+    """What an event did to a log."""
+
+    incarnation: int
+    wrote: bool = False
+    changed: bool = False
+    """The log was loaded or cut: it is looked at as a whole."""
+    leads: bool = False
+    """An epoch that begins at the log's end may have no batch yet."""
+
+
+class LogInvariants:
+    """Checks logs; the monitor feeds it every node event, and calls it after every simulated event."""
+
+    def __init__(self, live: LiveCluster, violations: Violations) -> None:
+        self._live = live
+        self._violations = violations
+        self._seen: dict[tuple[str, str], _Seen] = {}
+        self._touched: dict[tuple[str, str], _Touched] = {}
+        self._compacting: dict[tuple[str, str], tuple[Log, _Last]] = {}
+        """A log whose compaction goes on, and the last record of each key when it began."""
+        self._wrote: dict[str, int] = {}
+        """The last incarnation of each node that was seen to write."""
+
+    def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
+        """Note which log an event touched."""
+        match event:
+            case TransitionTaken(reason="compaction-begun" | "compacted"):
+                self._compaction(node, event.partition, begins=event.reason == "compaction-begun")
+                return
+            case LogAppended() | LogLoaded() | LogTruncated() | BecameLeader():
+                key = (node, event.partition)
+                touched = self._touched.get(key)
+                if touched is None:
+                    touched = self._touched[key] = _Touched(incarnation)
+            case _:
+                return
+        match event:
+            case LogAppended():
+                touched.wrote = True
+            case BecameLeader():
+                touched.leads = True
+            case LogLoaded():
+                touched.changed = True
+            case LogTruncated():
+                touched.wrote = touched.changed = True
+                self._compacting.pop(key, None)
+
+    def after_event(self) -> None:
+        """Check the logs that the event touched."""
+        if self._touched:
+            for (node, name), touched in self._touched.items():
+                self._check(node, name, touched)
+            self._touched.clear()
+
+    def _check(self, node: str, name: str, touched: _Touched) -> None:
+        broker = self._live.broker(node)
+        if broker is None or self._live.disk_fails(node):
+            return
+        if touched.wrote and self._wrote.get(node) != touched.incarnation:
+            self._wrote[node] = touched.incarnation
+            self._marker_is_gone(node)
+        log = broker.logs.get(_partition(name))
+        if log is None or not log.is_online:
+            return
+        seen = self._seen.get((node, name))
+        if touched.changed or seen is None or log is not seen.log:
+            seen = self._seen[node, name] = _Seen(log, 0, -1)
+            self._fits_its_batches(node, log)
+        if log.recovery_point != seen.recovery_point:
+            self._is_durable(node, log, seen.recovery_point)
+            seen.recovery_point = log.recovery_point
+        if touched.leads or touched.changed or log.latest_epoch != seen.latest_epoch:
+            self._epochs_ascend(node, log, leads=touched.leads)
+            seen.latest_epoch = log.latest_epoch
+
+    def _compaction(self, node: str, name: str, *, begins: bool) -> None:
+        broker = self._live.broker(node)
+        log = None if broker is None or self._live.disk_fails(node) else broker.logs.get(_partition(name))
+        began = self._compacting.pop((node, name), None)
+        if log is None or not log.is_online:
+            return
+        try:
+            last = _last_records(log)
+        except LogError:  # the disk has failed since
+            return
+        if begins:
+            self._compacting[node, name] = log, last
+        elif began is not None and began[0] is log:
+            for key, (offset, is_tombstone) in began[1].items():
+                left = last[key][0] if key in last else -1
+                may_go = is_tombstone or offset < log.log_start_offset
+                if left < offset and not (may_go and left < 0):
+                    what = f"{node} compacted away the last record of key {key!r}, at offset {offset}"
+                    self._violations.add("compaction-lost-record", name, what, (node, key))
+
+    # --- the disk ------------------------------------------------------------------------------------------------
+
+    def _marker_is_gone(self, node: str) -> None:
+        if CLEAN_SHUTDOWN in self._live.disk(node).durable_files():
+            what = f"{node} writes to its logs, and a power loss would bring {CLEAN_SHUTDOWN} back"
+            self._violations.add("clean-shutdown-marker", node, what, self._wrote[node])
+
+    def _is_durable(self, node: str, log: Log, above: int) -> None:
+        """What lies in [``above``, recovery point)."""
+        point, disk = log.recovery_point, self._live.disk(node)
+        if point > log.log_end_offset:
+            what = f"{node} has recovery point {point}, but its log ends at {log.log_end_offset}"
+        elif (path := _not_durable(disk, log, above, point)) is not None:
+            what = f"{node} has recovery point {point}, but a power loss may take some of {path} below that"
+        else:
+            return
+        self._violations.add("recovery-point-durable", log.partition, what, (node, point))
+
+    # --- leader epochs and producers -----------------------------------------------------------------------------
+
+    def _epochs_ascend(self, node: str, log: Log, *, leads: bool) -> None:
+        entries, end = log.epoch_entries, log.log_end_offset
+        for (epoch, start), (later, later_start) in pairwise(entries):
+            if epoch >= later or start >= later_start:
+                what = f"{node} has leader epoch {later} from offset {later_start}, behind {epoch} from {start}"
+                self._violations.add("leader-epoch-cache", log.partition, what, (node, later))
+        if entries and entries[-1][1] >= end + leads:
+            what = f"{node} has leader epoch {entries[-1][0]} from offset {entries[-1][1]}, but its log ends at {end}"
+            self._violations.add("leader-epoch-cache", log.partition, what, (node, log.latest_epoch))
+
+    def _fits_its_batches(self, node: str, log: Log) -> None:
+        """Compare leader epochs and producers with the headers of all batches."""
+        begin, end, compacts = log.log_start_offset, log.log_end_offset, log.config.compacts
+        last: dict[int, tuple[int, int, int]] = {}
+        try:
+            for batch in log.headers(begin):
+                if batch.producer_id >= 0:
+                    last[batch.producer_id] = (batch.producer_epoch, batch.last_sequence, batch.last_offset)
+                epoch = log.epoch_of(max(batch.base_offset, begin))
+                if epoch != batch.leader_epoch and not compacts:
+                    batches = f"whose batch has {batch.leader_epoch}"
+                    what = f"{node} has leader epoch {epoch} for offset {batch.base_offset}, {batches}"
+                    self._violations.add("leader-epoch-cache", log.partition, what, (node, batch.base_offset))
+        except LogError:  # the disk has failed since
+            return
+        for producer_id, entry in log.producers.items():
+            known = entry.batches[-1] if entry.batches else None
+            in_log = last.get(producer_id)
+            if known is None or (in_log is None and (compacts or known.last_offset < begin)):
+                continue  # its batches have been deleted
+            if in_log != (entry.epoch, known.last_sequence, known.last_offset):
+                what = (
+                    f"{node} knows sequence {known.last_sequence} of producer {producer_id}, epoch {entry.epoch}, at"
+                    f" offset {known.last_offset}; its log [{begin}, {end}) has (epoch, sequence, offset) {in_log}"
+                )
+                self._violations.add("producer-state", log.partition, what, (node, producer_id, known.last_offset))
+
+
+def _last_records(log: Log) -> _Last:
+    last: _Last = {}
+    for batch in log.batches(log.log_start_offset):
+        if batch.codec == "none" and not batch.is_control:
+            last.update((one.key, (one.offset, one.value is None)) for one in batch.records() if one.key is not None)
+    return last
+
+
+@lru_cache(maxsize=1 << 14)
+def _partition(name: str) -> TopicPartition:
+    """Asked for with each append, of few partitions."""
+    return parse_partition_dir(name) or TopicPartition(name, -1)
+
+
+def _not_durable(disk: SimDisk, log: Log, above: int, point: int) -> str | None:
+    """The first of the log's files that a power loss may change within [``above``, ``point``)."""
+    try:
+        extents = log.extents(above, point)
+    except LogError:  # no file holds what was written to it: other checks say so
+        return None
+    return next((path for path, length in extents if not disk.is_durable(path, length)), None)
