@@ -111,7 +111,9 @@ class DirectoryTree:
         """
         chosen = dict.fromkeys(directory.pending)
         # Directories that a chosen operation touches too, with its number: what came before it there is needed.
-        needed = [(other, number) for number in chosen for other, _, _ in self.journal[number] if other is not directory]
+        needed = [
+            (other, number) for number in chosen for other, _, _ in self.journal[number] if other is not directory
+        ]
         while needed:
             other, before = needed.pop()
             for number in other.pending:
