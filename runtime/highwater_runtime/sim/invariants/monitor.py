@@ -98,7 +98,7 @@ class InvariantMonitor:
                     self._partitions.on_event(node, incarnation, event)
                 if kind in OF_REPLICAS:
                     self._replicas.on_event(node, incarnation, event)
-            elif kind in OF_QUORUM:
+            if kind in OF_QUORUM:
                 self._quorum.on_event(node, incarnation, event)
             self._controllers.on_event(event)
         self._partitions.after_event()
