@@ -1,4 +1,7 @@
-"""One experiment, run, written down, judged and reported: what ``highwater run`` does for each file."""
+"""One experiment, run, written down, judged and reported: what ``highwater run`` does for each file.
+
+What judges (NumPy, PyArrow, checks) loads when the first run is judged, so that a run begins without it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from highwater_chaos.assertions import ask_prometheus, judge_assertions, read_phases, write_answers
+import highwater_pipeline
+from highwater_chaos import assertions
+from highwater_chaos.assertions import read_phases
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
@@ -21,13 +26,12 @@ from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_summary import read_summary, summary_of, write_summary
 from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import verdict_of
-from highwater_pipeline.judge import judge_log_and_registers, judge_run
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.remote import AnyPath
-from highwater_pipeline.store import open_stored_run, stored_directory, write_units
-from highwater_pipeline.tables import load_run, open_run
-from highwater_pipeline.units import RunFacts, split
 from highwater_runtime.sim import frozen_collector
+
+if TYPE_CHECKING:
+    from highwater_pipeline.units import RunFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,8 @@ def run_and_forget(
         directory = Path(folder)
         write_run(directory, experiment, result, wire=wire)
         summary = read_summary(directory)
-        assertions = judge_assertions(experiment.spec, directory)
-        verdict = verdict_of(experiment, summary, judge_recordings(experiment, directory), assertions)
+        outcomes = assertions.judge_assertions(experiment.spec, directory)
+        verdict = verdict_of(experiment, summary, judge_recordings(experiment, directory), outcomes)
         keep(directory)
         return result, verdict
 
@@ -118,7 +122,7 @@ def write_verdict(
         BadSummary: the run directory is not whole.
     """
     summary = read_summary(directory)
-    verdict = verdict_of(experiment, summary, judgement, judge_assertions(experiment.spec, directory))
+    verdict = verdict_of(experiment, summary, judgement, assertions.judge_assertions(experiment.spec, directory))
     write_json(directory / "verdict.json", verdict)
     write_junit(directory / "junit.xml", [verdict])
     # Imported here: a campaign draws no page for a seed, and its processes would start with what draws one.
@@ -132,16 +136,15 @@ def _ask_prometheus(spec: ExperimentSpec, result: RunResult, directory: Path) ->
     """Let what the experiment's Prometheus has to say of the run become part of what was recorded."""
     if spec.prometheus is not None:
         began_unix_ms = result.began_unix_ns // 1_000_000
-        write_answers(
-            directory, ask_prometheus(spec.prometheus, spec.assertions, read_phases(directory), began_unix_ms)
-        )
+        answers = assertions.ask_prometheus(spec.prometheus, spec.assertions, read_phases(directory), began_unix_ms)
+        assertions.write_answers(directory, answers)
 
 
 def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:
     """The judgement of what a run of ``experiment`` left in ``directory``: of its registers too where it has some."""
     if experiment.spec.workload.metadata is None:
-        return judge_run(open_run(directory), experiment.spec.checks)
-    return judge_log_and_registers(load_run(directory), experiment.spec.checks)
+        return highwater_pipeline.judge_run(highwater_pipeline.open_run(directory), experiment.spec.checks)
+    return highwater_pipeline.judge_log_and_registers(highwater_pipeline.load_run(directory), experiment.spec.checks)
 
 
 def judge_on_spark(experiment: ChaosExperiment, directory: AnyPath, master: str | None = None) -> Judgement:
@@ -172,6 +175,10 @@ def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPat
         FileExistsError: the store has that run already.
         BadSummary, BadTable: the run directory is not whole.
     """
+    # Imported here: few campaigns have a store.
+    from highwater_pipeline.store import open_stored_run, stored_directory, write_units  # noqa: PLC0415
+    from highwater_pipeline.units import split  # noqa: PLC0415
+
     spec = load_experiment(directory / "experiment.yaml").spec
     if spec.workload.metadata is not None:
         raise HasRegisters(f"{directory}: has registers, which a store does not hold; give check the run itself")
@@ -181,9 +188,9 @@ def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPat
         return replace(facts, inconclusive_reasons=tuple(dict.fromkeys((*facts.inconclusive_reasons, *known))))
 
     try:
-        return write_units(open_run(directory), store, tuple(spec.checks), complete)
+        return write_units(highwater_pipeline.open_run(directory), store, tuple(spec.checks), complete)
     except FileExistsError:
-        run = open_run(directory)
+        run = highwater_pipeline.open_run(directory)
         there = stored_directory(store, run.run_id)
         if again and open_stored_run(there).facts == complete(split(run)[0]):
             return there
@@ -196,6 +203,6 @@ def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:
     yield from summary.inconclusive_reasons
     for one in summary.violations:
         yield f"{one.name}, which a store does not hold, was found while it ran: {one.what}"
-    for assertion in judge_assertions(spec, directory):
+    for assertion in assertions.judge_assertions(spec, directory):
         if assertion.holds is not True:
             yield f"an assertion, which a store does not hold, is not met: {assertion.reason}"

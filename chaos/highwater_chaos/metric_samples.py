@@ -1,27 +1,22 @@
-"""Samples of metrics on their way to the run directory: in memory while they are few, then in a file."""
+"""Samples of metrics on their way to the run directory: in memory while they are few, then in a file.
+
+PyArrow loads when the first are written: a run begins without it.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any, Final
 
 from highwater_chaos.backends.protocol import MetricRow
 
-_METRIC_SAMPLE: Final = pa.schema(
-    [
-        ("time_ns", pa.int64()),
-        ("node", pa.dictionary(pa.int32(), pa.string())),
-        ("incarnation", pa.int32()),
-        ("name", pa.dictionary(pa.int32(), pa.string())),
-        ("labels", pa.map_(pa.string(), pa.string())),
-        ("value", pa.float64()),
-    ]
-)
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
 _AT_ONCE: Final = 10_000
 """Rows in memory, where there is a file for the others."""
 
@@ -49,6 +44,8 @@ class MetricSamples:
         """Write ``metrics/samples.parquet``; nothing can be added then."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if self._spool is None or self._writer is None:
+            import pyarrow.parquet as pq  # noqa: PLC0415 - see above
+
             pq.write_table(_table(self._rows), path)
             return
         if not self._closed:
@@ -59,12 +56,32 @@ class MetricSamples:
 
     def _flush(self, spool: Path) -> None:
         if self._writer is None:
-            self._writer = pq.ParquetWriter(spool, _METRIC_SAMPLE)
+            import pyarrow.parquet as pq  # noqa: PLC0415 - see above
+
+            self._writer = pq.ParquetWriter(spool, _schema())
         self._writer.write_table(_table(self._rows))
         self._rows.clear()
 
 
+@lru_cache(maxsize=1)
+def _schema() -> pa.Schema:
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
+    return pa.schema(
+        [
+            ("time_ns", pa.int64()),
+            ("node", pa.dictionary(pa.int32(), pa.string())),
+            ("incarnation", pa.int32()),
+            ("name", pa.dictionary(pa.int32(), pa.string())),
+            ("labels", pa.map_(pa.string(), pa.string())),
+            ("value", pa.float64()),
+        ]
+    )
+
+
 def _table(rows: Sequence[MetricRow]) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
     no_labels: list[tuple[str, str]] = []
     columns: dict[str, list[Any]] = {
         "time_ns": [row.time_ns for row in rows],
@@ -74,5 +91,6 @@ def _table(rows: Sequence[MetricRow]) -> pa.Table:
         "labels": [sorted(row.labels.items()) if row.labels else no_labels for row in rows],
         "value": [row.value for row in rows],
     }
-    arrays = [pa.array(columns[field.name], field.type) for field in _METRIC_SAMPLE]
-    return pa.Table.from_arrays(arrays, schema=_METRIC_SAMPLE)
+    schema = _schema()
+    arrays = [pa.array(columns[field.name], field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)

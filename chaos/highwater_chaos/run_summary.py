@@ -23,9 +23,9 @@ from highwater_chaos.load import Load
 from highwater_chaos.run_environment import environment_here
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_settings import settings_of
+from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import Settings
-from highwater_pipeline.tables import OPERATIONS_FILE, RUN_FILE
 
 _EXPERIMENT: Final = "experiment.yaml"
 _WRITTEN_BY_RUNS: Final = (_EXPERIMENT, RUN_FILE, "faults.jsonl", "phases.jsonl", "verdict.json", "metrics", "logs")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from highwater_pipeline.anomalies import CHECKS as CHECKS
     from highwater_pipeline.files import BadTable as BadTable
     from highwater_pipeline.java import JavaNotFound as JavaNotFound
+    from highwater_pipeline.judge import judge_log_and_registers as judge_log_and_registers
     from highwater_pipeline.judge import judge_run as judge_run
     from highwater_pipeline.judgement import AnomalyReport as AnomalyReport
     from highwater_pipeline.judgement import Judgement as Judgement
@@ -31,6 +32,7 @@ _HOME = {
     "CHECKS": "anomalies",
     "BadTable": "files",
     "JavaNotFound": "java",
+    "judge_log_and_registers": "judge",
     "judge_run": "judge",
     "AnomalyReport": "judgement",
     "Judgement": "judgement",

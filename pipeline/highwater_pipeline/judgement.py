@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -18,7 +18,9 @@ from highwater_pipeline.anomalies import (
     ON_REQUEST,
     QUORUM_INVARIANTS,
 )
-from highwater_pipeline.units import RunFacts
+
+if TYPE_CHECKING:
+    from highwater_pipeline.units import RunFacts
 
 NOT_JUDGED: Final = ": not judged on "
 """In the reason why some checks are not available, between what is missing and their names."""

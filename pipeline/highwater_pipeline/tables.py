@@ -12,16 +12,17 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.files import BadTable, jsonl_parts, parquet_parts
 from highwater_pipeline.micro_operations import pair
+from highwater_pipeline.recordings import (
+    FAULTS_FILE,
+    NODE_EVENTS_FILE,
+    OPERATIONS_FILE,
+    RECORDED_EVENTS_FILE,
+    REPLICA_LOG_FILE,
+    RUN_FILE,
+)
 from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
 from highwater_pipeline.settings import UNKNOWN, Settings
-
-OPERATIONS_FILE = "history/operations"
-NODE_EVENTS_FILE = "events/nodes"
-REPLICA_LOG_FILE = "dumps/replica_log"
-FAULTS_FILE = "faults"
-RECORDED_EVENTS_FILE = "events/recorded.json"
-RUN_FILE = "run.json"
 
 
 class RecordedEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -20,7 +20,8 @@ from highwater_chaos.refusals import refusals
 from highwater_chaos.replica_dump import dump_replicas
 from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.java import find_java
-from highwater_pipeline.tables import RECORDED_EVENTS_FILE, RecordedEvents
+from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables import RecordedEvents
 from highwater_runtime.host.posix_disk import PosixDisk
 from highwater_runtime.log.records import Record, assemble_batch, build_batch
 from highwater_runtime.ports import Endpoint

@@ -14,7 +14,7 @@ HIGHWATER = Path(sys.executable).with_name("highwater")
 
 
 @pytest.mark.parametrize(
-    "where", ["highwater_chaos.judged_run.run_experiment", "highwater_chaos.judged_run.judge_run"], ids=["run", "judge"]
+    "where", ["highwater_chaos.judged_run.run_experiment", "highwater_pipeline.judge.judge_run"], ids=["run", "judge"]
 )
 def test_ctrl_c_leaves_no_partial_directory(
     highwater: Any, tiny_file: Path, monkeypatch: pytest.MonkeyPatch, where: str

@@ -11,6 +11,8 @@ import pytest
 from highwater_chaos.cli import COMMANDS, GROUPS
 
 HEAVY = ("numpy", "pyarrow", "pydantic", "yaml", "jinja2", "highwater_runtime.broker", "highwater_pipeline")
+JUDGES = ("numpy", "pyarrow", "highwater_pipeline.checks", "highwater_pipeline.units")
+DRAWS = ("highwater_chaos.report", "jinja2")
 
 
 @pytest.mark.parametrize(("name", "summary"), COMMANDS.items(), ids=COMMANDS)
@@ -32,6 +34,24 @@ def loaded_by(*arguments):
 
 def test_help_imports_nothing_of_weight():
     assert loaded_by("--help").isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize(("command", "besides"), [("validate", ()), ("scenarios", ("highwater_chaos.engine",))])
+def test_a_command_that_runs_nothing_imports_nothing_that_judges_or_draws(command, besides):
+    loaded = loaded_by(command, *(["scenarios/kip-903/late-fetch.yaml"] if command == "validate" else []))
+    assert f"highwater_chaos.cli.{command}" in loaded
+    assert loaded.isdisjoint((*JUDGES, *DRAWS, *besides))
+
+
+@pytest.mark.parametrize(
+    "module", ["highwater_chaos.campaign.seed", "highwater_chaos.experiment", "highwater_chaos.engine"]
+)
+def test_what_judges_is_imported_when_the_first_run_is_judged(module):
+    code = f"import {module}, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert module in loaded
+    assert loaded.isdisjoint((*JUDGES, *DRAWS, "typer", "rich", "http.client"))
 
 
 def test_a_simulated_run_imports_nothing_of_the_other_backends():

@@ -1,8 +1,19 @@
-"""Assertions of an experiment, judged by a run directory: its phases, and its samples or a Prometheus' answers."""
+"""Assertions of an experiment, judged by a run directory: its phases, and its samples or a Prometheus' answers.
 
-from highwater_chaos.assertions.judge import Outcome, changed_verdict, judge_assertions, reasons_of
+What judges loads on first use: a run is begun without NumPy and PyArrow.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from highwater_chaos.assertions.outcome import Outcome, changed_verdict, reasons_of
 from highwater_chaos.assertions.phases import PhaseRow, phase_rows, read_phases, write_phases
-from highwater_chaos.assertions.prometheus import ask_prometheus, write_answers
+
+if TYPE_CHECKING:
+    from highwater_chaos.assertions.judge import judge_assertions
+    from highwater_chaos.assertions.prometheus import ask_prometheus, write_answers
 
 __all__ = [
     "Outcome",
@@ -16,3 +27,11 @@ __all__ = [
     "write_answers",
     "write_phases",
 ]
+
+_HOME = {"ask_prometheus": "prometheus", "judge_assertions": "judge", "write_answers": "prometheus"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -16,7 +16,6 @@ from typing import Final, Literal
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.experiment.nodes import broker_name
 from highwater_runtime.ports.trace import (
-    BatchCommitted,
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
@@ -24,19 +23,33 @@ from highwater_runtime.ports.trace import (
     HighWatermarkAdvanced,
     IsrProposalEnded,
     IsrProposed,
-    LogAppended,
     NodeCrashed,
     NodeStarted,
     NodeStopped,
     PartitionChanged,
-    RaftAppended,
     RaftHighWatermark,
     RaftStateChanged,
 )
 
 _ABOUT_CONTROLLERS: Final = (ControllerChanged, NodeStarted, NodeStopped, RaftStateChanged)
-_NO_NEWS: Final = frozenset({LogAppended, BatchCommitted, RaftAppended})
-"""The bulk of all events, which change nothing here."""
+_NEWS: Final = frozenset(
+    {
+        BrokerRegistered,
+        BrokerRegistrationChanged,
+        BrokerStateChanged,
+        ControllerChanged,
+        HighWatermarkAdvanced,
+        IsrProposalEnded,
+        IsrProposed,
+        NodeCrashed,
+        NodeStarted,
+        NodeStopped,
+        PartitionChanged,
+        RaftHighWatermark,
+        RaftStateChanged,
+    }
+)
+"""The events that change something here. The bulk of all events does not."""
 
 
 @dataclass(slots=True)
@@ -136,7 +149,7 @@ class ClusterView:
             if node is None:
                 node = self.nodes[timed.node] = NodeView()
             node.events += 1
-            if type(timed.event) in _NO_NEWS:
+            if type(timed.event) not in _NEWS:
                 continue
             match timed.event:
                 case HighWatermarkAdvanced(partition=name, offset=offset):

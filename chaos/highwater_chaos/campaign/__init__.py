@@ -6,14 +6,23 @@
 3. :mod:`store` keeps what is known, so that a campaign whose driver was killed can go on.
 4. :mod:`detection` counts, :mod:`page` shows, :mod:`examples` writes failing seeds as run directories and shrinks them.
 5. :mod:`mutants` are bugs on purpose, to measure the harness itself.
+
+What keeps a campaign loads on first use: a process that only runs seeds does without PyArrow's tables.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from highwater_chaos.campaign.detection import Row, row_of
 from highwater_chaos.campaign.draw import RANDOM, draw_experiment
 from highwater_chaos.campaign.plan import Plan, Progress, Series, series_of_file, series_of_mutant, series_of_random
 from highwater_chaos.campaign.processes import on_processes
 from highwater_chaos.campaign.seed import Outcome, Unit, experiment_of, run_unit
-from highwater_chaos.campaign.store import BadCampaign, CampaignDirectory
+
+if TYPE_CHECKING:
+    from highwater_chaos.campaign.store import BadCampaign, CampaignDirectory
 
 __all__ = [
     "RANDOM",
@@ -34,3 +43,11 @@ __all__ = [
     "series_of_mutant",
     "series_of_random",
 ]
+
+_HOME = {"BadCampaign": "store", "CampaignDirectory": "store"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -12,9 +12,9 @@ from typing import Final
 
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run_summary import is_run_directory
+from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE
 from highwater_pipeline.remote import AnyPath, BadAddress, RemotePath, located, parent_of_pattern
 from highwater_pipeline.store import is_stored_run
-from highwater_pipeline.tables import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE
 
 _LEVELS: Final = 2
 """How far below a directory runs are looked for: ``runs/campaign/run``."""

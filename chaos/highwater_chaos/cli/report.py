@@ -12,7 +12,7 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.cli.run import cluster_commands
 from highwater_chaos.report import BadRunFile, write_report
-from highwater_pipeline.tables import RUN_FILE
+from highwater_pipeline.recordings import RUN_FILE
 
 
 def report(

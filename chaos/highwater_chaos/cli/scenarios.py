@@ -18,7 +18,6 @@ from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.refusals import refusals
-from highwater_chaos.report import DESCRIPTION
 
 _NAME: Final = re.compile(r"^  name: (\S+)$", re.MULTILINE)
 """metadata.name, as every shipped file writes it (a test compares it with what the reader finds)."""
@@ -120,7 +119,7 @@ def _row(path: Path, experiment: ChaosExperiment, backend: str | None) -> dict[s
     row: dict[str, Any] = {
         "name": experiment.metadata.name,
         "file": str(path),
-        "description": experiment.metadata.annotations.get(DESCRIPTION, ""),
+        "description": experiment.metadata.description,
         "expect": [entry.model_dump(mode="json", by_alias=True) for entry in experiment.spec.expect],
     }
     return row if backend is None else {**row, "refused": refusals(experiment, make_backend(backend))}

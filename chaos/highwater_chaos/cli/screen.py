@@ -17,7 +17,6 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from highwater_chaos.assertions.recorded import holds_at_last
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Assertion
@@ -88,6 +87,9 @@ class Screen:
     def look_at(self, assertion: Assertion, run: LiveRun) -> None:
         """Find out whether the assertion holds now, if this is its phase."""
         if assertion.during == run.phase:
+            # Imported here: NumPy and PyArrow, which a run without assertions needs no sooner than its judgement.
+            from highwater_chaos.assertions.recorded import holds_at_last  # noqa: PLC0415
+
             self._assertions[assertion.name] = holds_at_last(assertion, run.samples)
 
     def status(self, status: Mapping[str, Any], cluster: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -265,6 +265,10 @@ class ExperimentSpec(Model):
         return self
 
 
+DESCRIPTION: Final = "highwater.dev/description"
+"""The annotation in which an experiment says in a sentence what it shows."""
+
+
 class Metadata(Model):
     """Kubernetes object metadata; only the name matters outside Kubernetes."""
 
@@ -272,6 +276,11 @@ class Metadata(Model):
     namespace: str | None = None
     labels: dict[str, str] = Field(default_factory=dict)
     annotations: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def description(self) -> str:
+        """What a file says of itself, for lists and reports; empty where it says nothing."""
+        return self.annotations.get(DESCRIPTION, "")
 
 
 class ChaosExperiment(Model):

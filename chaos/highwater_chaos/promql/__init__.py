@@ -2,9 +2,15 @@
 
 A stated part of the language (:data:`~highwater_chaos.promql.language.SUPPORTED`) with the semantics of Prometheus 2;
 anything else is refused by name before anything is evaluated. Imports nothing else of ours.
+
+What evaluates loads on first use: an expression is parsed without NumPy.
 """
 
-from highwater_chaos.promql.evaluate import Evaluator, Result, holds, is_never_empty
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from highwater_chaos.promql.language import (
     Aggregate,
     Binary,
@@ -17,15 +23,19 @@ from highwater_chaos.promql.language import (
     PromqlError,
     Range,
     Selector,
+    is_never_empty,
     is_scalar,
     parts,
     selectors,
 )
 from highwater_chaos.promql.narrowing import narrowed
 from highwater_chaos.promql.parse import parse
-from highwater_chaos.promql.series import Series, SeriesStore
 from highwater_chaos.promql.text import text_of
-from highwater_chaos.promql.vectors import EvaluationError, Sample, show
+
+if TYPE_CHECKING:
+    from highwater_chaos.promql.evaluate import Evaluator, Result, holds
+    from highwater_chaos.promql.series import Series, SeriesStore
+    from highwater_chaos.promql.vectors import EvaluationError, Sample, show
 
 __all__ = [
     "Aggregate",
@@ -55,3 +65,20 @@ __all__ = [
     "show",
     "text_of",
 ]
+
+_HOME = {
+    "EvaluationError": "vectors",
+    "Evaluator": "evaluate",
+    "Result": "evaluate",
+    "Sample": "vectors",
+    "Series": "series",
+    "SeriesStore": "series",
+    "holds": "evaluate",
+    "show": "vectors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -18,9 +18,8 @@ from highwater_chaos.promql.language import (
     Number,
     Range,
     Selector,
-    is_scalar,
 )
-from highwater_chaos.promql.operators import apply, combine, combine_sets, compare_with_number, is_comparison
+from highwater_chaos.promql.operators import apply, combine, combine_sets, compare_with_number
 from highwater_chaos.promql.series import SeriesStore
 from highwater_chaos.promql.vectors import Sample, Vector, distinct, grouped, without_name
 
@@ -125,16 +124,6 @@ class Evaluator:
 def holds(result: Result) -> bool:
     """Whether a condition holds, as alerts have it: a vector that is not empty, a number that is neither 0 nor NaN."""
     return bool(result) if isinstance(result, list) else result != 0 and not math.isnan(result)
-
-
-def is_never_empty(expression: Expression) -> bool:
-    """A comparison that answers with 0 or 1 for each element: as a condition it would hold whatever is compared."""
-    return (
-        isinstance(expression, Binary)
-        and is_comparison(expression.op)
-        and expression.return_bool
-        and not is_scalar(expression)
-    )
 
 
 def _absent_labels(expression: Expression) -> Labels:

@@ -164,3 +164,13 @@ def selectors(expression: Expression | Range) -> Iterator[Selector]:
     else:
         for part in parts(expression):
             yield from selectors(part)
+
+
+def is_never_empty(expression: Expression) -> bool:
+    """A comparison that answers with 0 or 1 for each element: as a condition it would hold whatever is compared."""
+    return (
+        isinstance(expression, Binary)
+        and expression.op in COMPARISONS
+        and expression.return_bool
+        and not is_scalar(expression)
+    )

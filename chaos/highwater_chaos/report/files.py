@@ -15,9 +15,9 @@ from typing import Any, BinaryIO, Final, Generic, Literal, TypeVar
 
 import msgspec
 
+from highwater_pipeline.recordings import RUN_FILE
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
-from highwater_pipeline.tables import RUN_FILE
 
 Row = Mapping[str, Any]
 Checked = TypeVar("Checked")

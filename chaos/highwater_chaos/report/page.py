@@ -20,9 +20,6 @@ from highwater_chaos.report.timeline import fault_label, timeline_of
 from highwater_chaos.report.tracks import draw
 from highwater_pipeline.judgement import NOT_JUDGED
 
-DESCRIPTION: Final = "highwater.dev/description"
-"""The annotation in which an experiment says in a sentence what it shows."""
-
 _STORIES: Final = 1
 """Records whose story is shown in full. Records of one run are mostly lost in the same way: others are only counted."""
 
@@ -58,7 +55,7 @@ def render(run: RunFiles, directory: Path) -> str:
     return render_page(
         "report.html.j2",
         name=experiment.metadata.name,
-        description=experiment.metadata.annotations.get(DESCRIPTION, ""),
+        description=experiment.metadata.description,
         verdict=verdict["verdict"],
         sentence=_sentence(run, sum(timeline.acked)),
         as_expected="as expected" if verdict["asExpected"] else f"NOT as expected: {verdict['expected']['whyNot']}",

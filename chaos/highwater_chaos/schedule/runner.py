@@ -202,14 +202,14 @@ class ScheduleRunner:
             name, process = self._draw(part, among, random)
             if process is not None:
                 started.append(self._spawn(f"random {name}", process))
-        mine = self._faults.records[first:]
+        mine = {record.id for record in self._faults.records[first:]}
 
         def over() -> bool:
             # Asked at every turn: a task that was seen to be done is not looked at again.
             while started and started[-1].done:
                 started.pop()
             return not started and not any(
-                record.deadline_ns is not None and record in mine for record in self._faults.active
+                record.deadline_ns is not None and record.id in mine for record in self._faults.active
             )
 
         yield Until(over, plan.lasting + 120 * SECOND, "random faults are over")

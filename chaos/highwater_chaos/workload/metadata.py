@@ -173,14 +173,17 @@ class MetadataCache:
                 self.topic_ids[name] = topic.topic_id
             for partition in topic.partitions:
                 key = (name, partition.partition_index)
-                known = self._leaders.get(key)
-                if known is None or partition.leader_epoch >= known.epoch:
-                    leader = LeaderOf(partition.leader_id, partition.leader_epoch)
-                    if leader != known:
-                        self._leaders[key] = leader
-                        self.moved[key] = None
-                        found = found or known is None
-                complete = complete and self._leaders[key].node_id in self._brokers
+                leader = known = self._leaders.get(key)
+                epoch = partition.leader_epoch
+                if (
+                    known is None
+                    or epoch > known.epoch
+                    or (epoch == known.epoch and partition.leader_id != known.node_id)
+                ):
+                    leader = self._leaders[key] = LeaderOf(partition.leader_id, epoch)
+                    self.moved[key] = None
+                    found = found or known is None
+                complete = complete and leader is not None and leader.node_id in self._brokers
         if found:
             self.partitions = sorted({*self.partitions, *self._leaders})
         if self._brokers != brokers_before:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from highwater_pipeline.checks.columns import codes, first_per, ints, is_any, of_kind, rows_of
+from highwater_pipeline.checks.columns import NOTHING, codes, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
@@ -44,6 +44,8 @@ _EVIDENCE: Final = (
 def retention_too_greedy(unit: Unit) -> Finding:
     """Counts moves. A log start moves once a segment at most, so moves are gone through one by one."""
     moves = _moves(unit.events)
+    if all(move["kind"] == "log-loaded" and move["offset"] <= 0 for move in moves):
+        return NOTHING  # every log begins where logs begin
     committed = ints(of_kind(unit.events, "high-watermark"), "offset")
     high_watermark = int(committed.max()) if len(committed) else None
     furthest = _furthest(unit.events)

@@ -30,6 +30,21 @@ from highwater_pipeline.view import View
 PROMISED_NS: Final = 10_000_000_000
 """How long a broker that runs may take to take away what is not assigned to it."""
 
+_READ: Final = (
+    "kind",
+    "node",
+    "row",
+    "time_ns",
+    "reason",
+    "topic_id",
+    "end_offset",
+    "metadata_offset",
+    "partition_epoch",
+    "replicas",
+    "isr",
+)
+"""Columns that are read of :func:`_relevant` events."""
+
 
 def stray_partition(unit: Unit) -> Finding:
     """Counts replicas' logs that are left at the end."""
@@ -115,7 +130,7 @@ def live_partition_deleted(unit: Unit) -> Finding:
 def _relevant(events: View) -> list[dict[str, Any]]:
     """The events on logs and assignments, in order: a few for each partition."""
     kinds = ("log-loaded", "log-removed", "partition-changed", "node-started", "node-stopped", "broker-state")
-    return events.where(is_any(events, "kind", *kinds)).to_pylist()
+    return events.where(is_any(events, "kind", *kinds)).to_pylist(*_READ)
 
 
 def _logs_at_the_end(events: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:

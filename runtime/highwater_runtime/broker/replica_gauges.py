@@ -47,6 +47,11 @@ _AGGREGATES: Final = (
     names.OFFLINE_REPLICAS,
 )
 """In the order of :class:`_Share`."""
+_REPORTED: Final = (*_AGGREGATES, names.PARTITION_COUNT, SERIES_LEFT_OUT, names.FAILED_PARTITIONS)
+
+
+def _shift(total: int, new: int, old: int) -> int:
+    return total + new - old
 
 
 class ReplicaGauges:
@@ -63,6 +68,8 @@ class ReplicaGauges:
         self._known: dict[PartitionKey, tuple[_Share, str, str]] = {}
         """Share, topic and index of each replica, as reported last."""
         self._sums = _NOTHING
+        self._reported: tuple[int, ...] = ()
+        """Values of :data:`_REPORTED`, as reported last."""
         self._has_series = True
         self.is_stale = False
         """Whether :meth:`report` has anything to do."""
@@ -94,11 +101,12 @@ class ReplicaGauges:
             stale = dict.fromkeys([*self._known, *stale])
         for key in stale:
             self._update(key)
-        for name, value in zip(_AGGREGATES, self._sums, strict=True):
-            self._metrics.gauge(name, value)
-        self._metrics.gauge(names.PARTITION_COUNT, len(self._known))
-        self._metrics.gauge(SERIES_LEFT_OUT, 0 if self._has_series else len(self._known))
-        self._metrics.gauge(names.FAILED_PARTITIONS, failed)
+        known = len(self._known)
+        values = (*self._sums, known, 0 if self._has_series else known, failed)
+        if values != self._reported:
+            self._reported = values
+            for name, value in zip(_REPORTED, values, strict=True):
+                self._metrics.gauge(name, value)
 
     def _update(self, key: PartitionKey) -> None:
         replica = self._replicas.get(key)
@@ -115,7 +123,7 @@ class ReplicaGauges:
             if self._has_series:
                 self._report_own(replica, share, topic, index)
         if share != before:
-            self._sums = _Share(*(total + new - old for total, new, old in zip(self._sums, share, before, strict=True)))
+            self._sums = _Share._make(map(_shift, self._sums, share, before))
 
     def _report_own(self, replica: Partition, share: _Share, topic: str, index: str) -> None:
         gauge = self._metrics.gauge

@@ -431,6 +431,8 @@ class ReplicaManager:
 
     def _min_isr(self, topic: str) -> int:
         """The topic's own setting, else that of this broker, else the cluster's default, else what the node has."""
+        if not self.image.configs:
+            return self.options.config.min_insync_replicas
         for resource in (
             ConfigResource(TOPIC_RESOURCE, topic),
             ConfigResource(BROKER_RESOURCE, str(self.options.broker_id)),

@@ -25,6 +25,7 @@ path                                             value                          
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, TypeVar
 from uuid import NAMESPACE_OID, UUID, uuid5
 
@@ -93,7 +94,13 @@ def topic_config_path(topic: str) -> str:
 def key_of(topic: str, topic_id: UUID | None) -> UUID:
     """The topic's id; where the cluster has none, one that follows from the name, so that a topic that returns under
     its name has the same (which is what KAFKA-7362 is about)."""
-    return uuid5(NAMESPACE_OID, topic) if topic_id is None else topic_id
+    return _key_of_name(topic) if topic_id is None else topic_id
+
+
+@lru_cache(maxsize=1 << 10)
+def _key_of_name(topic: str) -> UUID:
+    """Asked for each partition; a SHA-1."""
+    return uuid5(NAMESPACE_OID, topic)
 
 
 def has_id(topic: str, key: UUID) -> bool:

@@ -19,11 +19,13 @@ from highwater_runtime.sim.page_cache import CachedFile, Keep
 class Directory:
     """One directory inode: the names in it now, and those on the medium."""
 
-    __slots__ = ("durable", "entries")
+    __slots__ = ("durable", "entries", "pending")
 
     def __init__(self) -> None:
         self.entries: dict[str, Node] = {}
         self.durable: dict[str, Node] = {}
+        self.pending: dict[int, None] = {}
+        """The operations that touch it and are not durable, by their numbers in the journal, ascending."""
 
 
 Node = CachedFile | Directory
@@ -39,11 +41,13 @@ def os_error(code: int, path: str) -> OSError:
 class DirectoryTree:
     """All names of one disk."""
 
-    __slots__ = ("journal", "root")
+    __slots__ = ("_next", "journal", "root")
 
     def __init__(self) -> None:
         self.root = Directory()
-        self.journal: list[tuple[Edit, ...]] = []
+        self.journal: dict[int, tuple[Edit, ...]] = {}
+        """Operations that are not durable, by number, ascending."""
+        self._next = 0
 
     # --- looking ---
 
@@ -101,31 +105,43 @@ class DirectoryTree:
 
     def edit(self, *edits: Edit) -> None:
         """Carry out one atomic directory operation, not durably."""
+        self._next = number = self._next + 1
         for directory, name, node in edits:
             _set(directory.entries, name, node)
-        self.journal.append(edits)
+            directory.pending[number] = None
+        self.journal[number] = edits
 
     def fsync(self, directory: Directory) -> None:
-        """Make every operation that touches ``directory`` durable, and what those depend on."""
-        touched = {directory}
-        chosen: list[tuple[Edit, ...]] = []
-        rest: list[tuple[Edit, ...]] = []
-        for operation in reversed(self.journal):
-            for edited, _, _ in operation:
-                if edited in touched:
-                    touched.update([one for one, _, _ in operation])
-                    chosen.append(operation)
+        """Make every operation that touches ``directory`` durable, and what those depend on.
+
+        The cost is in proportion to these, not to all that the disk has not made durable.
+        """
+        chosen = dict.fromkeys(directory.pending)
+        # Directories that a chosen operation touches too, with its number: what came before it there is needed.
+        needed = [
+            (other, number) for number in chosen for other, _, _ in self.journal[number] if other is not directory
+        ]
+        while needed:
+            other, before = needed.pop()
+            for number in other.pending:
+                if number >= before:
                     break
-            else:
-                rest.append(operation)
-        for operation in reversed(chosen):
+                if number not in chosen:
+                    chosen[number] = None
+                    needed += [(one, number) for one, _, _ in self.journal[number] if one is not other]
+        for number in sorted(chosen):
+            operation = self.journal.pop(number)
             _harden(operation)
-        rest.reverse()
-        self.journal = rest
+            for edited, _, _ in operation:
+                edited.pending.pop(number, None)
 
     def lose_power(self, keep: Keep, random: Random) -> None:
         """Become the tree on the medium: ``none``, a ``prefix`` of the journal, any subset (``torn``) or ``all``."""
-        journal, self.journal = self.journal, []
+        journal = list(self.journal.values())
+        self.journal.clear()
+        for operation in journal:
+            for edited, _, _ in operation:
+                edited.pending.clear()
         survivors: list[tuple[Edit, ...]]
         match keep:
             case "none":

@@ -6,9 +6,9 @@ from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, N
 from highwater_runtime.sim.invariants.groups import GroupInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.logs import LogInvariants
-from highwater_runtime.sim.invariants.partitions import PartitionInvariants
-from highwater_runtime.sim.invariants.quorum import QuorumInvariants
-from highwater_runtime.sim.invariants.replicas import ReplicaInvariants
+from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
+from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
+from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
 from highwater_runtime.sim.simulator import Simulator
 
@@ -93,15 +93,19 @@ class InvariantMonitor:
         self._violations.now_ns = self._simulator.now_ns
         events, self._events = self._events, []
         for node, incarnation, event in events:
+            kind = type(event)
             if isinstance(event, BrokerRegistered):
                 self._live.registered(event)
             self._namesakes.on_event(event)
-            if not self._namesakes.concern(event):
-                self._partitions.on_event(node, incarnation, event)
-                self._replicas.on_event(node, incarnation, event)
+            if (kind in OF_PARTITIONS or kind in OF_REPLICAS) and not self._namesakes.concern(event):
+                if kind in OF_PARTITIONS:
+                    self._partitions.on_event(node, incarnation, event)
+                if kind in OF_REPLICAS:
+                    self._replicas.on_event(node, incarnation, event)
+            if kind in OF_QUORUM:
+                self._quorum.on_event(node, incarnation, event)
             self._logs.on_event(node, incarnation, event)
             self._groups.on_event(node, event)
-            self._quorum.on_event(node, incarnation, event)
             self._controllers.on_event(event)
         self._partitions.after_event()
         self._replicas.after_event()

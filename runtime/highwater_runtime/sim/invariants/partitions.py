@@ -7,6 +7,7 @@ Partitions are identified by topic id: a topic that was deleted and created agai
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final, get_args
 
 from highwater_runtime.log.errors import LogOffline
 from highwater_runtime.ports.trace import (
@@ -39,6 +40,9 @@ PartitionEvent = (
     | PartitionChanged
 )
 """Events that speak of one partition."""
+
+OF_PARTITIONS: Final = frozenset((BrokerRegistered, *get_args(PartitionEvent)))
+"""Events that :meth:`PartitionInvariants.on_event` has to see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +222,8 @@ class PartitionInvariants:
                 self._violations.add("stale-isr-join", record.name, what, (record.topic_id, broker, claimed))
 
     def _isr_complete(self, record: PartitionRecord) -> None:
+        if not record.true_hw:
+            return  # no log ends below it
         for broker_id, partition in self._live.members(record.isr, record.name, record.topic_id):
             end = partition.log.log_end_offset if partition is not None else 0
             if end < record.true_hw:

@@ -10,7 +10,7 @@ Always: ``raft-election-safety``, ``raft-log-matching``, ``raft-leader-completen
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from highwater_runtime.controller.kraft import QuorumController
 from highwater_runtime.log.names import METADATA_LOG_DIR
@@ -31,6 +31,11 @@ from highwater_runtime.zookeeper import ZooKeeperServer
 from highwater_runtime.zookeeper.server import DIRECTORY as TRANSACTIONS
 
 SUBJECT = "__cluster_metadata-0"
+
+OF_QUORUM: Final = frozenset(
+    (RaftAppended, RaftBroken, RaftHighWatermark, RaftSnapshot, RaftStateChanged, RaftTruncated)
+)
+"""Events that :meth:`QuorumInvariants.on_event` has to see."""
 
 
 class _Batch(NamedTuple):

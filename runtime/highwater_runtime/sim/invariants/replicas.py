@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple, get_args
 
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.log.errors import LogError
@@ -47,6 +47,9 @@ PartitionEvent = (
     | PartitionChanged
     | WriteAcknowledged
 )
+
+OF_REPLICAS: Final = frozenset(get_args(PartitionEvent))
+"""Events that :meth:`ReplicaInvariants.on_event` has to see."""
 
 
 class _Sequence(NamedTuple):
