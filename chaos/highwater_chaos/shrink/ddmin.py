@@ -10,29 +10,34 @@ size before that were kept, and each of those held a piece that is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def fewest(pieces: Sequence[T], first: Callable[[Sequence[Sequence[T]]], int | None]) -> list[T]:
+def fewest(pieces: Sequence[T], first: Callable[[Iterator[list[T]], int], int | None]) -> list[T]:
     """The pieces that are left when no chunk can be removed; the order is kept.
 
-    ``first`` gets selections of the pieces and returns the number of the first one that still fails, or None. All of
-    one call may be tried ahead.
+    ``first`` gets selections of the pieces, each smaller by that many, and returns the number of the first one that
+    still fails, or None. All of one call may be tried ahead.
     """
     left = list(pieces)
     size = -(-len(left) // 2)
     while left:
         at = 0
-        while proposals := [left[:start] + left[start + size :] for start in range(at, len(left), size)]:
-            number = first(proposals)
+        while at < len(left):
+            number = first(_without_a_chunk(left, at, size), size)
             if number is None:
                 break
-            left = proposals[number]
             at += number * size
+            left = left[:at] + left[at + size :]
         if size == 1:
             break
         size = -(-size // 2)
     return left
+
+
+def _without_a_chunk(left: list[T], at: int, size: int) -> Iterator[list[T]]:
+    for start in range(at, len(left), size):
+        yield left[:start] + left[start + size :]

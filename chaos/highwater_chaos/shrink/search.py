@@ -25,6 +25,8 @@ from highwater_runtime.sim import freeze_collector
 _SEEDS: Final = (1, 4, 12)
 """Removing a step moves everything after it a little, and another seed may show the anomaly then. So each proposal is
 run with several seeds: few while there is much to remove, more for what is left."""
+_SEEDS_OF_CHUNKS: Final = 6
+"""A chunk of so many steps, or more, is worth so many seeds: to try it again costs less than to remove each alone."""
 _ENOUGH: Final = 5
 """A schedule of so few steps is not worth the runs of more seeds."""
 _LONGER: Final = 2
@@ -194,14 +196,12 @@ class Search:
         steps = schedule_of(base)
         every = pieces_of(steps)
 
-        def first(selections: Sequence[Sequence[Piece]]) -> int | None:
-            proposals = []
-            for selection in selections:
-                removed = frozenset[Path]().union(*(piece for piece in every if piece not in selection))
-                proposals.append(
-                    with_schedule({**base, "spec": {**base["spec"], "seed": self._seed}}, without(steps, removed))
-                )
-            return self._take(proposals, seeds=seeds)
+        def without_the_others(kept: Sequence[Piece]) -> Data:
+            removed = frozenset[Path]().union(*set(every).difference(kept))
+            return with_schedule({**base, "spec": {**base["spec"], "seed": self._seed}}, without(steps, removed))
+
+        def first(selections: Iterator[list[Piece]], fewer: int) -> int | None:
+            return self._take(map(without_the_others, selections), seeds=max(seeds, min(fewer, _SEEDS_OF_CHUNKS)))
 
         fewest(every, first)
 
@@ -237,11 +237,14 @@ class Search:
 
     def _new(self, proposals: Iterable[Data], seeds: int) -> Iterator[tuple[int, Data]]:
         """The proposals that were not run yet, each with its number, and with each seed."""
+        given: set[str] = set()  # what is run ahead has not been tried yet: the number of jobs must make no difference
         for number, data in enumerate(proposals):
             first = data["spec"]["seed"]
             for seed in range(first, first + seeds):
                 seeded = {**data, "spec": {**data["spec"], "seed": seed}}
-                if _key(seeded) not in self._tried and experiment_of(seeded) is not None:
+                key = _key(seeded)
+                if key not in self._tried and key not in given and experiment_of(seeded) is not None:
+                    given.add(key)
                     yield number, seeded
 
 
