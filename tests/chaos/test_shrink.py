@@ -113,6 +113,8 @@ def test_without_runs_the_smallest_so_far_is_kept(failing):
 
 
 def test_an_anomaly_that_does_not_show_is_refused(failing):
+    with pytest.raises(CannotShrink, match="expected at least 4 runs, found 3"):
+        shrink(failing, "lost-write", most_runs=3, wire=False, jobs=1)
     with pytest.raises(CannotShrink, match=r"expected the simulator to show stale-read again; found .*lost-write"):
         shrink(failing, "stale-read", most_runs=10, wire=False, jobs=1)
 

@@ -29,6 +29,8 @@ _SEEDS_OF_CHUNKS: Final = 6
 """A chunk of so many steps, or more, is worth so many seeds: to try it again costs less than to remove each alone."""
 _ENOUGH: Final = 5
 """A schedule of so few steps is not worth the runs of more seeds."""
+LEAST_RUNS: Final = 4
+"""As it was and with its drawn steps written out, each with the switches and at their defaults."""
 _LONGER: Final = 2
 """A proposal may take so many times as long as the run that it is made from."""
 _ALL_ELSE: Final = (
@@ -75,9 +77,11 @@ def shrink(
     The same arguments give the same result; ``jobs`` (None: one for each core) changes only how long it takes.
 
     Raises:
-        CannotShrink: the experiment does not show the anomaly in the simulator.
+        CannotShrink: the experiment does not show the anomaly in the simulator, or there are less than LEAST_RUNS.
         BackendCannotError: the simulator cannot run it.
     """
+    if most_runs < LEAST_RUNS:
+        raise CannotShrink(f"expected at least {LEAST_RUNS} runs, found {most_runs}")
     result, anomalies = run_quietly(experiment, wire=wire)
     if anomaly not in anomalies:
         raise CannotShrink(
