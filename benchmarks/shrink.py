@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+from functools import partial
 from pathlib import Path
 
 from highwater_chaos.campaign.plan import Plan, series_of_file
 from highwater_chaos.campaign.seed import Outcome, experiment_of, run_unit
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.run_result import RunResult
-from highwater_chaos.shrink import CannotShrink, Shrunk, file_text, shrink
+from highwater_chaos.shrink import CannotShrink, Shrunk, Size, file_text, shrink
 from highwater_chaos.shrink.trial import run_quietly
 from highwater_pipeline.anomalies import BY_WEIGHT
 
@@ -86,7 +88,7 @@ def line_of(switch: str, seeds: int, runs: int, out: Path | None) -> str:
     before, _ = run_quietly(experiment, wire=False)
     began = processor_seconds()
     try:
-        shrunk = shrink(experiment, anomaly, most_runs=runs, wire=False, jobs=1)
+        shrunk = shrink(experiment, anomaly, most_runs=runs, wire=False, jobs=1, progress=partial(report, switch))
     except CannotShrink as error:
         return f"{head}, {outcome.seed} | {anomaly} | not shrunk: {error} | | | | {searched:.0f} |"
     took = processor_seconds() - began
@@ -96,6 +98,11 @@ def line_of(switch: str, seeds: int, runs: int, out: Path | None) -> str:
         text = file_text(shrunk, f"{file} (seed {outcome.seed}, {switch})")
         (out / f"{switch}.yaml").write_text(text, encoding="utf-8")
     return f"{head}, {outcome.seed} | `{anomaly}` | {sizes(shrunk, before, after)} | {searched:.0f} | {took:.0f} |"
+
+
+def report(switch: str, runs: int, size: Size) -> None:
+    """Print how far it is, where it does not disturb the table."""
+    print(f"{switch}: {runs} runs, {size}", file=sys.stderr, flush=True)
 
 
 def sizes(shrunk: Shrunk, before: RunResult, after: RunResult) -> str:

@@ -16,6 +16,7 @@ import highwater_pipeline
 from highwater_chaos import assertions
 from highwater_chaos.assertions import read_phases
 from highwater_chaos.backends import make_backend
+from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
 from highwater_chaos.junit import write_junit
@@ -76,16 +77,22 @@ def run_and_judge(
 
 
 def run_and_forget(
-    experiment: ChaosExperiment, *, wire: bool, keep: Callable[[Path], None] = lambda _directory: None
+    experiment: ChaosExperiment,
+    *,
+    wire: bool,
+    keep: Callable[[Path], None] = lambda _directory: None,
+    ends_early: Callable[[Backend], str | None] = lambda _backend: None,
 ) -> tuple[RunResult, dict[str, Any]]:
     """Run ``experiment`` in the simulator and judge it from files that are gone afterwards, for those who run many.
 
-    ``keep`` may copy them before. Returns what the run left behind and the content of ``verdict.json``.
+    ``keep`` may copy them before. ``ends_early`` is as for :func:`run_and_judge`. Returns what the run left behind and
+    the content of ``verdict.json``.
 
     Raises:
         BackendCannotError: the simulator cannot do what the experiment needs.
     """
-    result = run_experiment(experiment, make_backend("sim", wire=wire))
+    backend = make_backend("sim", wire=wire)
+    result = run_experiment(experiment, backend, ends_early=lambda: ends_early(backend))
     with tempfile.TemporaryDirectory(prefix="highwater-run-") as folder:
         directory = Path(folder)
         write_run(directory, experiment, result, wire=wire)

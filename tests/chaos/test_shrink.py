@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import math
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_chaos.experiment import dump_experiment, load_experiment, parse_experiment
 from highwater_chaos.shrink import CannotShrink, file_text, shrink
+from highwater_chaos.shrink.ddmin import fewest
 from highwater_chaos.shrink.explicit import explicit_steps
-from highwater_chaos.shrink.reductions import branches, one_after_the_other, schedule_of, single_steps, smaller, without
+from highwater_chaos.shrink.reductions import (
+    fewer_nodes,
+    kinds,
+    nodes,
+    pieces,
+    schedule_of,
+    single_steps,
+    with_schedule,
+    without,
+)
+from highwater_chaos.shrink.search import Search
 from highwater_chaos.shrink.size import size_of
-from highwater_chaos.shrink.trial import anomalies_of, as_data, experiment_of, run_quietly
+from highwater_chaos.shrink.timeline import timeline_of
+from highwater_chaos.shrink.trial import Trial, anomalies_of, as_data, experiment_of, run_quietly
+from highwater_runtime.ports import SECOND
 
 FAILING = """
 apiVersion: highwater.dev/v1alpha1
@@ -95,8 +113,170 @@ def test_without_runs_the_smallest_so_far_is_kept(failing):
 
 
 def test_an_anomaly_that_does_not_show_is_refused(failing):
+    with pytest.raises(CannotShrink, match="expected at least 4 runs, found 3"):
+        shrink(failing, "lost-write", most_runs=3, wire=False, jobs=1)
     with pytest.raises(CannotShrink, match=r"expected the simulator to show stale-read again; found .*lost-write"):
         shrink(failing, "stale-read", most_runs=10, wire=False, jobs=1)
+
+
+# --- the search ---
+
+
+@given(st.integers(1, 60), st.data())
+def test_what_is_needed_is_found_in_few_attempts(count, data):
+    needed = data.draw(st.sets(st.integers(0, count - 1), max_size=5))
+    attempts: list[Sequence[int]] = []
+
+    def first(selections, fewer):
+        assert fewer > 0
+        for number, selection in enumerate(selections):
+            attempts.append(selection)
+            if needed <= set(selection):
+                return number
+        return None
+
+    assert fewest(range(count), first) == sorted(needed)
+    assert len(attempts) <= 2 * max(1, len(needed)) * max(1, math.ceil(math.log2(count)))
+
+
+LARGE = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: large}
+spec:
+  seed: 1
+  timeout: 10m
+  cluster: {brokers: 4, controllers: 3, topics: [{name: orders, partitions: 8, replicationFactor: 3}]}
+  workload: {producers: 4, rate: 200/s, consumers: 2}
+  schedule: []
+"""
+
+
+def drawn(count: int):
+    """As ``random`` draws them: one fault each 200 ms."""
+    faults = [
+        {
+            "name": f"f{number}",
+            "for": "2s",
+            ("kill", "pause", "powerLoss")[number % 3]: {"target": {"broker": number % 4}},
+        }
+        for number in range(count)
+    ]
+    return [{"parallel": [[{"wait": f"{200 * (number + 1)}ms"}, {"inject": one}] for number, one in enumerate(faults)]}]
+
+
+def names(data) -> list[str]:
+    return [one.step["inject"]["name"] for one in timeline_of(schedule_of(data)).steps]
+
+
+def found_by_search(count: int, fails, most_runs: int) -> tuple[Search, int]:
+    """What the search finds if ``fails`` says which proposals fail in the same way, and how many it tried."""
+    tried: list[str] = []
+
+    def submit(data):
+        tried.append(json.dumps(data))
+        promised: Future[tuple[bool, int]] = Future()
+        promised.set_result((fails(data), 1))
+        return promised
+
+    search = Search(submit, 1, most_runs)
+    assert search.run(with_schedule(as_data(parse_experiment(LARGE, "large.yaml")), drawn(count)))
+    assert len(tried) == len(set(tried)), "nothing is run twice"
+    return search, len(tried)
+
+
+@given(st.integers(20, 120), st.data())
+@settings(max_examples=4, deadline=None)
+def test_of_a_long_schedule_the_steps_that_matter_are_left_and_all_else_is_as_small_as_it_gets(count, data):
+    needed = data.draw(
+        st.sets(st.integers(0, count - 1), min_size=1, max_size=4).map(lambda found: {f"f{n}" for n in found})
+    )
+    search, runs = found_by_search(count, lambda tried: needed <= set(names(tried)), 300)
+    assert search.finished
+    assert runs < 200
+    assert set(names(search.smallest)) == needed
+    assert size_of(experiment_of(search.smallest)).partitions == 1
+
+
+def test_if_one_seed_in_sixteen_shows_it_most_of_the_schedule_goes():
+    """As in a run, what comes after the anomaly makes no difference, and every change before it makes one."""
+    needed = ["f20", "f60", "f63"]
+    original = [f"f{number}" for number in range(64)]
+
+    def fails(data):
+        found = names(data)
+        if not set(needed) <= set(found):
+            return False
+        seen, seed = found[: found.index(needed[-1]) + 1], data["spec"]["seed"]
+        lucky = zlib.crc32(json.dumps(["e", seen, seed]).encode()) % 16 == 0
+        return lucky or (seen == original and seed == 1)
+
+    search, _ = found_by_search(120, fails, 200)
+    assert set(needed) <= set(names(search.smallest))
+    assert len(names(search.smallest)) <= 16
+
+
+def test_runs_are_bounded():
+    search, runs = found_by_search(60, lambda data: len(names(data)) > 40, 40)
+    assert not search.finished
+    assert search.runs == 40
+    assert runs <= 41, "one may be under way when the last one that counts is over"
+
+
+def test_what_would_fail_without_the_bug_too_is_not_a_smaller_case_of_it(failing):
+    """Of the two replicas the second is killed, and then the first loses its cache: that is promised to nobody."""
+    legitimate = as_data(failing)
+    legitimate["spec"]["cluster"]["config"]["min.insync.replicas"] = 1
+    legitimate["spec"]["schedule"] = [
+        {"inject": {"kill": {"target": {"broker": 1}}, "for": "8s"}},
+        {"wait": "4s"},
+        {"inject": {"powerLoss": {"target": {"broker": 0}}, "for": "1s"}},
+        {"wait": "5s"},
+    ]
+    legitimate["spec"]["cluster"]["topics"] = [{"name": "orders", "assignment": [[0, 1]]}]
+    assert Trial("lost-write", wire=False, most_ns=100 * SECOND, only_with_switches=False)(legitimate) == (True, 1)
+    assert Trial("lost-write", wire=False, most_ns=100 * SECOND, only_with_switches=True)(legitimate) == (False, 2)
+
+
+# --- the timeline ---
+
+
+def test_a_timeline_says_the_same_side_by_side_and_in_a_row():
+    one, two, three = (inject(name, "2s") for name in ("a", "b", "c"))
+    steps = [step(1), {"parallel": [[step(5), one], [step(2), two, step(1), {"heal": "b"}], [step(9)]]}, three]
+    timeline = timeline_of(steps)
+    assert [(timed.at_ns // SECOND, timed.step) for timed in timeline.steps] == [
+        (3, two),
+        (4, {"heal": "b"}),
+        (6, one),
+        (10, three),
+    ]
+    assert timeline_of(timeline.side_by_side()) == timeline_of(timeline.in_a_row()) == timeline
+    assert timeline.first_steps(3).until_over().end_ns == 8 * SECOND
+    assert timeline_of([{"await": {"cluster": "ready"}}]) is None
+
+
+def test_what_is_in_force_when_the_rest_begins_begins_there():
+    steps = [
+        inject("slow"),
+        inject("short", "2s"),
+        inject("long", "9s"),
+        step(5),
+        inject("late", "1s"),
+        {"heal": "slow"},
+    ]
+    left = timeline_of(steps).since(4 * SECOND)
+    assert [(timed.at_ns // SECOND, timed.step) for timed in left.steps] == [
+        (0, inject("slow")),
+        (0, inject("long", "5s")),
+        (1, inject("late", "1s")),
+        (1, {"heal": "slow"}),
+    ]
+    assert left.end_ns == SECOND
+
+
+def inject(name: str, length: str | None = None):
+    return {"inject": {"name": name, "kill": {"target": {"broker": 1}}, **({"for": length} if length else {})}}
 
 
 # --- proposals ---
@@ -107,7 +287,7 @@ def step(number: int):
 
 
 _schedules = st.recursive(
-    st.integers(1, 9).map(step),
+    st.integers(1, 9).map(step) | st.integers(0, 99).map(lambda number: {"heal": f"f{number}"}),
     lambda inner: (
         st.lists(st.lists(inner, min_size=1, max_size=3), min_size=1, max_size=3).map(lambda found: {"parallel": found})
         | st.lists(inner, min_size=1, max_size=3).map(lambda found: {"repeat": {"times": 2, "steps": found}})
@@ -117,16 +297,16 @@ _schedules = st.recursive(
 
 
 @given(st.lists(_schedules, max_size=4), st.data())
-def test_what_is_removed_is_gone_and_all_else_is_kept(steps, data):
+def test_what_is_removed_is_gone_and_all_else_that_acts_is_kept(steps, data):
     every = single_steps(steps)
     removed = data.draw(st.sets(st.sampled_from(every))) if every else set()
 
-    def leaves(found):
-        return [leaf(found, path) for path in single_steps(found)]
+    def acting(found, but=frozenset()):
+        leaves = [leaf(found, path) for path in single_steps(found) if path not in but]
+        return [one for one in leaves if "wait" not in one]
 
-    left = without(steps, frozenset(removed))
-    assert leaves(left) == [leaf(steps, path) for path in every if path not in removed]
-    assert without(steps, frozenset(branches(steps))) == []
+    assert acting(without(steps, frozenset(removed))) == acting(steps, removed)
+    assert without(steps, frozenset(every)) == []
 
 
 def leaf(steps, path):
@@ -136,16 +316,24 @@ def leaf(steps, path):
     return leaf(one["parallel"][path[1]], path[2:]) if "parallel" in one else leaf(one["repeat"]["steps"], path[1:])
 
 
-def test_side_by_side_becomes_one_after_the_other_at_the_same_times():
-    kill, stop = {"admin": {"deleteTopic": {"name": "a"}}}, {"admin": {"deleteTopic": {"name": "b"}}}
-    parallel = {"parallel": [[step(5), kill], [step(2), stop, step(1), stop], [step(9)]]}
-    (data,) = one_after_the_other({"spec": {"schedule": [step(1), parallel]}})
-    assert schedule_of(data) == [step(1), step(2), stop, step(1), stop, step(2), kill, step(4)]
+def test_steps_are_grouped_by_fault_by_kind_and_by_node():
+    steps = [
+        {"inject": {"name": "slow", "delay": {"rpc": "Fetch", "to": {"broker": 0}}}},
+        {"inject": {"delay": {"rpc": "Vote", "to": {"broker": 0}}}},
+        {"parallel": [[step(1), {"inject": {"kill": {"target": {"broker": 1}}}}], [step(9)]]},
+        {"heal": "slow"},
+        {"heal": "all"},
+    ]
+    slow, vote, kill, every = {(0,), (3,)}, {(1,)}, {(2, 0, 1)}, {(4,)}
+    assert pieces(steps) == [slow, vote, kill, every]
+    assert kinds(steps) == [slow, vote, kill, every]
+    assert nodes(steps) == [slow | vote, kill, every]
+    assert without(steps, frozenset(kill)) == [*steps[:2], step(9), *steps[3:]]
 
 
 def test_a_broker_that_is_named_stays_and_those_above_a_removed_one_move_down(failing):
     data = as_data(failing)
     data["spec"]["schedule"] = [{"inject": {"kill": {"target": {"broker": 2}}}}]
-    fewer = [one for one in smaller(data) if one["spec"]["cluster"]["brokers"] == 2]
+    fewer = [one for one in fewer_nodes(data) if one["spec"]["cluster"]["brokers"] == 2]
     assert [schedule_of(one)[0]["inject"]["kill"]["target"] for one in fewer] == [{"broker": 1}] * 2
     assert all(experiment_of(one) is not None for one in fewer)

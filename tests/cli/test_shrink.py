@@ -33,7 +33,7 @@ def test_a_failing_run_becomes_a_file_that_fails_as_it_says(highwater: Any) -> N
     shrunk = highwater("run", run / "shrunk.yaml", "--out", "again")
     assert shrunk.status == 0, shrunk.out
     assert "FAIL as expected: failing-shrunk" in shrunk.out
-    plain = highwater("shrink", run, "--runs", "2", "--out", "other.yaml")
+    plain = highwater("shrink", run, "--runs", "4", "--out", "other.yaml")
     assert plain.status == 0
     assert "lost-write: " in plain.out
     assert "highwater run other.yaml" in plain.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,19 @@ def test_links_resolve(document: Any) -> None:
         if not target.exists() or (anchor and anchor not in type(document)(target).anchors):
             broken.append(link)
     assert broken == []
+
+
+def test_no_heading_stands_twice(document: Any) -> None:
+    """Of one level within one section: a merge that keeps both sides leaves a page with two tails."""
+    seen: set[tuple[str, ...]] = set()
+    twice: list[tuple[str, ...]] = []
+    above: list[str] = []
+    for marks, heading in re.findall(r"^(#+) (.*)$", document.prose, flags=re.M):
+        above = [*above[: len(marks) - 1], heading]
+        if (place := tuple(above)) in seen:
+            twice.append(place)
+        seen.add(place)
+    assert twice == []
 
 
 def test_documents_are_linked_from_the_readme(root: Path) -> None:

@@ -180,7 +180,7 @@ def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
         with suppress(HasRegisters):
             stored = store_run(directory, located(unit.store), again=True).name
 
-    result, verdict = run_and_forget(experiment, wire=unit.wire, **({"keep": keep} if unit.store else {}))
+    result, verdict = run_and_forget(experiment, wire=unit.wire, keep=keep if unit.store else lambda _directory: None)
     reached = signature(result.event_lines)
     return Outcome(
         unit.experiment,

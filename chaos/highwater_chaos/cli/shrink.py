@@ -14,7 +14,7 @@ from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.cli.run import check_output
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.shrink import Shrunk, file_text
+from highwater_chaos.shrink import LEAST_RUNS, Shrunk, file_text
 from highwater_chaos.shrink import shrink as find_smallest
 from highwater_pipeline.anomalies import BY_WEIGHT
 
@@ -31,7 +31,7 @@ def shrink(
         Path | None,
         typer.Option(metavar="FILE", show_default=False, help="Write here; by default to shrunk.yaml in RUN."),
     ] = None,
-    runs: Annotated[int, typer.Option(min=2, metavar="N", help="Try at most this many experiments.")] = 600,
+    runs: Annotated[int, typer.Option(min=LEAST_RUNS, metavar="N", help="Try at most this many experiments.")] = 600,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Find a small experiment that fails as a recorded run did.

@@ -2,7 +2,7 @@
 
 A run of random faults is hard to read: dozens of faults, of which two or three matter. Shrinking finds those:
 
-1. :mod:`explicit` writes out what ``random`` drew, so that the schedule has no chance left in it.
+1. :mod:`explicit` writes out what ``random`` drew, so that the schedule has no chance left in it; :mod:`timeline` cuts.
 2. :mod:`reductions` proposes smaller experiments: fewer steps, shorter waits, fewer nodes, partitions and clients.
 3. :mod:`search` runs the proposals in the simulator (:mod:`trial`) and keeps each one that still shows the anomaly.
 
@@ -10,7 +10,7 @@ The result depends on the run alone: proposals come in a fixed order, and each o
 """
 
 from highwater_chaos.shrink.file import file_text
-from highwater_chaos.shrink.search import CannotShrink, Shrunk, shrink
+from highwater_chaos.shrink.search import LEAST_RUNS, CannotShrink, Shrunk, shrink
 from highwater_chaos.shrink.size import Size, size_of
 
-__all__ = ["CannotShrink", "Shrunk", "Size", "file_text", "shrink", "size_of"]
+__all__ = ["LEAST_RUNS", "CannotShrink", "Shrunk", "Size", "file_text", "shrink", "size_of"]

@@ -6,18 +6,22 @@ Experiments are data as a file has them, and are never changed in place.
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from highwater_chaos.experiment.units import format_duration, parse_duration
 from highwater_chaos.shrink.explicit import Steps
+from highwater_chaos.shrink.timeline import timeline_of
 from highwater_chaos.shrink.trial import Data
 from highwater_runtime.ports import MS, SECOND
 
 Path = tuple[int, ...]
-"""Where a step or a branch stands: indexes into lists, from the outermost on."""
+"""Where a step stands: indexes into lists, from the outermost on."""
+Piece = frozenset[Path]
+"""Steps that are removed together."""
 
-_ROUND: Final = (10 * SECOND, SECOND, 100 * MS)
+_ROUND: Final = (SECOND, 100 * MS)
 """What waits are rounded up to, the coarsest first."""
 
 
@@ -35,13 +39,63 @@ def with_schedule(data: Data, steps: Steps) -> Data:
 # --- fewer steps ---
 
 
-def branches(steps: Steps) -> list[Path]:
-    """The large pieces of a schedule: each step, but of a ``parallel`` step each of its branches."""
-    return [
-        path
-        for index, step in enumerate(steps)
-        for path in ([(index, branch) for branch in range(len(step["parallel"]))] if "parallel" in step else [(index,)])
-    ]
+def pieces(steps: Steps) -> list[Piece]:
+    """Every step that acts, a fault together with the heals of its name."""
+    found: dict[str, Piece] = {}
+    for path in single_steps(steps):
+        step = _step_at(steps, path)
+        if "wait" in step:
+            continue
+        name = step.get("inject", {}).get("name")
+        heals = step.get("heal")
+        # A heal has the name of a fault that was injected before it.
+        key = f"named {name}" if name else f"named {heals}" if f"named {heals}" in found else str(path)
+        found[key] = found.get(key, frozenset()) | {path}
+    return list(found.values())
+
+
+def kinds(steps: Steps) -> list[Piece]:
+    """The steps of each kind of fault or administration; rules about messages by RPC, too."""
+    return _grouped(steps, _kind)
+
+
+def nodes(steps: Steps) -> list[Piece]:
+    """The steps that name the same nodes."""
+    return _grouped(steps, lambda step: json.dumps([*_named_nodes(step)], sort_keys=True))
+
+
+def waits(steps: Steps) -> list[Piece]:
+    """Every wait."""
+    return [frozenset([path]) for path in single_steps(steps) if "wait" in _step_at(steps, path)]
+
+
+def _grouped(steps: Steps, key_of: Callable[[dict[str, Any]], str]) -> list[Piece]:
+    groups: dict[str, Piece] = {}
+    for piece in pieces(steps):
+        key = key_of(_step_at(steps, min(piece)))
+        groups[key] = groups.get(key, frozenset()) | piece
+    return list(groups.values())
+
+
+def _kind(step: dict[str, Any]) -> str:
+    ((choice, value),) = step.items()
+    if choice not in ("inject", "admin"):
+        return choice
+    kind = next(name for name in value if name not in ("for", "name"))
+    rpc = value[kind].get("rpc", "") if isinstance(value[kind], dict) else ""
+    return f"{choice} {kind} {rpc}"
+
+
+def _named_nodes(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name in ("broker", "controller", "zookeeper"):
+                yield name, inner
+            else:
+                yield from _named_nodes(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _named_nodes(inner)
 
 
 def single_steps(steps: Steps, at: Path = ()) -> list[Path]:
@@ -60,18 +114,18 @@ def single_steps(steps: Steps, at: Path = ()) -> list[Path]:
 
 
 def without(steps: Steps, removed: frozenset[Path], at: Path = ()) -> Steps:
-    """The schedule without these pieces, and without what holds nothing then."""
+    """The schedule without these steps, and without what holds nothing, or nothing but waits for them, then."""
     kept: Steps = []
     for index, step in enumerate(steps):
         here = (*at, index)
         if here in removed:
             continue
         if "parallel" in step:
-            inner = [
-                left
-                for number, branch in enumerate(step["parallel"])
-                if (*here, number) not in removed and (left := without(branch, removed, (*here, number)))
-            ]
+            inner = []
+            for number, branch in enumerate(step["parallel"]):
+                left = without(branch, removed, (*here, number))
+                if left and (_acts(left) or not _acts(branch)):
+                    inner.append(left)
             kept += inner[0] if len(inner) == 1 else [{"parallel": inner}] if inner else []
         elif "repeat" in step:
             if inside := without(step["repeat"]["steps"], removed, here):
@@ -81,36 +135,31 @@ def without(steps: Steps, removed: frozenset[Path], at: Path = ()) -> Steps:
     return kept
 
 
-def one_after_the_other(data: Data) -> Iterator[Data]:
-    """Each ``parallel`` step whose branches only wait and act, as one list of steps at the same times."""
-    steps = schedule_of(data)
-    for index, step in enumerate(steps):
-        if "parallel" in step and all(
-            "parallel" not in one and "await" not in one for b in step["parallel"] for one in b
-        ):
-            yield with_schedule(data, [*steps[:index], *_in_a_row(step["parallel"]), *steps[index + 1 :]])
+def _acts(steps: Steps) -> bool:
+    return any("wait" not in step for step in steps)
 
 
-def _in_a_row(parallel: Sequence[Steps]) -> Steps:
-    acting: list[tuple[int, dict[str, Any]]] = []
-    end = 0
-    for branch in parallel:
-        now = 0
-        for step in branch:
-            if "wait" in step:
-                now += parse_duration(step["wait"])
-            else:
-                acting.append((now, step))
-        end = max(end, now)
-    row: Steps = []
-    now = 0
-    for time, following in [*sorted(acting, key=lambda one: one[0]), (end, None)]:
-        if time > now:
-            row.append({"wait": format_duration(time - now)})
-            now = time
-        if following is not None:
-            row.append(following)
-    return row
+def in_a_row(data: Data) -> Iterator[Data]:
+    """All steps one after the other, at the same times."""
+    if (timeline := timeline_of(schedule_of(data))) is not None:
+        yield with_schedule(data, timeline.in_a_row())
+
+
+def side_by_side(data: Data) -> Iterator[Data]:
+    """All steps beside each other, at the same times."""
+    if (timeline := timeline_of(schedule_of(data))) is not None:
+        yield with_schedule(data, timeline.side_by_side())
+
+
+def only_the_end(data: Data) -> Iterator[Data]:
+    """What begins, or is in force, in the last second before the last step; the last two seconds, and so on."""
+    timeline = timeline_of(schedule_of(data))
+    if timeline is None or not timeline.steps:
+        return
+    last, length = timeline.steps[-1].at_ns, SECOND
+    while length < last:
+        yield with_schedule(data, timeline.since(last - length).side_by_side())
+        length *= 2
 
 
 # --- shorter and rounder times ---
@@ -170,49 +219,64 @@ def _step_at(steps: Steps, path: Path) -> dict[str, Any]:
 # --- less of everything else ---
 
 
-def smaller(data: Data) -> Iterator[Data]:
-    """Fewer nodes, topics, partitions, replicas, clients, records and properties; one thing less in each."""
-    spec = data["spec"]
-    for broker in reversed(range(spec["cluster"]["brokers"])):
-        yield from _without_broker(data, broker)
+def fewer_nodes(data: Data) -> Iterator[Data]:
+    """A smaller quorum or ensemble, or one broker less."""
+    cluster = data["spec"]["cluster"]
     for field in ("controllers", "zookeepers"):
         for count in (1, 3):
-            if spec["cluster"].get(field, 0) > count:
+            if cluster.get(field, 0) > count:
                 yield _changed(data, "cluster", {field: count})
-    yield from _fewer_partitions(data)
-    yield from _less_load(data)
-    for name in spec["cluster"].get("config", {}):
-        left = {other: value for other, value in spec["cluster"]["config"].items() if other != name}
-        yield _changed(data, "cluster", {"config": left})
+    for broker in reversed(range(cluster["brokers"])):
+        yield from _without_broker(data, broker)
 
 
-def _fewer_partitions(data: Data) -> Iterator[Data]:
+def fewer_partitions(data: Data) -> Iterator[Data]:
+    """One topic less, or a topic with fewer partitions or replicas."""
     topics = data["spec"]["cluster"].get("topics", [])
     for index, topic in enumerate(topics):
         before, after = topics[:index], topics[index + 1 :]
         if len(topics) > 1:
             yield _changed(data, "cluster", {"topics": [*before, *after]})
-        partitions = topic.get("partitions", 1)
-        for count in sorted({1, partitions // 2, partitions - 1}):
-            if 0 < count < partitions and "assignment" not in topic:
-                yield _changed(data, "cluster", {"topics": [*before, {**topic, "partitions": count}, *after]})
-        replicas = topic.get("replicationFactor", 1)
-        if replicas > 2:
-            fewer = {**topic, "replicationFactor": replicas - 1}
-            yield _changed(data, "cluster", {"topics": [*before, fewer, *after]})
+        for fewer in _smaller_topics(topic):
+            yield _changed(data, "cluster", {"topics": [*before, {**topic, **fewer}, *after]})
 
 
-def _less_load(data: Data) -> Iterator[Data]:
+def _smaller_topics(topic: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    assignment = topic.get("assignment")
+    partitions = len(assignment) if assignment else topic.get("partitions", 1)
+    for count in sorted({1, partitions // 2, partitions - 1}):
+        if 0 < count < partitions:
+            yield {"assignment": assignment[:count]} if assignment else {"partitions": count}
+    if topic.get("replicationFactor", 1) > 2:
+        yield {"replicationFactor": topic["replicationFactor"] - 1}
+
+
+def fewer_clients(data: Data) -> Iterator[Data]:
+    """Clients of one kind less, or half of them; smaller records."""
     workload = data["spec"].get("workload", {})
+    if "metadata" in workload:
+        yield _changed(data, "workload", {"metadata": None})
     for field, least in (("groupMembers", 0), ("consumers", 0), ("producers", 1), ("recordSize", 0)):
         if workload.get(field, least) > least:
             yield _changed(data, "workload", {field: least})
             yield _changed(data, "workload", {field: workload[field] // 2})
-    if "metadata" in workload:
-        yield _changed(data, "workload", {"metadata": None})
-    rate = float(workload["rate"].removesuffix("/s")) if workload.get("rate", "").endswith("/s") else 0.0
-    if rate >= 2:
-        yield _changed(data, "workload", {"rate": f"{int(rate / 2)}/s"})
+
+
+def fewer_records(data: Data) -> Iterator[Data]:
+    """A lower rate of records."""
+    text = data["spec"].get("workload", {}).get("rate", "")
+    rate = float(text.removesuffix("/s")) if text.endswith("/s") else 0.0
+    for part in (8, 2):
+        if rate >= part:
+            yield _changed(data, "workload", {"rate": f"{int(rate / part)}/s"})
+
+
+def fewer_properties(data: Data) -> Iterator[Data]:
+    """One property of the cluster at its default."""
+    config = data["spec"]["cluster"].get("config", {})
+    for name in config:
+        left = {other: value for other, value in config.items() if other != name}
+        yield _changed(data, "cluster", {"config": left})
 
 
 def _changed(data: Data, part: str, fields: dict[str, Any]) -> Data:

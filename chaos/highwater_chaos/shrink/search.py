@@ -5,24 +5,42 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.shrink import reductions
+from highwater_chaos.shrink.ddmin import fewest
 from highwater_chaos.shrink.explicit import Steps, explicit_steps
-from highwater_chaos.shrink.reductions import Path, schedule_of, with_schedule, without
+from highwater_chaos.shrink.reductions import Path, Piece, schedule_of, with_schedule, without
 from highwater_chaos.shrink.size import Size, size_of
-from highwater_chaos.shrink.trial import Data, anomalies_of, as_data, experiment_of, run_quietly
+from highwater_chaos.shrink.timeline import timeline_of
+from highwater_chaos.shrink.trial import Data, Trial, as_data, at_defaults, experiment_of, run_quietly
 from highwater_chaos.user_error import UserError
+from highwater_chaos.verdict import switches_in_force
 from highwater_runtime.sim import freeze_collector
 
-_FEW: Final = 12
-"""From this many steps on, each proposal is run with several seeds."""
-_SEEDS: Final = 3
-"""Removing a step moves everything after it a little. Another seed often shows the anomaly then."""
+_SEEDS: Final = (1, 4, 12)
+"""Removing a step moves everything after it a little, and another seed may show the anomaly then. So each proposal is
+run with several seeds: few while there is much to remove, more for what is left."""
+_SEEDS_OF_CHUNKS: Final = 6
+"""A chunk of so many steps, or more, is worth so many seeds: to try it again costs less than to remove each alone."""
+_ENOUGH: Final = 5
+"""A schedule of so few steps is not worth the runs of more seeds."""
+LEAST_RUNS: Final = 4
+"""As it was and with its drawn steps written out, each with the switches and at their defaults."""
+_LONGER: Final = 2
+"""A proposal may take so many times as long as the run that it is made from."""
+_ALL_ELSE: Final = (
+    reductions.fewer_nodes,
+    reductions.fewer_partitions,
+    reductions.fewer_clients,
+    reductions.fewer_records,
+    reductions.shorter,
+    reductions.fewer_properties,
+)
 
 Progress = Callable[[int, Size], None]
 """Gets the number of runs so far and the smallest size that was reached."""
@@ -59,9 +77,11 @@ def shrink(
     The same arguments give the same result; ``jobs`` (None: one for each core) changes only how long it takes.
 
     Raises:
-        CannotShrink: the experiment does not show the anomaly in the simulator.
+        CannotShrink: the experiment does not show the anomaly in the simulator, or there are less than LEAST_RUNS.
         BackendCannotError: the simulator cannot run it.
     """
+    if most_runs < LEAST_RUNS:
+        raise CannotShrink(f"expected at least {LEAST_RUNS} runs, found {most_runs}")
     result, anomalies = run_quietly(experiment, wire=wire)
     if anomaly not in anomalies:
         raise CannotShrink(
@@ -72,15 +92,22 @@ def shrink(
     data["spec"]["assertions"] = []
     data["spec"]["expect"] = [{"verdict": "fail", "anomalies": [anomaly]}]
     data = with_schedule(data, explicit_steps(experiment.spec.schedule, result.random_parts))
+    trial, runs = Trial(anomaly, wire, _LONGER * result.run_ns), 1
+    if switches_in_force(experiment.cluster.switches) != switches_in_force({}):
+        needs_switches = not trial(at_defaults(as_data(experiment)))[0]
+        trial, runs = replace(trial, only_with_switches=needs_switches), 2
     jobs = jobs or os.cpu_count() or 1
     with ProcessPoolExecutor(jobs, initializer=freeze_collector) as pool:
-        search = _Search(
-            lambda proposal: pool.submit(anomalies_of, proposal, wire=wire), jobs, anomaly, most_runs, progress
-        )
+        search = Search(lambda proposal: pool.submit(trial, proposal), jobs, most_runs, progress, runs=runs)
         try:
-            search.run(data)
+            shown = search.run(data)
         finally:
             pool.shutdown(cancel_futures=True)
+    if not shown:
+        raise CannotShrink(
+            f"the drawn faults, written out as steps, do not show {anomaly}: it depends on the exact timing"
+            " of the random step"
+        )
     smallest = experiment_of(search.smallest)
     assert smallest is not None, "it was run"
     return Shrunk(smallest, anomaly, _size(data), size_of(smallest), search.runs, search.finished)
@@ -90,102 +117,138 @@ class _NoRunLeft(Exception):  # noqa: N818 - no error
     pass
 
 
-class _Search:
-    """``submit`` runs an experiment elsewhere and promises the names of its anomalies."""
+class Search:
+    """``submit`` tries an experiment elsewhere; promises whether it fails in the same way, and how many runs it took.
+
+    What makes the following runs shorter comes first, then what makes the schedule shorter, then all else. ``runs``:
+    those before the search, which count.
+    """
 
     def __init__(
         self,
-        submit: Callable[[Data], Future[frozenset[str]]],
+        submit: Callable[[Data], Future[tuple[bool, int]]],
         jobs: int,
-        anomaly: str,
         most_runs: int,
-        progress: Progress,
+        progress: Progress = lambda _runs, _size: None,
+        *,
+        runs: int = 0,
     ) -> None:
         self.smallest: Data = {}
-        self.runs = 1  # the one that was written out
+        self.runs = runs
         self.finished = False
         """Whether no proposal is left."""
         self._submit = submit
         self._jobs = jobs
-        self._anomaly = anomaly
         self._most_runs = most_runs
         self._progress = progress
-        self._failed: set[str] = set()
-        """Proposals that do not show the anomaly, so that none is run twice."""
+        self._tried: set[str] = set()
+        """Proposals that were run, so that none is run twice, and the search cannot go round in circles."""
 
-    def run(self, data: Data) -> None:
-        """Leave the smallest experiment in ``smallest``."""
+    def run(self, data: Data) -> bool:
+        """Leave the smallest experiment in ``smallest``; returns False if ``data`` does not fail in the same way."""
         if self._take([data], seeds=1) is None:
-            raise CannotShrink(
-                f"the drawn faults, written out as steps, do not show {self._anomaly}: it depends on the exact timing"
-                " of the random step"
-            )
+            return False
         try:
-            self._remove(reductions.branches)
+            self._take(reductions.side_by_side(self.smallest), seeds=1)
+            self._cut_off_the_end()
+            self._take(reductions.only_the_end(self.smallest), seeds=_SEEDS[0])
             before: Data = {}
             while before != self.smallest:
                 before = self.smallest
-                self._remove(reductions.single_steps)
-                self._take(reductions.one_after_the_other(self.smallest))
-                self._take(reductions.rounded(self.smallest))
-                while self._take(reductions.smaller(self.smallest)) is not None:
-                    pass
-                while self._take(reductions.shorter(self.smallest)) is not None:
-                    pass
+                self._shorten_the_schedule()
+                self._take(reductions.in_a_row(self.smallest), seeds=_SEEDS[0])
+                self._take(reductions.rounded(self.smallest), seeds=_SEEDS[0])
+                for propose in _ALL_ELSE:
+                    while self._take(propose(self.smallest), seeds=_SEEDS[0]) is not None:
+                        pass
+                self._remove(reductions.waits, _SEEDS[0])
             self.finished = True
         except _NoRunLeft:
             pass
+        return True
 
-    def _remove(self, pieces_of: Callable[[Steps], list[Path]]) -> None:
-        """Remove pieces of the schedule: large groups of them first, then smaller ones (Zeller's ddmin)."""
+    def _cut_off_the_end(self) -> None:
+        """Find the last step that matters. Steps after it are cut off without moving any before it, so halving does."""
+        timeline = timeline_of(schedule_of(self.smallest))
+        if timeline is None:
+            return
+        needless, enough = 0, len(timeline.steps)
+        while needless + 1 < enough:
+            middle = (needless + enough) // 2
+            shorter = with_schedule(self.smallest, timeline.first_steps(middle).side_by_side())
+            if self._take([shorter], seeds=1) is None:
+                needless = middle
+            else:
+                enough = middle
+        over = timeline.first_steps(enough).until_over()
+        self._take([with_schedule(self.smallest, over.side_by_side())], seeds=1)
+
+    def _shorten_the_schedule(self) -> None:
+        """Remove whole kinds of faults, then all that hits a node, then single steps; with more and more seeds."""
+        for seeds in _SEEDS:
+            before: Data = {}
+            while before != self.smallest:
+                before = self.smallest
+                for pieces_of in (reductions.kinds, reductions.nodes, reductions.pieces):
+                    self._remove(pieces_of, seeds)
+            if len(reductions.pieces(schedule_of(self.smallest))) <= _ENOUGH:
+                return
+
+    def _remove(self, pieces_of: Callable[[Steps], list[Piece]], seeds: int) -> None:
+        """Remove pieces of the schedule."""
         base = self.smallest
         steps = schedule_of(base)
-        left, groups = pieces_of(steps), 2
-        every = frozenset(left)
-        while left:
-            size = -(-len(left) // groups)
-            chunks = [left[at : at + size] for at in range(0, len(left), size)]
-            rests = [[piece for piece in left if piece not in chunk] for chunk in chunks]
-            proposals = [with_schedule(base, without(steps, every - set(rest))) for rest in rests]
-            if (number := self._take(proposals)) is not None:
-                left, groups = rests[number], max(groups - 1, 2)
-            elif size == 1:
-                return
-            else:
-                groups = min(groups * 2, len(left))
+        every = pieces_of(steps)
 
-    def _take(self, proposals: Iterable[Data], *, seeds: int | None = None) -> int | None:
-        """Keep the first proposal that shows the anomaly; return its number, or None if none does."""
+        def without_the_others(kept: Sequence[Piece]) -> Data:
+            removed = frozenset[Path]().union(*set(every).difference(kept))
+            return with_schedule({**base, "spec": {**base["spec"], "seed": self._seed}}, without(steps, removed))
+
+        def first(selections: Iterator[list[Piece]], fewer: int) -> int | None:
+            return self._take(map(without_the_others, selections), seeds=max(seeds, min(fewer, _SEEDS_OF_CHUNKS)))
+
+        fewest(every, first)
+
+    @property
+    def _seed(self) -> int:
+        seed: int = self.smallest["spec"]["seed"]
+        return seed
+
+    def _take(self, proposals: Iterable[Data], *, seeds: int) -> int | None:
+        """Keep the first proposal that fails in the same way; return its number, or None if none does."""
         waiting = self._new(proposals, seeds)
-        running: deque[tuple[int, Data, Future[frozenset[str]]]] = deque()
+        running: deque[tuple[int, Data, Future[tuple[bool, int]]]] = deque()
         try:
             while True:
-                # Later proposals are run ahead, and forgotten if an earlier one shows the anomaly.
+                # Later proposals are run ahead, and forgotten if an earlier one is kept.
                 while len(running) < self._jobs and (following := next(waiting, None)) is not None:
                     running.append((*following, self._submit(following[1])))
                 if not running:
                     return None
                 number, data, outcome = running.popleft()
-                if self.runs >= self._most_runs:
+                shows, runs = outcome.result()
+                if self.runs + runs > self._most_runs:
                     raise _NoRunLeft
-                self.runs += 1
-                if self._anomaly in outcome.result():
+                self.runs += runs
+                self._tried.add(_key(data))
+                if shows:
                     self.smallest = data
                     self._progress(self.runs, _size(data))
                     return number
-                self._failed.add(_key(data))
         finally:
             for _, _, outcome in running:
                 outcome.cancel()
 
-    def _new(self, proposals: Iterable[Data], seeds: int | None) -> Iterator[tuple[int, Data]]:
+    def _new(self, proposals: Iterable[Data], seeds: int) -> Iterator[tuple[int, Data]]:
         """The proposals that were not run yet, each with its number, and with each seed."""
+        given: set[str] = set()  # what is run ahead has not been tried yet: the number of jobs must make no difference
         for number, data in enumerate(proposals):
-            few = len(reductions.single_steps(schedule_of(data))) <= _FEW
             first = data["spec"]["seed"]
-            for seed in range(first, first + (seeds or (_SEEDS if few else 1))):
+            for seed in range(first, first + seeds):
                 seeded = {**data, "spec": {**data["spec"], "seed": seed}}
-                if seeded != self.smallest and _key(seeded) not in self._failed and experiment_of(seeded) is not None:
+                key = _key(seeded)
+                if key not in self._tried and key not in given and experiment_of(seeded) is not None:
+                    given.add(key)
                     yield number, seeded
 
 

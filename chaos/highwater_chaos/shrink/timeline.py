@@ -1,0 +1,113 @@
+"""A schedule as a list of steps, each at its time: what comes before or after a moment can be cut off at once.
+
+The run up to a moment does not depend on the steps after it, so cutting those off moves nothing. Cutting off the
+beginning moves everything, and makes every later run shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from highwater_chaos.experiment.units import format_duration, parse_duration
+from highwater_chaos.shrink.explicit import Steps
+
+
+class Timed(NamedTuple):
+    """A step that acts, at a time (ns) after the schedule began."""
+
+    at_ns: int
+    step: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Steps by time, and when the schedule ends (ns)."""
+
+    steps: tuple[Timed, ...]
+    end_ns: int
+
+    def side_by_side(self) -> Steps:
+        """Steps of a file that wait for their times, all beside each other: none moves if another is removed."""
+        branches = [[*_wait(one.at_ns), one.step] for one in self.steps]
+        if self.end_ns:
+            branches.append([*_wait(self.end_ns)])
+        return [{"parallel": branches}] if branches else []
+
+    def in_a_row(self) -> Steps:
+        """Steps of a file one after the other, as a person would write them. A step that takes time moves the rest."""
+        row: Steps = []
+        now = 0
+        for one in self.steps:
+            row += [*_wait(one.at_ns - now), one.step]
+            now = one.at_ns
+        return row + list(_wait(self.end_ns - now))
+
+    def first_steps(self, count: int) -> Timeline:
+        """Without all steps but the first ones."""
+        return Timeline(self.steps[:count], self.end_ns)
+
+    def until_over(self) -> Timeline:
+        """Ends when the last step has been done and every fault that has a length is over."""
+        over_ns = max((one.at_ns + lasts_ns(one.step) for one in self.steps), default=0)
+        return Timeline(self.steps, min(self.end_ns, over_ns))
+
+    def since(self, from_ns: int) -> Timeline:
+        """Without what is over before this moment, from which the rest begins. What is in force then begins there."""
+        healed_at = {name: one.at_ns for one in self.steps for name in _healed(one.step)}
+
+        def ends_ns(one: Timed) -> int:
+            name = one.step.get("inject", {}).get("name")
+            return max(one.at_ns + lasts_ns(one.step), healed_at.get(name, 0))
+
+        kept = [one for one in self.steps if one.at_ns >= from_ns or ends_ns(one) > from_ns]
+        moved = tuple(Timed(max(0, one.at_ns - from_ns), _later(one, from_ns)) for one in kept)
+        return Timeline(moved, max(0, self.end_ns - from_ns))
+
+
+def lasts_ns(step: dict[str, Any]) -> int:
+    """How long a fault is to last; 0 if the step does not say."""
+    return parse_duration(step["inject"]["for"]) if "for" in step.get("inject", {}) else 0
+
+
+def timeline_of(steps: Steps) -> Timeline | None:
+    """The schedule by time, as if no step took any; None if it has conditions or repeats, whose times are unknown."""
+    found: list[Timed] = []
+    end = _walk(steps, 0, found)
+    return None if end is None else Timeline(tuple(sorted(found, key=lambda one: one.at_ns)), end)
+
+
+def _walk(steps: Steps, now: int, found: list[Timed]) -> int | None:
+    for step in steps:
+        if "await" in step or "repeat" in step:
+            return None
+        if "wait" in step:
+            now += parse_duration(step["wait"])
+        elif "parallel" in step:
+            ends = [_walk(branch, now, found) for branch in step["parallel"]]
+            known = [end for end in ends if end is not None]
+            if len(known) < len(ends):
+                return None
+            now = max(known)
+        else:
+            found.append(Timed(now, step))
+    return now
+
+
+def _wait(ns: int) -> Iterator[dict[str, Any]]:
+    if ns > 0:
+        yield {"wait": format_duration(ns)}
+
+
+def _healed(step: dict[str, Any]) -> list[str]:
+    heal = step.get("heal", [])
+    return [heal] if isinstance(heal, str) else heal
+
+
+def _later(one: Timed, from_ns: int) -> dict[str, Any]:
+    """The step for one that begins at ``from_ns``, if it began before: what is left of it."""
+    if one.at_ns >= from_ns or not lasts_ns(one.step):
+        return one.step
+    left = format_duration(lasts_ns(one.step) - (from_ns - one.at_ns))
+    return {**one.step, "inject": {**one.step["inject"], "for": left}}
