@@ -221,14 +221,16 @@ class _Stored:
     def __init__(self, path: AnyPath, schema: pa.Schema) -> None:
         self.schema: Final = schema
         self._path: Final[AnyPath] = path
+        self._metadata: pq.FileMetaData | None = None
         with self._open() as file:
             found = file.schema_arrow
             if (found.names, found.types) != (schema.names, schema.types):
                 raise BadTable(f"{path}: expected the columns {_typed(schema)}, found {_typed(found)}")
             self.marks: Final[dict[bytes, bytes]] = dict(found.metadata or {})
+            self._metadata = file.metadata
             groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
-        self._starts: Final = [0, *accumulate(groups)]
-        self.num_rows: Final = self._starts[-1]
+        self.starts: Final[Sequence[int]] = [0, *accumulate(groups)]
+        self.num_rows: Final = self.starts[-1]
 
     def whole(self) -> pa.Table:
         """All of it."""
@@ -244,14 +246,22 @@ class _Stored:
     def take(self, positions: pa.Array) -> pa.Table:
         """Some rows with all columns: the groups of rows that they lie in are read one after the other."""
         with self._open() as file:
-            return take_from_parts(self.schema, self._starts, positions.to_numpy(), file.read_row_group)
+            return take_from_parts(self.schema, self.starts, positions.to_numpy(), file.read_row_group)
+
+    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
+        """Some groups of rows, strings dictionary-encoded."""
+        with self._open([name for name in names if pa.types.is_string(self.schema.field(name).type)]) as file:
+            for number in numbers:
+                yield file.read_row_group(number, list(names), use_threads=False)
 
     @contextmanager
     def _open(self, words: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
         """``words``: columns of strings that are to be dictionary-encoded."""
         try:
             where, filesystem = arrow_of(self._path)
-            with pq.ParquetFile(where, filesystem=filesystem, read_dictionary=list(words)) as file:
+            with pq.ParquetFile(
+                where, filesystem=filesystem, read_dictionary=list(words), metadata=self._metadata
+            ) as file:
                 yield file
         except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
             raise

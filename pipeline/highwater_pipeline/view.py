@@ -3,11 +3,14 @@
 A run has one table of events and thousands of partitions, and each check looks at each partition's rows in its own way.
 To filter an Arrow table costs tens of microseconds for each of its columns, however few rows are left. A view costs one
 array of positions: columns are converted when first asked for, and shared by all views of a table.
+
+A partition may be larger than memory. :meth:`View.by_range` cuts a view by the ranges of a column into views of about
+:data:`CHUNK` rows. Of a table on disk only the rows of one range are in memory then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, Protocol, TypeVar
 
@@ -24,6 +27,12 @@ Made = TypeVar("Made")
 
 KEPT = 256 << 20
 """Bytes of the columns of one table on disk that stay in memory."""
+
+CHUNK = 1 << 19
+"""Rows of a range of :meth:`View.by_range`, about."""
+
+_SAMPLED: Final = 1 << 12
+"""Rows of each range by which :meth:`View.by_range` decides where ranges end."""
 
 
 class Rows(Protocol):
@@ -42,6 +51,13 @@ class Rows(Protocol):
 
     def take(self, positions: pa.Array) -> pa.Table:
         """Some rows with all columns."""
+
+    @property
+    def starts(self) -> Sequence[int]:
+        """The number of the first row of each part that can be read alone, and that of all rows behind them."""
+
+    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
+        """Some parts by their numbers, with these columns."""
 
 
 class View:
@@ -76,6 +92,68 @@ class View:
     def take(self, positions: Ints) -> View:
         """The rows at these positions, counted from 0, in that order."""
         return View(self._columns, self._rows[positions])
+
+    def pick(self, positions: Ints) -> View:
+        """A few rows in memory, as a table of their own."""
+        return View.of(self.take(positions).to_arrow())
+
+    def by_range(self, name: str, least: int | None = None) -> Iterator[tuple[Ints, View]]:
+        """The rows by ranges of an integer column without nulls, the lowest first: their positions, and a view of them.
+
+        A range has about :data:`CHUNK` rows. Rows with the same number are in one range, in their order. Rows with a
+        number below ``least`` are in no range.
+        """
+        if self.num_rows <= CHUNK:
+            yield np.arange(self.num_rows), self
+            return
+        step = max(1, CHUNK // _SAMPLED)
+        sample = np.sort(np.concatenate([part[::step] for part in self._in_parts(name)]))
+        sample = sample if least is None else sample[sample >= least]
+        ranges = -(-len(sample) * step // CHUNK)
+        cuts = np.unique(sample[np.arange(1, ranges) * len(sample) // ranges] if ranges else sample)
+        kind = np.uint8 if len(cuts) < np.iinfo(np.uint8).max else np.uint32
+        nowhere = np.iinfo(kind).max
+        number = [np.searchsorted(cuts, part, "right").astype(kind) for part in self._in_parts(name)]
+        if least is not None:
+            for of_part, part in zip(number, self._in_parts(name), strict=True):
+                of_part[part < least] = nowhere
+        bounds = [(int(of_part.min()), int(of_part.max())) if len(of_part) else (1, 0) for of_part in number]
+        starts = np.cumsum([0, *map(len, number)]).tolist()
+        for which in range(len(cuts) + 1):
+            within = {
+                part: None if low == high else np.flatnonzero(number[part] == which)
+                for part, (low, high) in enumerate(bounds)
+                if low <= which <= high
+            }
+            places = [
+                np.arange(starts[part], starts[part + 1]) if rows is None else starts[part] + rows
+                for part, rows in within.items()
+            ]
+            if places and sum(map(len, places)):
+                positions = np.concatenate(places)
+                yield positions, self._range(positions, within)
+
+    def _in_parts(self, name: str) -> Iterator[Ints]:
+        table = self._columns.table
+        if isinstance(table, pa.Table) or not self._is_whole:
+            yield self.ints(name, -1)
+            return
+        for part in table.parts([name], range(len(table.starts) - 1)):
+            yield part.column(name).to_numpy()
+
+    def _range(self, positions: Ints, within: dict[int, Ints | None]) -> View:
+        table = self._columns.table
+        if isinstance(table, pa.Table) or not self._is_whole:
+            return self.take(positions)
+        return View.of(_Range(table, positions, within))
+
+    def find(self, name: str, is_it: Callable[[Ints], Bools]) -> View:
+        """A few rows in memory: those of which ``is_it`` holds for an integer column without nulls."""
+        at, found = 0, [np.empty(0, np.int64)]
+        for part in self._in_parts(name):
+            found.append(at + np.flatnonzero(is_it(part)))
+            at += len(part)
+        return self.pick(np.concatenate(found))
 
     def slice(self, start: int, length: int | None = None) -> View:
         """``length`` rows from ``start`` on, or all from there."""
@@ -134,6 +212,16 @@ class View:
         """Where a string column is one of ``words``."""
         numbers, _ = self._columns.codes(name)
         return self._columns.among(name, words)[self._of_rows(numbers)]
+
+    def words(self, name: str) -> list[str]:
+        """The strings of a column, each once, as they come up."""
+        table = self._columns.table
+        if isinstance(table, pa.Table) or not self._is_whole:
+            return self.codes(name)[1]
+        found: dict[str, None] = {}
+        for part in table.parts([name], range(len(table.starts) - 1)):
+            found.update(dict.fromkeys(word for word in part.column(name).unique().to_pylist() if word is not None))
+        return list(found)
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
         """A string column as numbers, and the strings of these rows that they stand for, as they come up (−1: null)."""
@@ -194,7 +282,7 @@ class Columns:
         made: tuple[Ints, list[str]] | None = self._made.get(key)
         if made is None:
             encoded = encode(self.table.column(name)).combine_chunks()
-            numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+            numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
             made = self._keep(key, (_frozen(numbers), encoded.dictionary.to_pylist()))
         return made
 
@@ -270,6 +358,36 @@ class Columns:
                     del self._made[each]
                     excess -= size
         return made
+
+
+class _Range:
+    """Some rows of a table on disk, as a table: :class:`Rows`. ``within``: by part, which of its rows (None: all)."""
+
+    def __init__(self, table: Rows, positions: Ints, within: dict[int, Ints | None]) -> None:
+        self.schema: Final = table.schema
+        self.num_rows: Final = len(positions)
+        self.starts: Final = (0, self.num_rows)
+        self._table: Final = table
+        self._positions: Final = positions
+        self._within: Final = within
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column."""
+        (whole,) = self.parts([name], [0])
+        return whole.column(name)
+
+    def take(self, positions: pa.Array) -> pa.Table:
+        """Some rows with all columns."""
+        return self._table.take(pa.array(self._positions[positions.to_numpy()]))
+
+    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
+        """The rows as one part."""
+        for _ in numbers:
+            parts = self._table.parts(names, list(self._within))
+            yield pa.concat_tables(
+                part if rows is None else part.take(pa.array(rows))
+                for part, rows in zip(parts, self._within.values(), strict=True)
+            )
 
 
 def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -64,6 +64,14 @@ def distinct(values: Ints) -> Ints:
     return found
 
 
+def sorted_by(keys: Ints, *others: Ints) -> tuple[Ints, ...]:
+    """Columns in the order of ``keys``; rows with the same key stay in their order."""
+    if (keys[1:] >= keys[:-1]).all():
+        return keys, *others
+    order = np.argsort(keys, kind="stable")
+    return tuple(column[order] for column in (keys, *others))
+
+
 def first_per(keys: Ints) -> Bools:
     """True at the first occurrence of every key; false for keys below 0, which stand for none."""
     first = np.zeros(len(keys), np.bool_)
