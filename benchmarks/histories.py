@@ -271,10 +271,7 @@ class _Partition:
             row = self._number * len(events) + place
             event |= {"seq": row, "row": row, "time_ns": row * 1000, "incarnation": 1}
         columns = UNIT_SCHEMAS["events"]
-        return {
-            field.name: pa.array([event.get(field.name) for event in events], field.type)
-            for field in columns
-        }
+        return {field.name: pa.array([event.get(field.name) for event in events], field.type) for field in columns}
 
 
 def _words(count: int, word: str) -> pa.Array:

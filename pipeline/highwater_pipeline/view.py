@@ -155,6 +155,20 @@ class View:
             at += len(part)
         return self.pick(np.concatenate(found))
 
+    def find_any(self, name: str, words: tuple[str, ...]) -> View:
+        """A few rows in memory: those with one of ``words`` in a column of strings."""
+        table = self._columns.table
+        if isinstance(table, pa.Table) or not self._is_whole:
+            return self.where(self.is_any(name, words))
+        wanted = pa.array(words)
+        parts = table.parts([name], range(len(table.starts) - 1))
+        found = [
+            start + np.flatnonzero(pc.is_in(part.column(name).cast(pa.string()), wanted).to_numpy())
+            for start, part in zip(table.starts, parts, strict=False)
+            if part.column(name).null_count < part.num_rows
+        ]
+        return self.pick(np.concatenate([np.empty(0, np.int64), *found]))
+
     def slice(self, start: int, length: int | None = None) -> View:
         """``length`` rows from ``start`` on, or all from there."""
         return View(self._columns, self._rows[start : None if length is None else start + length])

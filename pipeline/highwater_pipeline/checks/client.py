@@ -30,7 +30,6 @@ from highwater_pipeline.checks.order import PollOrder, SendOrder
 from highwater_pipeline.checks.promises import Promised, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding, together
-from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Bools, Ints, View
 

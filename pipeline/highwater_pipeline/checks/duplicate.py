@@ -24,7 +24,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_any, listing, of_kind, rows_of, sorted_by
+from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_any, listing, of_kind, order_by, rows_of
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding, together
@@ -155,8 +155,8 @@ class _Intervals:
 
     @classmethod
     def of(cls, events: View) -> _Intervals:
-        which = np.arange(events.num_rows)
-        start, end, which = sorted_by(ints(events, "offset"), ints(events, "end_offset"), which)
+        which = order_by(ints(events, "offset"))
+        start, end = ints(events, "offset")[which], ints(events, "end_offset")[which]
         return cls(start, end, which, int((end - start).max(initial=0)))
 
     def at(self, offset: int) -> Ints:

@@ -101,15 +101,16 @@ def _uncommitted_reads(unit: Unit) -> list[Example]:
     moved = of_kind(unit.events, "high-watermark")
     if moved.num_rows == 0:
         return []
-    history = unit.history
-    read = history.where(bools(history, "is_poll") & (ints(history, "outcome") == OK) & (ints(history, "offset") >= 0))
     high_watermark = np.maximum.accumulate(ints(moved, "offset"))
-    moves = np.searchsorted(ints(moved, "time_ns"), ints(read, "end_time"), side="right")
-    committed = np.where(moves > 0, high_watermark[moves - 1], 0)
+    times = ints(moved, "time_ns")
     found: list[Example] = []
-    early = np.flatnonzero(ints(read, "offset") >= committed)
-    for operation, offset in zip(read.take(early).to_pylist(), committed[early].tolist(), strict=True):
-        found.append({**operation, "high_watermark": offset})
+    for _, part in unit.history.by_range("row"):
+        is_read = bools(part, "is_poll") & (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0)
+        moves = np.searchsorted(times, ints(part, "end_time"), side="right")
+        committed = np.where(moves > 0, high_watermark[moves - 1], 0)
+        early = np.flatnonzero(is_read & (ints(part, "offset") >= committed))
+        for operation, offset in zip(part.take(early).to_pylist(), committed[early].tolist(), strict=True):
+            found.append({**operation, "high_watermark": offset})
     return found
 
 

@@ -14,22 +14,19 @@ one had been acknowledged, which are the sends of one process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Final, TypeVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import bools, codes, finding, ints, last_known, rows_of
+from highwater_pipeline.checks.columns import bools, codes, finding, ints, joined, last_known, order_by, pick, rows_of
 from highwater_pipeline.checks.promises import Promised
-from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
+from highwater_pipeline.checks.version_order import NO, YES, Seen, VersionOrder
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Bools, Ints, View
-
-
-Rows = TypeVar("Rows", "_Acts", "_Steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +58,6 @@ class _Steps:
     when: Ints
 
 
-def _where(rows: Rows, which: Bools | Ints) -> Rows:
-    """Some of the rows."""
-    return type(rows)(*(getattr(rows, column.name)[which] for column in fields(rows)))
-
-
-def _joined(rows: Sequence[Rows]) -> Rows:
-    """Rows one behind the other."""
-    first = rows[0]
-    return type(first)(*(np.concatenate([getattr(one, column.name) for one in rows]) for column in fields(first)))
-
-
 class _Gaps:
     """Steps over more than one offset; :meth:`look` says between which of them a record stands."""
 
@@ -81,12 +67,12 @@ class _Gaps:
 
     def add(self, steps: _Steps, past: Ints) -> None:
         """Take in the steps of a part. ``past`` as in the steps, if nothing below counts for another reason too."""
-        self._parts.append(_where(replace(steps, past=past), steps.to - past > 1))
+        self._parts.append(pick(replace(steps, past=past), steps.to - past > 1))
 
     def steps(self) -> _Steps:
         """All of them."""
         if len(self._parts) > 1:
-            self._parts = [_joined(self._parts)]
+            self._parts = [joined(self._parts)]
         return self._parts[0]
 
     def look(self, orders: list[VersionOrder]) -> None:
@@ -96,15 +82,17 @@ class _Gaps:
         steps = self.steps()
         if not self._found:
             self._found = [np.zeros(len(steps.to), np.bool_) for _ in range(2)]
-        for found, order in zip(self._found, (orders[0], orders[-1]), strict=True):
-            found |= order.between(steps.past, steps.to)
+        self._found = [
+            found | order.between(steps.past, steps.to)
+            for found, order in zip(self._found, (orders[0], orders[-1]), strict=True)
+        ]
 
     def over_records(self) -> tuple[_Steps, _Steps] | None:
         """The steps over a record, certain and possible; None: there are none."""
         if not self._found:
             return None
         steps = self.steps()
-        return _where(steps, self._found[0]), _where(steps, self._found[1])
+        return pick(steps, self._found[0]), pick(steps, self._found[1])
 
 
 class PollOrder:
@@ -134,19 +122,18 @@ class PollOrder:
         )
         steps = self._steps(acts)
         back = steps.to <= steps.past
-        self._back.append(_where(steps, back))
+        self._back.append(pick(steps, back))
         if self._promised.whole != NO:
-            ahead = _where(steps, ~back)
+            ahead = pick(steps, ~back)
             self.gaps.add(ahead, np.maximum(ahead.past, self._promised.log_start - 1))
 
     def _steps(self, new: _Acts) -> _Steps:
         """Every poll of a record whose consumer's position before is known."""
         carried = 0 if self._last is None else len(self._last.at)
-        acts = new if self._last is None else _joined([self._last, new])
+        acts = new if self._last is None else joined([self._last, new])
         is_new = np.arange(len(acts.at)) >= carried
-        if (acts.who[1:] < acts.who[:-1]).any():
-            order = np.argsort(acts.who, kind="stable")
-            acts, is_new = _where(acts, order), is_new[order]
+        order = order_by(acts.who)
+        acts, is_new = pick(acts, order), is_new[order]
         same = np.zeros(len(acts.at), np.bool_)
         same[1:] = acts.who[1:] == acts.who[:-1]
         # An assignment that does not list the partition leaves no row here, only a gap in the numbers.
@@ -179,22 +166,20 @@ class PollOrder:
         kept = np.zeros(len(ends) + 1, np.int64)
         np.add.at(kept, first, 1)
         np.add.at(kept, last + 1, -1)
-        return _where(acts, np.cumsum(kept[:-1]) > 0)
+        return pick(acts, np.cumsum(kept[:-1]) > 0)
 
     def findings(self) -> dict[str, Finding]:
         """What was found, when the offsets have been looked at."""
-        back = _joined(self._back)
-        over = self.gaps.over_records() or (_where(back, back.inside[:0]), _where(back, back.inside[:0]))
-        certain, possible = over if self._promised.whole == YES else (_where(over[0], over[0].to[:0]), over[1])
+        back = joined(self._back)
+        over = self.gaps.over_records() or (pick(back, back.inside[:0]), pick(back, back.inside[:0]))
+        certain, possible = over if self._promised.whole == YES else (pick(over[0], over[0].to[:0]), over[1])
         found = {}
         for prefix, inside in (("", False), ("int-", True)):
-            went_back = _where(back, back.inside == inside)
+            went_back = pick(back, back.inside == inside)
             found[f"{prefix}nonmonotonic-poll"] = self._finding(went_back, "went back")
-            skipped = self._finding(_where(certain, certain.inside == inside), "skipped the record between")
+            skipped = self._finding(pick(certain, certain.inside == inside), "skipped the record between")
             unknown = int((possible.inside == inside).sum()) - skipped.count
-            found[f"{prefix}poll-skip"] = Finding(
-                skipped.count, skipped.examples, max(unknown, 0), self._promised.why
-            )
+            found[f"{prefix}poll-skip"] = Finding(skipped.count, skipped.examples, max(unknown, 0), self._promised.why)
         return found
 
     def _finding(self, steps: _Steps, how: str) -> Finding:
@@ -230,25 +215,24 @@ class SendOrder:
         when = ints(seen.table, "invoke_row")[which]
         nothing = np.zeros(len(which), np.bool_)
         acts = _Acts(who, at[which], seen.row[which], seen.offset[which], when, ~nothing, nothing)
-        acts = _where(acts, np.lexsort((acts.at, acts.number, acts.who)))
-        placed = self._promised.of(seen).placed[which] if len(which) else np.empty(0, np.int8)
-        placed = placed[np.lexsort((at[which], when, who))]
+        order = order_by(acts.number)
+        order = order[order_by(acts.who[order])]
+        acts, placed = pick(acts, order), self._promised.of(seen).placed[which[order]]
         for place, may_be in enumerate((placed == YES, placed != NO)):
-            steps = self._steps(place, _where(acts, may_be))
+            steps = self._steps(place, pick(acts, may_be))
             back = steps.to <= steps.past
-            self._back[place].append(_where(steps, back))
+            self._back[place].append(pick(steps, back))
             if place == 0:
-                ahead = _where(steps, ~back & steps.inside)
+                ahead = pick(steps, ~back & steps.inside)
                 self.gaps.add(ahead, ahead.past)
 
     def _steps(self, place: int, new: _Acts) -> _Steps:
         last = self._last[place]
-        acts = new if last is None else _joined([last, new])
-        if (acts.who[1:] < acts.who[:-1]).any():
-            acts = _where(acts, np.argsort(acts.who, kind="stable"))
+        acts = new if last is None else joined([last, new])
+        acts = pick(acts, order_by(acts.who))
         ends = np.ones(len(acts.who), np.bool_)
         ends[:-1] = acts.who[1:] != acts.who[:-1]
-        self._last[place] = _where(acts, ends)
+        self._last[place] = pick(acts, ends)
         before = np.flatnonzero(~ends)
         after = before + 1
         return _Steps(
@@ -263,12 +247,12 @@ class SendOrder:
 
     def findings(self) -> dict[str, Finding]:
         """What was found, when the offsets have been looked at."""
-        certain, possible = (_joined(parts) if parts else None for parts in self._back)
+        certain, possible = (joined(parts) if parts else None for parts in self._back)
         if certain is None or possible is None:
             return {}
         found = {}
         for name, inside in (("nonmonotonic-send", False), ("int-nonmonotonic-send", True)):
-            wrong = _where(certain, certain.inside == inside)
+            wrong = pick(certain, certain.inside == inside)
             proven = _finding(self._partition, self._history, wrong, "was written before it")
             perhaps = int((possible.inside == inside).sum()) - proven.count
             found[name] = Finding(proven.count, proven.examples, max(perhaps, 0), self._promised.why)
@@ -281,7 +265,7 @@ class SendOrder:
 
 def _finding(partition: str, history: View, steps: _Steps, how: str) -> Finding:
     def examples() -> Iterator[Example]:
-        first = _where(steps, np.lexsort((steps.after, steps.when, steps.who))[:MAX_EXAMPLES])
+        first = pick(steps, np.lexsort((steps.after, steps.when, steps.who))[:MAX_EXAMPLES])
         seen = Seen(partition, history.pick(np.stack([first.before, first.after], axis=1).ravel()))
         for after in range(1, seen.table.num_rows, 2):
             before = after - 1

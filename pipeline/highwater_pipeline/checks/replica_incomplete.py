@@ -29,7 +29,7 @@ from highwater_pipeline.view import View
 
 def replica_incomplete(unit: Unit) -> Finding:
     """Counts replicas of the last ISR that lack something below the true HW."""
-    marks = unit.replica_log.where(is_any(unit.replica_log, "ended", "end", "gap", "corrupt"))
+    marks = unit.replica_log.find_any("ended", ("end", "gap", "corrupt"))
     state = _last_state(unit.events)
     moved = of_kind(unit.events, "high-watermark")
     if not (unit.facts.has_dump_marks or marks.num_rows) or state is None or moved.num_rows == 0:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from highwater_pipeline.checks.columns import bools, distinct, ints, sorted_by, who
+from highwater_pipeline.checks.columns import bools, distinct, ints, representatives, who
 from highwater_pipeline.micro_operations import FAIL, OK
 from highwater_pipeline.view import Bools, Ints, View
 
@@ -183,15 +183,13 @@ class VersionOrder:
 
 def _grouped(keys: Ints, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """The distinct keys, ascending, with the least, the greatest and the number of distinct ``of`` of each."""
-    if not len(keys):
-        return keys, of, of, keys
-    keys, of = sorted_by(keys, of)
-    begins = np.ones(len(keys), np.bool_)
-    begins[1:] = keys[1:] != keys[:-1]
-    starts = np.flatnonzero(begins)
-    least, greatest = np.minimum.reduceat(of, starts), np.maximum.reduceat(of, starts)
-    count = np.ones(len(starts), np.int64)
-    ends = np.append(starts[1:], len(keys))
-    for group in np.flatnonzero(least != greatest).tolist():
-        count[group] = len(np.unique(of[starts[group] : ends[group]]))
-    return keys[starts], least, greatest, count
+    of_each, chosen = representatives(keys)
+    least, greatest, count = of[chosen], of[chosen], np.ones(len(chosen), np.int64)
+    found = keys[chosen]
+    several = distinct(keys[of[of_each] != of])
+    if len(several):  # few
+        rows = np.flatnonzero(np.isin(keys, several))
+        for key, group in zip(several.tolist(), np.searchsorted(found, several).tolist(), strict=True):
+            mine = np.unique(of[rows[keys[rows] == key]])
+            least[group], greatest[group], count[group] = mine[0], mine[-1], len(mine)
+    return found, least, greatest, count
