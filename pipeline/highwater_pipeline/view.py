@@ -63,17 +63,25 @@ class Rows(Protocol):
 class View:
     """Rows of a table, in order. ``where``, ``take`` and ``slice`` give views of the same table."""
 
-    __slots__ = ("_columns", "_is_whole", "_rows")
+    __slots__ = ("_columns", "_some")
 
-    def __init__(self, columns: Columns, rows: Ints, *, is_whole: bool = False) -> None:
+    def __init__(self, columns: Columns, some: Ints | None) -> None:
+        """``some``: which rows of the table; None: all."""
         self._columns: Final = columns
-        self._rows: Final = rows
-        self._is_whole: Final = is_whole
+        self._some: Final = some
 
     @classmethod
     def of(cls, table: Rows) -> View:
         """All rows of ``table``."""
-        return cls(Columns(table), np.arange(table.num_rows), is_whole=True)
+        return cls(Columns(table), None)
+
+    @property
+    def _is_whole(self) -> bool:
+        return self._some is None
+
+    @property
+    def _rows(self) -> Ints:
+        return np.arange(self.num_rows) if self._some is None else self._some
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and bool(self.to_arrow().equals(other.to_arrow()))
@@ -83,15 +91,19 @@ class View:
     @property
     def num_rows(self) -> int:
         """How many they are."""
-        return len(self._rows)
+        return self._columns.table.num_rows if self._some is None else len(self._some)
 
     def where(self, which: Bools) -> View:
         """The rows for which ``which`` is true."""
-        return View(self._columns, self._rows[which])
+        if which.all():
+            return self
+        return View(self._columns, np.flatnonzero(which) if self._some is None else self._some[which])
 
     def take(self, positions: Ints) -> View:
-        """The rows at these positions, counted from 0, in that order."""
-        return View(self._columns, self._rows[positions])
+        """The rows at these positions, counted from 0 (from the end if below), in that order."""
+        if self._some is None:
+            return View(self._columns, np.where(positions < 0, positions + self.num_rows, positions))
+        return View(self._columns, self._some[positions])
 
     def pick(self, positions: Ints) -> View:
         """A few rows in memory, as a table of their own."""
@@ -107,22 +119,30 @@ class View:
             yield np.arange(self.num_rows), self
             return
         step = max(1, CHUNK // _SAMPLED)
-        sample = np.sort(np.concatenate([part[::step] for part in self._in_parts(name)]))
+        bounds: list[tuple[int, int]] = []
+        samples: list[Ints] = []
+        for part in self._in_parts(name):
+            bounds.append((int(part.min()), int(part.max())) if len(part) else (0, 0))
+            samples.append(part[::step])
+        sample = np.sort(np.concatenate(samples))
         sample = sample if least is None else sample[sample >= least]
-        ranges = -(-len(sample) * step // CHUNK)
-        cuts = np.unique(sample[np.arange(1, ranges) * len(sample) // ranges] if ranges else sample)
-        kind = np.uint8 if len(cuts) < np.iinfo(np.uint8).max else np.uint32
-        nowhere = np.iinfo(kind).max
-        number = [np.searchsorted(cuts, part, "right").astype(kind) for part in self._in_parts(name)]
+        ranges = max(1, -(-len(sample) * step // CHUNK))
+        cuts = np.unique(sample[np.arange(1, ranges) * len(sample) // ranges])
         if least is not None:
-            for of_part, part in zip(number, self._in_parts(name), strict=True):
-                of_part[part < least] = nowhere
-        bounds = [(int(of_part.min()), int(of_part.max())) if len(of_part) else (1, 0) for of_part in number]
-        starts = np.cumsum([0, *map(len, number)]).tolist()
-        for which in range(len(cuts) + 1):
+            cuts = np.unique(np.append(cuts, least))
+        kind = np.uint8 if len(cuts) < np.iinfo(np.uint8).max else np.uint32
+        first, last = (np.searchsorted(cuts, one, "right").tolist() for one in zip(*bounds, strict=True))
+        # Of most columns a part lies in one range as a whole. The others are read again.
+        mixed = [part for part, (low, high) in enumerate(zip(first, last, strict=True)) if low != high]
+        again = self._in_parts(name, mixed)
+        number = {
+            part: np.searchsorted(cuts, column, "right").astype(kind) for part, column in zip(mixed, again, strict=True)
+        }
+        starts = self._starts
+        for which in range(0 if least is None else 1, len(cuts) + 1):
             within = {
-                part: None if low == high else np.flatnonzero(number[part] == which)
-                for part, (low, high) in enumerate(bounds)
+                part: np.flatnonzero(number[part] == which) if part in number else None
+                for part, (low, high) in enumerate(zip(first, last, strict=True))
                 if low <= which <= high
             }
             places = [
@@ -133,12 +153,20 @@ class View:
                 positions = np.concatenate(places)
                 yield positions, self._range(positions, within)
 
-    def _in_parts(self, name: str) -> Iterator[Ints]:
+    @property
+    def _starts(self) -> Sequence[int]:
+        table = self._columns.table
+        in_memory = isinstance(table, pa.Table) or not self._is_whole
+        return (0, self.num_rows) if in_memory else table.starts
+
+    def _in_parts(self, name: str, numbers: Sequence[int] | None = None) -> Iterator[Ints]:
+        """An integer column without nulls, part by part, or some of its parts."""
         table = self._columns.table
         if isinstance(table, pa.Table) or not self._is_whole:
-            yield self.ints(name, -1)
+            if numbers is None or len(numbers):
+                yield self.ints(name, -1)
             return
-        for part in table.parts([name], range(len(table.starts) - 1)):
+        for part in table.parts([name], range(len(table.starts) - 1) if numbers is None else numbers):
             yield part.column(name).to_numpy()
 
     def _range(self, positions: Ints, within: dict[int, Ints | None]) -> View:
@@ -187,7 +215,7 @@ class View:
 
     def to_pylist(self, *names: str) -> list[dict[str, Any]]:
         """A dictionary for each row, of these columns or of all."""
-        if not len(self._rows):
+        if not self.num_rows:
             return []
         names = names or tuple(self._columns.table.schema.names)
         if not isinstance(self._columns.table, pa.Table):
@@ -209,7 +237,7 @@ class View:
     def is_known(self, name: str) -> Bools:
         """Where a column is not null."""
         null = self._columns.nulls(name)
-        return np.ones(len(self._rows), np.bool_) if null is None else ~self._of_rows(null)
+        return np.ones(self.num_rows, np.bool_) if null is None else ~self._of_rows(null)
 
     def with_ints(self, name: str, values: Ints) -> View:
         """These rows with other ``values`` in a column of integers."""
@@ -232,9 +260,13 @@ class View:
         table = self._columns.table
         if isinstance(table, pa.Table) or not self._is_whole:
             return self.codes(name)[1]
+        key = ("words", name)
+        if key in self._columns.made:
+            return list(self._columns.made[key])
         found: dict[str, None] = {}
         for part in table.parts([name], range(len(table.starts) - 1)):
             found.update(dict.fromkeys(word for word in part.column(name).unique().to_pylist() if word is not None))
+        self._columns.made[key] = list(found)
         return list(found)
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
@@ -258,7 +290,7 @@ class View:
 
     def _of_rows(self, column: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """These rows of a column; all of them are not copied."""
-        return column if self._is_whole else column[self._rows]
+        return column if self._some is None else column[self._some]
 
 
 class Columns:
@@ -266,7 +298,8 @@ class Columns:
 
     def __init__(self, table: Rows) -> None:
         self.table: Final = table
-        self._made: Final[dict[tuple[object, ...], Any]] = {}
+        self.made: Final[dict[tuple[object, ...], Any]] = {}
+        """What has been made of columns, by what it is."""
         self._is_on_disk: Final = not isinstance(table, pa.Table)
 
     def at(self, rows: Ints) -> View:
@@ -276,16 +309,17 @@ class Columns:
     def ints(self, name: str, missing: int) -> Ints:
         """An integer column; ``missing`` stands for null."""
         key = ("ints", name, missing)
-        made: Ints | None = self._made.get(key)
+        made: Ints | None = self.made.get(key)
         if made is None:
-            filled = pc.fill_null(self.table.column(name), missing).to_numpy()
+            column = self.table.column(name)
+            filled = (pc.fill_null(column, missing) if column.null_count else column).to_numpy()
             made = self._keep(key, _frozen(filled.astype(np.int64, copy=False)))
         return made
 
     def bools(self, name: str) -> Bools:
         """A boolean column; null is false."""
         key = ("bools", name)
-        made: Bools | None = self._made.get(key)
+        made: Bools | None = self.made.get(key)
         if made is None:
             made = self._keep(key, _frozen(pc.fill_null(self.table.column(name), False).to_numpy()))
         return made
@@ -293,7 +327,7 @@ class Columns:
     def codes(self, name: str) -> tuple[Ints, list[str]]:
         """Numbers (−1: null) and what they stand for."""
         key = ("codes", name)
-        made: tuple[Ints, list[str]] | None = self._made.get(key)
+        made: tuple[Ints, list[str]] | None = self.made.get(key)
         if made is None:
             encoded = encode(self.table.column(name)).combine_chunks()
             numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
@@ -303,16 +337,16 @@ class Columns:
     def among(self, name: str, words: tuple[str, ...]) -> Bools:
         """For each number of :meth:`codes`, whether it stands for one of ``words``; false at −1."""
         key = ("among", name, words)
-        made: Bools | None = self._made.get(key)
+        made: Bools | None = self.made.get(key)
         if made is None:
             known = [word in words for word in self.codes(name)[1]]
-            made = self._made[key] = _frozen(np.array([*known, False], np.bool_))
+            made = self.made[key] = _frozen(np.array([*known, False], np.bool_))
         return made
 
     def lists(self, name: str) -> tuple[Ints, Ints, Ints]:
         """Where each row's list begins among all members, how long it is (null: 0), and the members."""
         key = ("lists", name)
-        made: tuple[Ints, Ints, Ints] | None = self._made.get(key)
+        made: tuple[Ints, Ints, Ints] | None = self.made.get(key)
         if made is None:
             column = self.table.column(name)
             length = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
@@ -344,32 +378,32 @@ class Columns:
     def _words_or_none(self, name: str) -> list[str | None]:
         """The words of a column and None behind them, where a null's code leads. Made once, not for each partition."""
         key = ("words or none", name)
-        made: list[str | None] | None = self._made.get(key)
+        made: list[str | None] | None = self.made.get(key)
         if made is None:
-            made = self._made[key] = [*self.codes(name)[1], None]
+            made = self.made[key] = [*self.codes(name)[1], None]
         return made
 
     def nulls(self, name: str) -> Bools | None:
         """Where a column is null; None: nowhere."""
         key = ("nulls", name)
-        if key not in self._made:
+        if key not in self.made:
             column = self.table.column(name)
             null: Bools | None = pc.is_null(column).to_numpy() if column.null_count else None
             return self._keep(key, null)
-        made: Bools | None = self._made[key]
+        made: Bools | None = self.made[key]
         return made
 
     def _keep(self, key: tuple[object, ...], made: Made) -> Made:
         """Keep what was made of a column. If the table is on disk, forget what was made first, down to KEPT bytes."""
-        self._made[key] = made
+        self.made[key] = made
         if self._is_on_disk:
-            sizes = {each: _size(one) for each, one in self._made.items()}
+            sizes = {each: _size(one) for each, one in self.made.items()}
             excess = sum(sizes.values()) - KEPT
             for each, size in sizes.items():
                 if excess <= 0:
                     break
                 if size:
-                    del self._made[each]
+                    del self.made[each]
                     excess -= size
         return made
 
