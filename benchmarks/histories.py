@@ -1,8 +1,9 @@
 """Synthetic runs of any size, written as a store in bounded memory, with anomalies planted at known places.
 
-One partition is a sequence of batches. Ten records are sent by one of two producers in turn, the leader and two followers
-append them, the batch passes the high watermark, and one poll reads the ten. A batch is eleven operations and twenty rows
-of ``history``, five rows of ``events`` and thirty of ``replica_log``. :data:`PLANTED` names what is wrong in some batches.
+One partition is a sequence of batches. Ten records are sent by one of two producers in turn, the leader and two
+followers append them, the batch passes the high watermark, and one poll reads the ten. A batch is eleven operations,
+and twenty rows of ``history``, five of ``events`` and thirty of ``replica_log``. :data:`PLANTED` names what is wrong in
+some batches.
 """
 
 from __future__ import annotations

@@ -170,18 +170,18 @@ class SpooledRows:
             whole = encode(whole)
         return whole if self._order is None else whole.take(pa.array(self._order))
 
-    def take(self, positions: pa.Array) -> pa.Table:
-        """Some rows with all columns. Rows that lie together in the file are read together."""
+    def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
+        """Some rows with these columns. Rows that lie together in the file are read together."""
         wanted = positions.to_numpy()
         at = wanted if self._order is None else self._order[wanted]
-        return self._complete(take_from_parts(self.schema, self.starts, at, self._part))
+        return self._complete(take_from_parts(self.schema, self.starts, at, self._part)).select(list(names))
 
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
         """Some parts of about as many rows as a batch has, with these columns."""
         for number in numbers:
             start, end = self.starts[number], self.starts[number + 1]
             if self._order is not None:
-                yield self.take(pa.array(np.arange(start, end))).select(list(names))
+                yield self.take(pa.array(np.arange(start, end)), names)
             else:
                 yield self._complete(self._part(number)).select(list(names))
 

@@ -35,7 +35,7 @@ _STORED: Final = "stored.json"
 _RUN: Final = "run_id="
 _LONGEST: Final = 200
 """Characters of a name in a directory's name, which may have 255 bytes. A topic's name alone may have 249."""
-LARGE = 1 << 20
+LARGE = 1 << 16
 """Rows from which on a table is not read at once, but column by column as checks ask for them."""
 GROUP = 1 << 17
 """Rows that are written, or read to look at a few of them, at once."""
@@ -243,10 +243,16 @@ class _Stored:
         with self._open(words) as file:
             return file.read([name], use_threads=False).column(name)
 
-    def take(self, positions: pa.Array) -> pa.Table:
-        """Some rows with all columns: the groups of rows that they lie in are read one after the other."""
+    def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
+        """Some rows with these columns: the groups of rows that they lie in are read one after the other."""
+        schema = pa.schema([self.schema.field(name) for name in names])
         with self._open() as file:
-            return take_from_parts(self.schema, self.starts, positions.to_numpy(), file.read_row_group)
+            return take_from_parts(
+                schema,
+                self.starts,
+                positions.to_numpy(),
+                lambda part: file.read_row_group(part, list(names), use_threads=False).select(names),
+            )
 
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
         """Some groups of rows, strings dictionary-encoded."""

@@ -49,8 +49,8 @@ class Rows(Protocol):
     def column(self, name: str) -> pa.ChunkedArray:
         """One column, whole."""
 
-    def take(self, positions: pa.Array) -> pa.Table:
-        """Some rows with all columns."""
+    def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
+        """Some rows with these columns."""
 
     @property
     def starts(self) -> Sequence[int]:
@@ -105,9 +105,9 @@ class View:
             return View(self._columns, np.where(positions < 0, positions + self.num_rows, positions))
         return View(self._columns, self._some[positions])
 
-    def pick(self, positions: Ints) -> View:
-        """A few rows in memory, as a table of their own."""
-        return View.of(self.take(positions).to_arrow())
+    def pick(self, positions: Ints, *names: str) -> View:
+        """A few rows in memory, with these columns (none named: all)."""
+        return View.of(self.take(positions).to_arrow(*names))
 
     def by_range(self, name: str, least: int | None = None) -> Iterator[tuple[Ints, View]]:
         """The rows by ranges of an integer column without nulls, the lowest first: their positions, and a view of them.
@@ -175,16 +175,16 @@ class View:
             return self.take(positions)
         return View.of(_Range(table, positions, within))
 
-    def find(self, name: str, is_it: Callable[[Ints], Bools]) -> View:
-        """A few rows in memory: those of which ``is_it`` holds for an integer column without nulls."""
+    def find(self, name: str, is_it: Callable[[Ints], Bools], *names: str) -> View:
+        """A few rows in memory, with the columns ``names``: those of which ``is_it`` holds for a column of integers."""
         at, found = 0, [np.empty(0, np.int64)]
         for part in self._in_parts(name):
             found.append(at + np.flatnonzero(is_it(part)))
             at += len(part)
-        return self.pick(np.concatenate(found))
+        return self.pick(np.concatenate(found), *names)
 
-    def find_any(self, name: str, words: tuple[str, ...]) -> View:
-        """A few rows in memory: those with one of ``words`` in a column of strings."""
+    def find_any(self, name: str, words: tuple[str, ...], *names: str) -> View:
+        """A few rows in memory, with the columns ``names``: those with one of ``words`` in a column of strings."""
         table = self._columns.table
         if isinstance(table, pa.Table) or not self._is_whole:
             return self.where(self.is_any(name, words))
@@ -195,19 +195,22 @@ class View:
             for start, part in zip(table.starts, parts, strict=False)
             if part.column(name).null_count < part.num_rows
         ]
-        return self.pick(np.concatenate([np.empty(0, np.int64), *found]))
+        return self.pick(np.concatenate([np.empty(0, np.int64), *found]), *names)
 
     def slice(self, start: int, length: int | None = None) -> View:
         """``length`` rows from ``start`` on, or all from there."""
         return View(self._columns, self._rows[start : None if length is None else start + length])
 
-    def to_arrow(self) -> pa.Table:
-        """The rows as a table of their own."""
+    def to_arrow(self, *names: str) -> pa.Table:
+        """The rows as a table of their own, with these columns or all."""
         rows, table = self._rows, self._columns.table
+        columns = list(names or table.schema.names)
+        if not isinstance(table, pa.Table):
+            return table.take(pa.array(rows, pa.int64()), columns)
         # Views keep the table's order: such rows lie together.
-        if isinstance(table, pa.Table) and len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-            return table.slice(int(rows[0]), len(rows))
-        return table.take(pa.array(rows, pa.int64()))
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return table.select(columns).slice(int(rows[0]), len(rows))
+        return table.select(columns).take(pa.array(rows, pa.int64()))
 
     def row(self, position: int, *names: str) -> dict[str, Any]:
         """One row, as ``to_pylist`` has it."""
@@ -219,7 +222,7 @@ class View:
             return []
         names = names or tuple(self._columns.table.schema.names)
         if not isinstance(self._columns.table, pa.Table):
-            return list(self.to_arrow().select(names).to_pylist())
+            return list(self.to_arrow(*names).to_pylist())
         return [dict(zip(names, row, strict=True)) for row in zip(*map(self.values, names), strict=True)]
 
     def values(self, name: str) -> list[Any]:
@@ -357,7 +360,7 @@ class Columns:
     def values(self, name: str, rows: Ints) -> list[Any]:
         """A column at ``rows`` as Python values; None for null."""
         if self._is_on_disk and len(rows) < self.table.num_rows:
-            return list(self.table.take(pa.array(rows, pa.int64())).column(name).to_pylist())
+            return list(self.table.take(pa.array(rows, pa.int64()), [name]).column(name).to_pylist())
         kind = self.table.schema.field(name).type
         if pa.types.is_string(kind):
             numbers, _ = self.codes(name)
@@ -424,9 +427,9 @@ class _Range:
         (whole,) = self.parts([name], [0])
         return whole.column(name)
 
-    def take(self, positions: pa.Array) -> pa.Table:
-        """Some rows with all columns."""
-        return self._table.take(pa.array(self._positions[positions.to_numpy()]))
+    def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
+        """Some rows with these columns."""
+        return self._table.take(pa.array(self._positions[positions.to_numpy()]), names)
 
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
         """The rows as one part."""

@@ -1,4 +1,4 @@
-"""A partition that is judged range by range, with what is carried from one to the next, is judged as one that is whole."""
+"""A partition that is judged range by range, with what is carried on, is judged as one that is judged at once."""
 
 from __future__ import annotations
 
@@ -105,14 +105,14 @@ def dumps(draw: Any) -> list[ReplicaRecord]:
     found = []
     for broker in range(3):
         offsets = draw(st.lists(small, max_size=7))
-        for offset in offsets if draw(st.booleans()) else sorted(offsets):
-            found.append(
-                ReplicaRecord(
-                    broker=broker, partition=P0, topic_id="0", offset=offset, leader_epoch=draw(st.integers(0, 1)),
-                    producer_id=draw(st.integers(-1, 1)), sequence=draw(small), producer_epoch=draw(st.integers(0, 1)),
-                    value=draw(st.none() | small), crc=draw(st.integers(0, 2)),
-                )
-            )  # fmt: skip
+        found += [
+            ReplicaRecord(
+                broker=broker, partition=P0, topic_id="0", offset=offset, leader_epoch=draw(st.integers(0, 1)),
+                producer_id=draw(st.integers(-1, 1)), sequence=draw(small), producer_epoch=draw(st.integers(0, 1)),
+                value=draw(st.none() | small), crc=draw(st.integers(0, 2)),
+            )
+            for offset in (offsets if draw(st.booleans()) else sorted(offsets))
+        ]  # fmt: skip
         if draw(st.booleans()):
             found.append(
                 ReplicaRecord(

@@ -142,7 +142,8 @@ class _Values:
 
         def examples() -> Iterator[Example]:
             shown = np.append(lost[:SHOWN], self._lost[0].read_last)
-            few = Seen(self._unit.partition, self._unit.history.find("value", lambda value: np.isin(value, shown)))
+            history = self._unit.history.find("value", lambda value: np.isin(value, shown))
+            few = Seen(self._unit.partition, history)
             order = VersionOrder(few, _placed(few, self._promised.of(few).placed)[0])
             return _lost_examples(few, order, lost[:SHOWN], self._lost[0].read_last)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -136,6 +136,10 @@ def broker_of(node: str) -> int:
 def rows_of(table: str, rows: Iterable[int]) -> list[dict[str, object]]:
     """Rows of a table as an example's ``rows``; negative ones are left out, the others come once each, in order."""
     return [{"table": table, "index": int(row)} for row in sorted({int(row) for row in rows if row >= 0})]
+
+
+WHO: Final = ("client", "process", "index")
+"""The columns of a history that :func:`who` needs."""
 
 
 def who(operation: Example) -> str:

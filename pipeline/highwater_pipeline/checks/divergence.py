@@ -99,7 +99,7 @@ def _of_offsets(unit: Unit, replicas: _Replicas, log: View) -> Finding:
 
     def examples() -> Iterator[Example]:
         for at in offsets:
-            found = log.where(offset == at).to_pylist()
+            found = log.where(offset == at).to_pylist("broker", "leader_epoch", "crc", "value", "row")
             found.sort(key=lambda row: row["broker"])
             is_silent = bool(np.isin(at, silent_offsets))
             why = "at equal offset and leader epoch" if is_silent else "below both their high watermarks"

@@ -132,9 +132,11 @@ def _example_of_read(unit: Unit, read: Example) -> Example:
 
 def _refused_steps(events: View, decisions: Decisions, *, exact_order: bool) -> Iterator[Refusal]:
     machine = Machine(decisions, exact_order=exact_order, compacted=is_compacted(events))
-    for start in range(0, events.num_rows, _AT_ONCE):
-        for event in events.slice(start, _AT_ONCE).to_pylist(*_FIELDS):
-            yield from machine.step(event)
+    for _, part in events.by_range("row"):
+        columns = View.of(part.to_arrow(*_FIELDS))
+        for start in range(0, columns.num_rows, _AT_ONCE):
+            for event in columns.slice(start, _AT_ONCE).to_pylist():
+                yield from machine.step(event)
 
 
 def _example(unit: Unit, refusal: Refusal, event: dict[str, Any]) -> Example:

@@ -20,7 +20,18 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import bools, codes, finding, ints, joined, last_known, order_by, pick, rows_of
+from highwater_pipeline.checks.columns import (
+    WHO,
+    bools,
+    codes,
+    finding,
+    ints,
+    joined,
+    last_known,
+    order_by,
+    pick,
+    rows_of,
+)
 from highwater_pipeline.checks.promises import Promised
 from highwater_pipeline.checks.version_order import NO, YES, Seen, VersionOrder
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
@@ -266,7 +277,8 @@ class SendOrder:
 def _finding(partition: str, history: View, steps: _Steps, how: str) -> Finding:
     def examples() -> Iterator[Example]:
         first = pick(steps, np.lexsort((steps.after, steps.when, steps.who))[:MAX_EXAMPLES])
-        seen = Seen(partition, history.pick(np.stack([first.before, first.after], axis=1).ravel()))
+        both = np.stack([first.before, first.after], axis=1).ravel()
+        seen = Seen(partition, history.pick(both, "is_send", "is_poll", "offset", "value", "row", *WHO))
         for after in range(1, seen.table.num_rows, 2):
             before = after - 1
             start, to = int(seen.offset[before]), int(seen.offset[after])

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Ints, View
 
 SEQUENCES = 2**31
+_SHOWN: Final = ("broker", "producer_id", "producer_epoch", "offset", "sequence", "row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def _gaps(unit: Unit, records: _Records, before: Ints) -> Finding:
 
     def examples() -> Iterator[Example]:
         for pair in wrong[first]:
-            was, now = (unit.replica_log.row(int(records.at[which[pair]])) for which in (before, after))
+            was, now = (unit.replica_log.row(int(records.at[which[pair]]), *_SHOWN) for which in (before, after))
             yield {
                 "partition": unit.partition,
                 "producer_id": now["producer_id"],

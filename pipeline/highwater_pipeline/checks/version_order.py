@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from highwater_pipeline.checks.columns import bools, distinct, ints, representatives, who
+from highwater_pipeline.checks.columns import WHO, bools, distinct, ints, representatives, who
 from highwater_pipeline.micro_operations import FAIL, OK
 from highwater_pipeline.view import Bools, Ints, View
 
@@ -106,7 +106,7 @@ class Seen:
 
     def who(self, position: int) -> str:
         """``producer-0 (operation 17)``."""
-        return who(self.table.row(position))
+        return who(self.table.row(position, *WHO))
 
 
 class VersionOrder:
