@@ -17,7 +17,6 @@ import importlib.util
 import json
 import math
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -53,7 +52,8 @@ ENGINES = (
 
 @dataclass(frozen=True)
 class Measured:
-    """``memory``: the highest of all processes together, looked at ten times a second (bytes)."""
+    """``memory``: the highest of all processes together (bytes); ``processor``: of all of them together (seconds). The
+    processes of an engine are looked at ten times a second."""
 
     seconds: float
     processor: float
@@ -109,15 +109,15 @@ def _measure(engine: str, store: Path, options: argparse.Namespace) -> Measured:
         "threads": options.threads,
     }
     environment = {**os.environ, "POLARS_MAX_THREADS": str(options.threads)}
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.comparison_engine", json.dumps(about)],
         stdout=subprocess.PIPE,
         env=environment,
     )
-    peak = [0]
-    watcher = threading.Thread(target=_watch, args=(process, peak))
+    peak: list[int] = [0]
+    used: dict[int, float] = {}
+    watcher = threading.Thread(target=_watch, args=(process, peak, used))
     watcher.start()
     output, _ = process.communicate()
     seconds = time.perf_counter() - began
@@ -128,9 +128,7 @@ def _measure(engine: str, store: Path, options: argparse.Namespace) -> Measured:
     expected = expected_counts(options.planted * options.partitions, only=None if "all" in engine else FIVE)
     if counts != expected:
         raise SystemExit(f"{engine} found {counts}, expected {expected}")
-    now = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-    return Measured(seconds, processor, peak[0])
+    return Measured(seconds, sum(used.values()), peak[0])
 
 
 def expected_counts(planted: int, only: tuple[str, ...] | None = None) -> dict[str, int]:
@@ -139,13 +137,15 @@ def expected_counts(planted: int, only: tuple[str, ...] | None = None) -> dict[s
     return {name: count for name, count in found.items() if only is None or name in only}
 
 
-def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
+def _watch(process: subprocess.Popen[bytes], peak: list[int], used: dict[int, float]) -> None:
+    """Note the peak of memory, and the processor time of each process by its id."""
     while process.poll() is None:
         memory = 0
         try:
-            parent = psutil.Process(process.pid)
-            for one in [parent, *parent.children(recursive=True)]:
+            for one in [(parent := psutil.Process(process.pid)), *parent.children(recursive=True)]:
                 memory += one.memory_info().rss
+                times = one.cpu_times()
+                used[one.pid] = times.user + times.system
         except psutil.NoSuchProcess:
             pass
         peak[0] = max(peak[0], memory)
