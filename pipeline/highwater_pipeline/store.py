@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Final, Literal
@@ -231,6 +232,7 @@ class _Stored:
             groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
         self.starts: Final[Sequence[int]] = [0, *accumulate(groups)]
         self.num_rows: Final = self.starts[-1]
+        self._group: Final = lru_cache(maxsize=4)(self._read_group)  # the rows of examples lie close together
 
     def whole(self) -> pa.Table:
         """All of it."""
@@ -246,13 +248,13 @@ class _Stored:
     def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
         """Some rows with these columns: the groups of rows that they lie in are read one after the other."""
         schema = pa.schema([self.schema.field(name) for name in names])
+        return take_from_parts(
+            schema, self.starts, positions.to_numpy(), lambda part: self._group(part, tuple(names)).select(names)
+        )
+
+    def _read_group(self, part: int, names: tuple[str, ...]) -> pa.Table:
         with self._open() as file:
-            return take_from_parts(
-                schema,
-                self.starts,
-                positions.to_numpy(),
-                lambda part: file.read_row_group(part, list(names), use_threads=False).select(names),
-            )
+            return file.read_row_group(part, list(names), use_threads=False)
 
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
         """Some groups of rows, strings dictionary-encoded."""

@@ -34,7 +34,7 @@ from highwater_pipeline.checks.columns import (
     rows_of,
 )
 from highwater_pipeline.checks.leadership import committed_states
-from highwater_pipeline.judgement import Example, Finding, together
+from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Bools, Ints, View
 
@@ -98,15 +98,16 @@ def _of_offsets(unit: Unit, replicas: _Replicas, log: View) -> Finding:
     offsets = distinct(np.concatenate([offset[loud], silent_offsets]))
 
     def examples() -> Iterator[Example]:
-        for at in offsets:
-            found = log.where(offset == at).to_pylist("broker", "leader_epoch", "crc", "value", "row")
-            found.sort(key=lambda row: row["broker"])
+        shown = offsets[:MAX_EXAMPLES]
+        records = log.where(np.isin(offset, shown)).to_pylist("offset", "broker", "leader_epoch", "crc", "value", "row")
+        for at in shown.tolist():
+            found = sorted((row for row in records if row["offset"] == at), key=lambda row: row["broker"])
             is_silent = bool(np.isin(at, silent_offsets))
             why = "at equal offset and leader epoch" if is_silent else "below both their high watermarks"
             held = [f"broker {row['broker']} holds {row['value']} of epoch {row['leader_epoch']}" for row in found]
             yield {
                 "partition": unit.partition,
-                "offset": int(at),
+                "offset": at,
                 "silent": is_silent,
                 "replicas": [
                     {key: row[key] for key in ("broker", "leader_epoch", "crc", "value")}
