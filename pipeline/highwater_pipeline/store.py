@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Final, Literal
@@ -40,6 +39,8 @@ LARGE = 1 << 16
 """Rows from which on a table is not read at once, but column by column as checks ask for them."""
 GROUP = 1 << 17
 """Rows that are written, or read to look at a few of them, at once."""
+_GROUPS_KEPT: Final = 4
+"""Groups that stay in memory of those in which a few rows were looked at."""
 
 
 class _UnitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -232,7 +233,7 @@ class _Stored:
             groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
         self.starts: Final[Sequence[int]] = [0, *accumulate(groups)]
         self.num_rows: Final = self.starts[-1]
-        self._group: Final = lru_cache(maxsize=4)(self._read_group)  # the rows of examples lie close together
+        self._groups: Final[dict[tuple[int, tuple[str, ...]], pa.Table]] = {}
 
     def whole(self) -> pa.Table:
         """All of it."""
@@ -252,9 +253,14 @@ class _Stored:
             schema, self.starts, positions.to_numpy(), lambda part: self._group(part, tuple(names)).select(names)
         )
 
-    def _read_group(self, part: int, names: tuple[str, ...]) -> pa.Table:
-        with self._open() as file:
-            return file.read_row_group(part, list(names), use_threads=False)
+    def _group(self, part: int, names: tuple[str, ...]) -> pa.Table:
+        """A group of rows. The last ones stay in memory: the rows of examples lie close together."""
+        if (part, names) not in self._groups:
+            if len(self._groups) == _GROUPS_KEPT:
+                del self._groups[next(iter(self._groups))]
+            with self._open() as file:
+                self._groups[part, names] = file.read_row_group(part, list(names), use_threads=False)
+        return self._groups[part, names]
 
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
         """Some groups of rows, strings dictionary-encoded."""
