@@ -39,7 +39,7 @@ LARGE = 1 << 16
 """Rows from which on a table is not read at once, but column by column as checks ask for them."""
 GROUP = 1 << 17
 """Rows that are written, or read to look at a few of them, at once."""
-_GROUPS_KEPT: Final = 4
+_GROUPS_KEPT: Final = 2
 """Groups that stay in memory of those in which a few rows were looked at."""
 
 
