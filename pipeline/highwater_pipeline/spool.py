@@ -151,8 +151,8 @@ class SpooledRows:
             self._open().get_batch
         )  # one more than the batch that is gone through
         rows = [part["row"] for part in self._parts(["row"])]
-        self._starts: Final = [0, *accumulate(len(part) for part in rows)]
-        self.num_rows: Final = self._starts[-1]
+        self.starts: Final[Sequence[int]] = [0, *accumulate(len(part) for part in rows)]
+        self.num_rows: Final = self.starts[-1]
         row = np.concatenate([part.to_numpy() for part in rows])
         is_ordered = bool((row[1:] >= row[:-1]).all())
         self._order: Final = None if is_ordered else np.argsort(row, kind="stable")
@@ -170,11 +170,20 @@ class SpooledRows:
             whole = encode(whole)
         return whole if self._order is None else whole.take(pa.array(self._order))
 
-    def take(self, positions: pa.Array) -> pa.Table:
-        """Some rows with all columns. Rows that lie together in the file are read together."""
+    def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
+        """Some rows with these columns. Rows that lie together in the file are read together."""
         wanted = positions.to_numpy()
         at = wanted if self._order is None else self._order[wanted]
-        return self._complete(take_from_parts(self.schema, self._starts, at, self._part))
+        return self._complete(take_from_parts(self.schema, self.starts, at, self._part)).select(list(names))
+
+    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
+        """Some parts of about as many rows as a batch has, with these columns."""
+        for number in numbers:
+            start, end = self.starts[number], self.starts[number + 1]
+            if self._order is not None:
+                yield self.take(pa.array(np.arange(start, end)), names)
+            else:
+                yield self._complete(self._part(number)).select(list(names))
 
     def _part(self, which: int) -> pa.Table:
         if which == len(self._numbers):

@@ -35,10 +35,12 @@ _STORED: Final = "stored.json"
 _RUN: Final = "run_id="
 _LONGEST: Final = 200
 """Characters of a name in a directory's name, which may have 255 bytes. A topic's name alone may have 249."""
-LARGE = 1 << 20
+LARGE = 1 << 16
 """Rows from which on a table is not read at once, but column by column as checks ask for them."""
 GROUP = 1 << 17
 """Rows that are written, or read to look at a few of them, at once."""
+_GROUPS_KEPT: Final = 2
+"""Groups that stay in memory of those in which a few rows were looked at."""
 
 
 class _UnitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,14 +223,17 @@ class _Stored:
     def __init__(self, path: AnyPath, schema: pa.Schema) -> None:
         self.schema: Final = schema
         self._path: Final[AnyPath] = path
+        self._metadata: pq.FileMetaData | None = None
         with self._open() as file:
             found = file.schema_arrow
             if (found.names, found.types) != (schema.names, schema.types):
                 raise BadTable(f"{path}: expected the columns {_typed(schema)}, found {_typed(found)}")
             self.marks: Final[dict[bytes, bytes]] = dict(found.metadata or {})
+            self._metadata = file.metadata
             groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
-        self._starts: Final = [0, *accumulate(groups)]
-        self.num_rows: Final = self._starts[-1]
+        self.starts: Final[Sequence[int]] = [0, *accumulate(groups)]
+        self.num_rows: Final = self.starts[-1]
+        self._groups: Final[dict[tuple[int, tuple[str, ...]], pa.Table]] = {}
 
     def whole(self) -> pa.Table:
         """All of it."""
@@ -241,17 +246,36 @@ class _Stored:
         with self._open(words) as file:
             return file.read([name], use_threads=False).column(name)
 
-    def take(self, positions: pa.Array) -> pa.Table:
-        """Some rows with all columns: the groups of rows that they lie in are read one after the other."""
-        with self._open() as file:
-            return take_from_parts(self.schema, self._starts, positions.to_numpy(), file.read_row_group)
+    def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
+        """Some rows with these columns: the groups of rows that they lie in are read one after the other."""
+        schema = pa.schema([self.schema.field(name) for name in names])
+        return take_from_parts(
+            schema, self.starts, positions.to_numpy(), lambda part: self._group(part, tuple(names)).select(names)
+        )
+
+    def _group(self, part: int, names: tuple[str, ...]) -> pa.Table:
+        """A group of rows. The last ones stay in memory: the rows of examples lie close together."""
+        if (part, names) not in self._groups:
+            if len(self._groups) == _GROUPS_KEPT:
+                del self._groups[next(iter(self._groups))]
+            with self._open() as file:
+                self._groups[part, names] = file.read_row_group(part, list(names), use_threads=False)
+        return self._groups[part, names]
+
+    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
+        """Some groups of rows, strings dictionary-encoded."""
+        with self._open([name for name in names if pa.types.is_string(self.schema.field(name).type)]) as file:
+            for number in numbers:
+                yield file.read_row_group(number, list(names), use_threads=False)
 
     @contextmanager
     def _open(self, words: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
         """``words``: columns of strings that are to be dictionary-encoded."""
         try:
             where, filesystem = arrow_of(self._path)
-            with pq.ParquetFile(where, filesystem=filesystem, read_dictionary=list(words)) as file:
+            with pq.ParquetFile(
+                where, filesystem=filesystem, read_dictionary=list(words), metadata=self._metadata
+            ) as file:
                 yield file
         except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
             raise

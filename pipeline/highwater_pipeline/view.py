@@ -3,11 +3,14 @@
 A run has one table of events and thousands of partitions, and each check looks at each partition's rows in its own way.
 To filter an Arrow table costs tens of microseconds for each of its columns, however few rows are left. A view costs one
 array of positions: columns are converted when first asked for, and shared by all views of a table.
+
+A partition may be larger than memory. :meth:`View.by_range` cuts a view by the ranges of a column into views of about
+:data:`CHUNK` rows. Of a table on disk only the rows of one range are in memory then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, Protocol, TypeVar
 
@@ -25,6 +28,12 @@ Made = TypeVar("Made")
 KEPT = 256 << 20
 """Bytes of the columns of one table on disk that stay in memory."""
 
+CHUNK = 1 << 19
+"""Rows of a range of :meth:`View.by_range`, about."""
+
+_SAMPLED: Final = 1 << 12
+"""Rows of each range by which :meth:`View.by_range` decides where ranges end."""
+
 
 class Rows(Protocol):
     """A table, in memory (``pa.Table``) or on disk. On disk, strings may be dictionary-encoded."""
@@ -40,24 +49,39 @@ class Rows(Protocol):
     def column(self, name: str) -> pa.ChunkedArray:
         """One column, whole."""
 
-    def take(self, positions: pa.Array) -> pa.Table:
-        """Some rows with all columns."""
+    def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
+        """Some rows with these columns."""
+
+    @property
+    def starts(self) -> Sequence[int]:
+        """The number of the first row of each part that can be read alone, and that of all rows behind them."""
+
+    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
+        """Some parts by their numbers, with these columns."""
 
 
 class View:
     """Rows of a table, in order. ``where``, ``take`` and ``slice`` give views of the same table."""
 
-    __slots__ = ("_columns", "_is_whole", "_rows")
+    __slots__ = ("_columns", "_some")
 
-    def __init__(self, columns: Columns, rows: Ints, *, is_whole: bool = False) -> None:
+    def __init__(self, columns: Columns, some: Ints | None) -> None:
+        """``some``: which rows of the table; None: all."""
         self._columns: Final = columns
-        self._rows: Final = rows
-        self._is_whole: Final = is_whole
+        self._some: Final = some
 
     @classmethod
     def of(cls, table: Rows) -> View:
         """All rows of ``table``."""
-        return cls(Columns(table), np.arange(table.num_rows), is_whole=True)
+        return cls(Columns(table), None)
+
+    @property
+    def _is_whole(self) -> bool:
+        return self._some is None
+
+    @property
+    def _rows(self) -> Ints:
+        return np.arange(self.num_rows) if self._some is None else self._some
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and bool(self.to_arrow().equals(other.to_arrow()))
@@ -67,27 +91,126 @@ class View:
     @property
     def num_rows(self) -> int:
         """How many they are."""
-        return len(self._rows)
+        return self._columns.table.num_rows if self._some is None else len(self._some)
 
     def where(self, which: Bools) -> View:
         """The rows for which ``which`` is true."""
-        return View(self._columns, self._rows[which])
+        if which.all():
+            return self
+        return View(self._columns, np.flatnonzero(which) if self._some is None else self._some[which])
 
     def take(self, positions: Ints) -> View:
-        """The rows at these positions, counted from 0, in that order."""
-        return View(self._columns, self._rows[positions])
+        """The rows at these positions, counted from 0 (from the end if below), in that order."""
+        if self._some is None:
+            return View(self._columns, np.where(positions < 0, positions + self.num_rows, positions))
+        return View(self._columns, self._some[positions])
+
+    def pick(self, positions: Ints, *names: str) -> View:
+        """A few rows in memory, with these columns (none named: all)."""
+        return View.of(self.take(positions).to_arrow(*names))
+
+    def by_range(self, name: str, least: int | None = None) -> Iterator[tuple[Ints, View]]:
+        """The rows by ranges of an integer column without nulls, the lowest first: their positions, and a view of them.
+
+        A range has about :data:`CHUNK` rows. Rows with the same number are in one range, in their order. Rows with a
+        number below ``least`` are in no range.
+        """
+        if self.num_rows <= CHUNK:
+            yield np.arange(self.num_rows), self
+            return
+        step = max(1, CHUNK // _SAMPLED)
+        bounds: list[tuple[int, int]] = []
+        samples: list[Ints] = []
+        for part in self._in_parts(name):
+            bounds.append((int(part.min()), int(part.max())) if len(part) else (0, 0))
+            samples.append(part[::step])
+        sample = np.sort(np.concatenate(samples))
+        sample = sample if least is None else sample[sample >= least]
+        ranges = max(1, -(-len(sample) * step // CHUNK))
+        cuts = np.unique(sample[np.arange(1, ranges) * len(sample) // ranges])
+        if least is not None:
+            cuts = np.unique(np.append(cuts, least))
+        kind = np.uint8 if len(cuts) < np.iinfo(np.uint8).max else np.uint32
+        first, last = (np.searchsorted(cuts, one, "right").tolist() for one in zip(*bounds, strict=True))
+        # Of most columns a part lies in one range as a whole. The others are read again.
+        mixed = [part for part, (low, high) in enumerate(zip(first, last, strict=True)) if low != high]
+        again = self._in_parts(name, mixed)
+        number = {
+            part: np.searchsorted(cuts, column, "right").astype(kind) for part, column in zip(mixed, again, strict=True)
+        }
+        starts = self._starts
+        for which in range(0 if least is None else 1, len(cuts) + 1):
+            within = {
+                part: np.flatnonzero(number[part] == which) if part in number else None
+                for part, (low, high) in enumerate(zip(first, last, strict=True))
+                if low <= which <= high
+            }
+            places = [
+                np.arange(starts[part], starts[part + 1]) if rows is None else starts[part] + rows
+                for part, rows in within.items()
+            ]
+            if places and sum(map(len, places)):
+                positions = np.concatenate(places)
+                yield positions, self._range(positions, within)
+
+    @property
+    def _starts(self) -> Sequence[int]:
+        table = self._columns.table
+        in_memory = isinstance(table, pa.Table) or not self._is_whole
+        return (0, self.num_rows) if in_memory else table.starts
+
+    def _in_parts(self, name: str, numbers: Sequence[int] | None = None) -> Iterator[Ints]:
+        """An integer column without nulls, part by part, or some of its parts."""
+        table = self._columns.table
+        if isinstance(table, pa.Table) or not self._is_whole:
+            if numbers is None or len(numbers):
+                yield self.ints(name, -1)
+            return
+        for part in table.parts([name], range(len(table.starts) - 1) if numbers is None else numbers):
+            yield part.column(name).to_numpy()
+
+    def _range(self, positions: Ints, within: dict[int, Ints | None]) -> View:
+        table = self._columns.table
+        if isinstance(table, pa.Table) or not self._is_whole:
+            return self.take(positions)
+        return View.of(_Range(table, positions, within))
+
+    def find(self, name: str, is_it: Callable[[Ints], Bools], *names: str) -> View:
+        """A few rows in memory, with the columns ``names``: those of which ``is_it`` holds for a column of integers."""
+        at, found = 0, [np.empty(0, np.int64)]
+        for part in self._in_parts(name):
+            found.append(at + np.flatnonzero(is_it(part)))
+            at += len(part)
+        return self.pick(np.concatenate(found), *names)
+
+    def find_any(self, name: str, words: tuple[str, ...], *names: str) -> View:
+        """A few rows in memory, with the columns ``names``: those with one of ``words`` in a column of strings."""
+        table = self._columns.table
+        if isinstance(table, pa.Table) or not self._is_whole:
+            return self.where(self.is_any(name, words))
+        wanted = pa.array(words)
+        parts = table.parts([name], range(len(table.starts) - 1))
+        found = [
+            start + np.flatnonzero(pc.is_in(part.column(name).cast(pa.string()), wanted).to_numpy())
+            for start, part in zip(table.starts, parts, strict=False)
+            if part.column(name).null_count < part.num_rows
+        ]
+        return self.pick(np.concatenate([np.empty(0, np.int64), *found]), *names)
 
     def slice(self, start: int, length: int | None = None) -> View:
         """``length`` rows from ``start`` on, or all from there."""
         return View(self._columns, self._rows[start : None if length is None else start + length])
 
-    def to_arrow(self) -> pa.Table:
-        """The rows as a table of their own."""
+    def to_arrow(self, *names: str) -> pa.Table:
+        """The rows as a table of their own, with these columns or all."""
         rows, table = self._rows, self._columns.table
+        columns = list(names or table.schema.names)
+        if not isinstance(table, pa.Table):
+            return table.take(pa.array(rows, pa.int64()), columns)
         # Views keep the table's order: such rows lie together.
-        if isinstance(table, pa.Table) and len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-            return table.slice(int(rows[0]), len(rows))
-        return table.take(pa.array(rows, pa.int64()))
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return table.select(columns).slice(int(rows[0]), len(rows))
+        return table.select(columns).take(pa.array(rows, pa.int64()))
 
     def row(self, position: int, *names: str) -> dict[str, Any]:
         """One row, as ``to_pylist`` has it."""
@@ -95,11 +218,11 @@ class View:
 
     def to_pylist(self, *names: str) -> list[dict[str, Any]]:
         """A dictionary for each row, of these columns or of all."""
-        if not len(self._rows):
+        if not self.num_rows:
             return []
         names = names or tuple(self._columns.table.schema.names)
         if not isinstance(self._columns.table, pa.Table):
-            return list(self.to_arrow().select(names).to_pylist())
+            return list(self.to_arrow(*names).to_pylist())
         return [dict(zip(names, row, strict=True)) for row in zip(*map(self.values, names), strict=True)]
 
     def values(self, name: str) -> list[Any]:
@@ -117,7 +240,7 @@ class View:
     def is_known(self, name: str) -> Bools:
         """Where a column is not null."""
         null = self._columns.nulls(name)
-        return np.ones(len(self._rows), np.bool_) if null is None else ~self._of_rows(null)
+        return np.ones(self.num_rows, np.bool_) if null is None else ~self._of_rows(null)
 
     def with_ints(self, name: str, values: Ints) -> View:
         """These rows with other ``values`` in a column of integers."""
@@ -134,6 +257,20 @@ class View:
         """Where a string column is one of ``words``."""
         numbers, _ = self._columns.codes(name)
         return self._columns.among(name, words)[self._of_rows(numbers)]
+
+    def words(self, name: str) -> list[str]:
+        """The strings of a column, each once, as they come up."""
+        table = self._columns.table
+        if isinstance(table, pa.Table) or not self._is_whole:
+            return self.codes(name)[1]
+        key = ("words", name)
+        if key in self._columns.made:
+            return list(self._columns.made[key])
+        found: dict[str, None] = {}
+        for part in table.parts([name], range(len(table.starts) - 1)):
+            found.update(dict.fromkeys(word for word in part.column(name).unique().to_pylist() if word is not None))
+        self._columns.made[key] = list(found)
+        return list(found)
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
         """A string column as numbers, and the strings of these rows that they stand for, as they come up (−1: null)."""
@@ -156,7 +293,7 @@ class View:
 
     def _of_rows(self, column: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """These rows of a column; all of them are not copied."""
-        return column if self._is_whole else column[self._rows]
+        return column if self._some is None else column[self._some]
 
 
 class Columns:
@@ -164,7 +301,8 @@ class Columns:
 
     def __init__(self, table: Rows) -> None:
         self.table: Final = table
-        self._made: Final[dict[tuple[object, ...], Any]] = {}
+        self.made: Final[dict[tuple[object, ...], Any]] = {}
+        """What has been made of columns, by what it is."""
         self._is_on_disk: Final = not isinstance(table, pa.Table)
 
     def at(self, rows: Ints) -> View:
@@ -174,16 +312,17 @@ class Columns:
     def ints(self, name: str, missing: int) -> Ints:
         """An integer column; ``missing`` stands for null."""
         key = ("ints", name, missing)
-        made: Ints | None = self._made.get(key)
+        made: Ints | None = self.made.get(key)
         if made is None:
-            filled = pc.fill_null(self.table.column(name), missing).to_numpy()
+            column = self.table.column(name)
+            filled = (pc.fill_null(column, missing) if column.null_count else column).to_numpy()
             made = self._keep(key, _frozen(filled.astype(np.int64, copy=False)))
         return made
 
     def bools(self, name: str) -> Bools:
         """A boolean column; null is false."""
         key = ("bools", name)
-        made: Bools | None = self._made.get(key)
+        made: Bools | None = self.made.get(key)
         if made is None:
             made = self._keep(key, _frozen(pc.fill_null(self.table.column(name), False).to_numpy()))
         return made
@@ -191,26 +330,26 @@ class Columns:
     def codes(self, name: str) -> tuple[Ints, list[str]]:
         """Numbers (−1: null) and what they stand for."""
         key = ("codes", name)
-        made: tuple[Ints, list[str]] | None = self._made.get(key)
+        made: tuple[Ints, list[str]] | None = self.made.get(key)
         if made is None:
             encoded = encode(self.table.column(name)).combine_chunks()
-            numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+            numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
             made = self._keep(key, (_frozen(numbers), encoded.dictionary.to_pylist()))
         return made
 
     def among(self, name: str, words: tuple[str, ...]) -> Bools:
         """For each number of :meth:`codes`, whether it stands for one of ``words``; false at −1."""
         key = ("among", name, words)
-        made: Bools | None = self._made.get(key)
+        made: Bools | None = self.made.get(key)
         if made is None:
             known = [word in words for word in self.codes(name)[1]]
-            made = self._made[key] = _frozen(np.array([*known, False], np.bool_))
+            made = self.made[key] = _frozen(np.array([*known, False], np.bool_))
         return made
 
     def lists(self, name: str) -> tuple[Ints, Ints, Ints]:
         """Where each row's list begins among all members, how long it is (null: 0), and the members."""
         key = ("lists", name)
-        made: tuple[Ints, Ints, Ints] | None = self._made.get(key)
+        made: tuple[Ints, Ints, Ints] | None = self.made.get(key)
         if made is None:
             column = self.table.column(name)
             length = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
@@ -221,7 +360,7 @@ class Columns:
     def values(self, name: str, rows: Ints) -> list[Any]:
         """A column at ``rows`` as Python values; None for null."""
         if self._is_on_disk and len(rows) < self.table.num_rows:
-            return list(self.table.take(pa.array(rows, pa.int64())).column(name).to_pylist())
+            return list(self.table.take(pa.array(rows, pa.int64()), [name]).column(name).to_pylist())
         kind = self.table.schema.field(name).type
         if pa.types.is_string(kind):
             numbers, _ = self.codes(name)
@@ -242,34 +381,64 @@ class Columns:
     def _words_or_none(self, name: str) -> list[str | None]:
         """The words of a column and None behind them, where a null's code leads. Made once, not for each partition."""
         key = ("words or none", name)
-        made: list[str | None] | None = self._made.get(key)
+        made: list[str | None] | None = self.made.get(key)
         if made is None:
-            made = self._made[key] = [*self.codes(name)[1], None]
+            made = self.made[key] = [*self.codes(name)[1], None]
         return made
 
     def nulls(self, name: str) -> Bools | None:
         """Where a column is null; None: nowhere."""
         key = ("nulls", name)
-        if key not in self._made:
+        if key not in self.made:
             column = self.table.column(name)
             null: Bools | None = pc.is_null(column).to_numpy() if column.null_count else None
             return self._keep(key, null)
-        made: Bools | None = self._made[key]
+        made: Bools | None = self.made[key]
         return made
 
     def _keep(self, key: tuple[object, ...], made: Made) -> Made:
         """Keep what was made of a column. If the table is on disk, forget what was made first, down to KEPT bytes."""
-        self._made[key] = made
+        self.made[key] = made
         if self._is_on_disk:
-            sizes = {each: _size(one) for each, one in self._made.items()}
+            sizes = {each: _size(one) for each, one in self.made.items()}
             excess = sum(sizes.values()) - KEPT
             for each, size in sizes.items():
                 if excess <= 0:
                     break
                 if size:
-                    del self._made[each]
+                    del self.made[each]
                     excess -= size
         return made
+
+
+class _Range:
+    """Some rows of a table on disk, as a table: :class:`Rows`. ``within``: by part, which of its rows (None: all)."""
+
+    def __init__(self, table: Rows, positions: Ints, within: dict[int, Ints | None]) -> None:
+        self.schema: Final = table.schema
+        self.num_rows: Final = len(positions)
+        self.starts: Final = (0, self.num_rows)
+        self._table: Final = table
+        self._positions: Final = positions
+        self._within: Final = within
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column."""
+        (whole,) = self.parts([name], [0])
+        return whole.column(name)
+
+    def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
+        """Some rows with these columns."""
+        return self._table.take(pa.array(self._positions[positions.to_numpy()]), names)
+
+    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
+        """The rows as one part."""
+        for _ in numbers:
+            parts = self._table.parts(names, list(self._within))
+            yield pa.concat_tables(
+                part if rows is None else part.take(pa.array(rows))
+                for part, rows in zip(parts, self._within.values(), strict=True)
+            )
 
 
 def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -52,8 +52,8 @@ def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
     names = [name for name in selected(checks) if has_needed_events(name, unit.facts)]
     unit = with_ids(unit)
     topics = generations(unit)
-    of_clients = {*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST}
-    found = client_anomalies(unit) if any(name in of_clients for name in names) else {}
+    of_clients = [name for name in names if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST]
+    found = client_anomalies(unit, of_clients) if of_clients else {}
     if "deleted-topic-records" in names:
         found["deleted-topic-records"] = deleted_topic_records(topics)
     for name, kernel in INSIDE_KERNELS.items():

@@ -11,83 +11,230 @@ known, it is counted as ``unknown``: it makes no fail, and no pass either.
 * ``aborted-read``: a value was read ok although (every) writer of it failed.
 * ``precommitted-read``: an operation that completed ok read a value that it sent itself.
 * ``unseen``: an acknowledged value was never read ok by the end, final reads included.
+
+No check needs a whole history in memory. Each goes through it by the ranges of one column (``View.by_range``): what is
+said of values by value, of offsets by offset, of a process by row. What one range says of the next is carried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, Protocol
 
 import numpy as np
 
 from highwater_pipeline.checks.client_topics import client_topics
 from highwater_pipeline.checks.columns import SHOWN, distinct, finding, listing, rows_of
-from highwater_pipeline.checks.duplicate import duplicates
-from highwater_pipeline.checks.order import poll_order, send_order
-from highwater_pipeline.checks.promises import Promises, recorded
-from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
+from highwater_pipeline.checks.duplicate import Duplicates
+from highwater_pipeline.checks.order import PollOrder, SendOrder
+from highwater_pipeline.checks.promises import Promised, recorded
+from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding, together
-from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints
+from highwater_pipeline.view import Bools, Ints, View
+
+_KEYS: Final = {"row": None, "invoke_row": 0, "offset": 0, "value": None}
+"""The columns by whose ranges a history is gone through, in this order, and the least number that counts."""
 
 
-def client_anomalies(unit: Unit) -> dict[str, Finding]:
-    """All checks on one partition's history, topic by topic. They share the version order: most of the work."""
+class Judge(Protocol):
+    """Judges a history that comes in ranges of the column ``key``."""
+
+    key: str
+
+    def add(self, at: Ints, seen: Seen) -> None:
+        """Take the next range; ``at``: positions in the history."""
+
+    def findings(self) -> dict[str, Finding]:
+        """What was found, by check, when all judges have had all ranges."""
+
+
+def client_anomalies(unit: Unit, wanted: Collection[str]) -> dict[str, Finding]:
+    """The checks ``wanted``, and others that come with them, on one partition's history, topic by topic."""
     if unit.history.num_rows == 0:
         return {}
-    everything = Seen.of(unit.partition, unit.history)
-    read = distinct(everything.value[everything.read_ok])
-    found = {
-        "aborted-read": [_aborted_read(everything, read)],
-        "precommitted-read": [_precommitted_read(everything)],
-    }
     topics = client_topics(unit)
+    everything: list[Judge] = [_AbortedRead(unit.partition), _PrecommittedRead()]
+    if len(topics.topics) == 1:
+        judges = [*everything, *_of_topic(topics.topics[0].unit, None, exists=topics.topics[0].exists)]
+        return _judged(unit.partition, unit.history, judges, wanted)
+    found = {name: [one] for name, one in _judged(unit.partition, unit.history, everything, wanted).items()}
+    read = Seen(unit.partition, unit.history).read
     for topic in topics.topics:
-        for name, one in _of_topic(topic.unit, read, exists=topic.exists).items():
+        judges = _of_topic(topic.unit, read, exists=topic.exists)
+        for name, one in _judged(unit.partition, topic.unit.history, judges, wanted).items():
             found.setdefault(name, []).append(one)
-    found["unseen"].append(_unplaced(unit, Seen.of(unit.partition, topics.unplaced), read))
+    found.setdefault("unseen", []).append(_unplaced(unit, Seen(unit.partition, topics.unplaced), read))
     return {name: together(findings) for name, findings in found.items()}
 
 
-def _of_topic(unit: Unit, read: Ints, *, exists: bool) -> dict[str, Finding]:
-    seen = Seen.of(unit.partition, unit.history)
-    promises = Promises.of(unit, seen, exists=exists)
-    placed = [seen.must_commit & (promises.placed == YES)]
-    if (promises.placed == UNKNOWN).any():
-        placed.append(seen.must_commit & (promises.placed != NO))
-    orders = [VersionOrder.of(seen, sends) for sends in placed]
-    kept = [promises.kept == YES]
-    if (promises.kept == UNKNOWN).any():
-        kept.append(promises.kept != NO)
-    why = promises.why
-
-    def lost(order: VersionOrder, which: Bools) -> Finding:
-        return _lost_write(seen, order, read, seen.must_commit & which)
-
-    def unseen(which: Bools) -> Finding:
-        return _unseen(seen, read, which) if unit.facts.drained else finding(0, ())
-
-    return {
-        "lost-write": _perhaps(
-            lost(orders[0], kept[0]), lambda: lost(orders[-1], kept[-1]), len(orders + kept) > 2, why
-        ),
-        "unseen": _perhaps(unseen(kept[0]), lambda: unseen(kept[-1]), len(kept) > 1, why),
-        "inconsistent-offsets": _perhaps(
-            _inconsistent_offsets(seen, placed[0], orders[0]),
-            lambda: _inconsistent_offsets(seen, placed[-1], orders[-1]),
-            len(orders) > 1,
-            why,
-        ),
-        "duplicate": duplicates(unit, seen, placed, orders, why),
-        **poll_order(seen, orders, promises),
-        **send_order(unit, seen, orders, promises),
-    }
+def _of_topic(unit: Unit, read: Ints | None, *, exists: bool) -> list[Judge]:
+    """``read``: the distinct values that were read of any topic of this name; None: there is one topic."""
+    promised = Promised(unit, exists=exists)
+    polls, sends = PollOrder(unit.partition, unit.history, promised), SendOrder(unit, promised)
+    return [polls, sends, _Offsets(promised, polls, sends), _Values(unit, promised, read)]
 
 
-def _perhaps(certain: Finding, possible: Callable[[], Finding], differ: bool, why: str) -> Finding:
-    """What is an anomaly for certain, and how many more would be with every promise that may have been made."""
-    more = possible().count - certain.count if differ else 0
-    return Finding(certain.count, certain.examples, max(more, 0), why)
+_CHECKS: Final[dict[str, tuple[str, ...]]] = {
+    "_AbortedRead": ("aborted-read",),
+    "_PrecommittedRead": ("precommitted-read",),
+    "PollOrder": ("poll-skip", "nonmonotonic-poll", "int-poll-skip", "int-nonmonotonic-poll"),
+    "SendOrder": ("nonmonotonic-send", "int-nonmonotonic-send", "int-send-skip"),
+    "_Offsets": ("inconsistent-offsets", "poll-skip", "int-poll-skip", "int-send-skip"),
+    "_Values": ("lost-write", "unseen", "duplicate"),
+}
+"""What each judge is needed for."""
+
+
+def _judged(partition: str, history: View, judges: Sequence[Judge], wanted: Collection[str]) -> dict[str, Finding]:
+    needed = [judge for judge in judges if any(name in wanted for name in _CHECKS[type(judge).__name__])]
+    for key, least in _KEYS.items():
+        mine = [judge for judge in needed if judge.key == key]
+        if mine:
+            for at, part in history.by_range(key, least):
+                seen = Seen(partition, part)
+                for judge in mine:
+                    judge.add(at, seen)
+    return {name: found for judge in needed for name, found in judge.findings().items()}
+
+
+class _Values:
+    """lost-write, unseen and duplicate."""
+
+    key = "value"
+
+    def __init__(self, unit: Unit, promised: Promised, read: Ints | None) -> None:
+        self._unit: Final = unit
+        self._promised: Final = promised
+        self._read: Final = read
+        self._duplicates: Final = Duplicates(unit)
+        self._unseen: Final[list[Finding]] = []
+        self._perhaps_unseen = 0
+        self._lost: Final = (_Lost(), _Lost())
+
+    def add(self, at: Ints, seen: Seen) -> None:  # noqa: ARG002 - of all judges
+        promises = self._promised.of(seen)
+        read = seen.read if self._read is None else self._read
+        orders = [VersionOrder(seen, sends) for sends in _placed(seen, promises.placed)]
+        kept = [promises.kept == YES]
+        if (promises.kept == UNKNOWN).any():
+            kept.append(promises.kept != NO)
+        for lost, order, missed in zip(self._lost, (orders[0], orders[-1]), (kept[0], kept[-1]), strict=True):
+            lost.add(order, read, distinct(seen.value[seen.must_commit & missed]))
+        if self._unit.facts.drained:
+            self._unseen.append(_unseen(seen, read, kept[0]))
+            perhaps = self._unseen[-1] if len(kept) == 1 else _unseen(seen, read, kept[-1])
+            self._perhaps_unseen += perhaps.count
+        self._duplicates.add(seen, _placed(seen, promises.placed), orders)
+
+    def findings(self) -> dict[str, Finding]:
+        why = self._promised.why
+        unseen, lost = together(self._unseen), self._lost_write()
+        perhaps = len(self._lost[-1].values()) - lost.count
+        return {
+            "lost-write": Finding(lost.count, lost.examples, max(perhaps, 0), why),
+            "unseen": Finding(unseen.count, unseen.examples, max(self._perhaps_unseen - unseen.count, 0), why),
+            "duplicate": self._duplicates.finding(why),
+        }
+
+    def _lost_write(self) -> Finding:
+        lost = self._lost[0].values()
+
+        def examples() -> Iterator[Example]:
+            shown = np.append(lost[:SHOWN], self._lost[0].read_last)
+            history = self._unit.history.find("value", lambda value: np.isin(value, shown))
+            few = Seen(self._unit.partition, history)
+            order = VersionOrder(few, _placed(few, self._promised.of(few).placed)[0])
+            return _lost_examples(few, order, lost[:SHOWN], self._lost[0].read_last)
+
+        return finding(len(lost), examples() if len(lost) else ())
+
+
+class _Lost:
+    """Values that were written and never read, as far as a reader came past them. ``read_last``: the value that is
+    read at the highest offset."""
+
+    def __init__(self) -> None:
+        self._bound = -1
+        self.read_last = 0
+        self._missing: Final[list[tuple[Ints, Ints]]] = []
+
+    def add(self, order: VersionOrder, read: Ints, written: Ints) -> None:
+        """Take all rows of some values."""
+        at, known = order.has(read)
+        firsts = order.first[at[known]]
+        if firsts.max(initial=-1) > self._bound:
+            self._bound = int(firsts.max())
+            self.read_last = int(read[known][firsts.argmax()])
+        at, has_place = order.has(written)
+        missing = has_place & ~_is_in(written, read)
+        self._missing.append((written[missing], order.last[at[missing]]))
+
+    def values(self) -> Ints:
+        """The values that are lost, ascending."""
+        parts = [values[last <= self._bound] for values, last in self._missing]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+class _Offsets:
+    """inconsistent-offsets, and what the judges of order ask of offsets."""
+
+    key = "offset"
+
+    def __init__(self, promised: Promised, polls: PollOrder, sends: SendOrder) -> None:
+        self._promised: Final = promised
+        self._gaps: Final = (polls.gaps, sends.gaps)
+        self._certain: Final[list[Finding]] = []
+        self._possible = 0
+
+    def add(self, at: Ints, seen: Seen) -> None:  # noqa: ARG002 - of all judges
+        sends = _placed(seen, self._promised.of(seen).placed)
+        orders = [VersionOrder(seen, which) for which in sends]
+        self._certain.append(_inconsistent_offsets(seen, sends[0], orders[0]))
+        self._possible += int((orders[-1].versions > 1).sum())
+        for gaps in self._gaps:
+            gaps.look(orders)
+
+    def findings(self) -> dict[str, Finding]:
+        found = together(self._certain)
+        unknown = max(self._possible - found.count, 0)
+        return {"inconsistent-offsets": Finding(found.count, found.examples, unknown, self._promised.why)}
+
+
+class _AbortedRead:
+    key = "value"
+
+    def __init__(self, partition: str) -> None:
+        self._partition: Final = partition
+        self._found: Final[list[Finding]] = []
+
+    def add(self, at: Ints, seen: Seen) -> None:  # noqa: ARG002 - of all judges
+        if seen.failed.any():
+            self._found.append(_aborted_read(seen, seen.read))
+
+    def findings(self) -> dict[str, Finding]:
+        return {"aborted-read": together(self._found)}
+
+
+class _PrecommittedRead:
+    key = "row"
+
+    def __init__(self) -> None:
+        self._found: Final[list[Finding]] = []
+
+    def add(self, at: Ints, seen: Seen) -> None:  # noqa: ARG002 - of all judges
+        self._found.append(_precommitted_read(seen))
+
+    def findings(self) -> dict[str, Finding]:
+        return {"precommitted-read": together(self._found)}
+
+
+def _placed(seen: Seen, placed: Answers) -> list[Bools]:
+    """The sends that must have committed where they say: for certain, and (if that differs) perhaps."""
+    sends = [seen.must_commit & (placed == YES)]
+    if (placed == UNKNOWN).any():
+        sends.append(seen.must_commit & (placed != NO))
+    return sends
 
 
 def _unplaced(unit: Unit, seen: Seen, read: Ints) -> Finding:
@@ -99,29 +246,16 @@ def _unplaced(unit: Unit, seen: Seen, read: Ints) -> Finding:
     return Finding(0, [], count, "only node events show whether the records belonged to a topic that was deleted")
 
 
-def _lost_write(seen: Seen, order: VersionOrder, read: Ints, missed: Bools) -> Finding:
-    """``missed``: the sends that were promised to be there."""
-    at, known = order.has(read)
-    if not known.any():
-        return finding(0, ())
-    firsts = order.first[at[known]]
-    bound = int(firsts.max())
-    written = distinct(seen.value[missed])
-    at, has_place = order.has(written)
-    lost = written[has_place & (order.last[at] <= bound) & ~_is_in(written, read)]
-    return finding(len(lost), _lost_examples(seen, order, lost, int(read[known][firsts.argmax()])))
-
-
 def _lost_examples(seen: Seen, order: VersionOrder, lost: Ints, read_last: int) -> Iterator[Example]:
     reader = seen.first(seen.read_ok & (seen.value == read_last))
     read_to = int(seen.offset[reader])
-    for value in lost:
+    for value in lost.tolist():
         writer = seen.first(seen.must_commit & (seen.value == value))
-        offset = int(order.offset[order.value == value][-1])
+        offset = int(order.offsets_of(value)[-1])
         acknowledged = "acknowledged to" if seen.acknowledged[writer] else "committed (in part seen) by"
         yield {
             "partition": seen.partition,
-            "value": int(value),
+            "value": value,
             "offset": offset,
             "read_past": read_to,
             "rows": rows_of("operations", [seen.row_at(writer), seen.row_at(reader)]),
@@ -134,13 +268,11 @@ def _lost_examples(seen: Seen, order: VersionOrder, lost: Ints, read_last: int) 
 
 def _inconsistent_offsets(seen: Seen, sends: Bools, order: VersionOrder) -> Finding:
     known = seen.is_poll | sends
-    offsets, starts, counts = np.unique(order.offset, return_index=True, return_counts=True)
-    several = np.flatnonzero(counts > 1)
+    several = order.offsets[order.versions > 1]
 
     def examples() -> Iterator[Example]:
-        for group in several:
-            offset = int(offsets[group])
-            values = order.value[starts[group] : starts[group] + counts[group]]
+        for offset in several.tolist():
+            values = order.values_at(offset)
             witnesses = [seen.first(known & (seen.offset == offset) & (seen.value == v)) for v in values[:SHOWN]]
             yield {
                 "partition": seen.partition,
@@ -182,9 +314,9 @@ def _aborted_read(seen: Seen, read: Ints) -> Finding:
 
 
 def _precommitted_read(seen: Seen) -> Finding:
-    sent = np.flatnonzero(seen.is_send & (seen.outcome == OK))
+    sent = np.flatnonzero(seen.acknowledged)
     polled = np.flatnonzero(seen.read_ok)
-    polled = polled[np.isin(seen.row[polled], seen.row[sent])]
+    polled = polled[_is_in(seen.row[polled], distinct(seen.row[sent]))]
     if not len(polled):
         return finding(0, ())
     own = np.isin(_pairs(seen, polled), _pairs(seen, sent))

@@ -73,7 +73,11 @@ def client_topics(unit: Unit) -> ClientTopics:
 def _ids(unit: Unit) -> list[str]:
     """Topic ids by when each was first heard of."""
     first: dict[str, int] = {}
-    for table, time in ((unit.events, "time_ns"), (unit.history, "end_time")):
+    tables = ((unit.events, "time_ns"), (unit.history, "end_time"))
+    words = list(dict.fromkeys(word for table, _ in tables for word in table.words("topic_id")))
+    if len(words) < 2:
+        return words
+    for table, time in tables:
         named, names = codes(table, "topic_id")
         times = ints(table, time)
         for number, name in enumerate(names):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import Bools, Ints, View
+
+Columns = TypeVar("Columns", bound=Any)
+"""A frozen dataclass of arrays of one length."""
 
 NOTHING = Finding(0, [])
 SHOWN = 10
@@ -55,20 +60,64 @@ def codes(table: View, name: str) -> tuple[Ints, list[str]]:
 
 
 def distinct(values: Ints) -> Ints:
-    """The distinct values, ascending. Columns of a run are nearly in order, which a stable sort is quick about and the
-    hash table of ``np.unique`` is not."""
-    ordered = np.sort(values, kind="stable")
-    fresh = np.ones(len(ordered), np.bool_)
-    fresh[1:] = ordered[1:] != ordered[:-1]
-    found: Ints = ordered[fresh]
+    """The distinct values, ascending."""
+    found: Ints = values[representatives(values)[1]]
     return found
+
+
+def representatives(keys: Ints) -> tuple[Ints, Ints]:
+    """Choose one row for each key. Returns its position for every row, and the positions in ascending order of keys.
+
+    Keys of a range of a column lie close together. Then a table of all possible keys does it, without sorting.
+    """
+    if not len(keys):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    rows, low = np.arange(len(keys)), int(keys.min())
+    span = int(keys.max()) - low + 1
+    if span <= 4 * len(keys) + 1000:
+        chosen = np.full(span, -1)
+        at = keys - low
+        chosen[at] = rows
+        return chosen[at], chosen[chosen >= 0]
+    order = np.argsort(keys, kind="stable")
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = keys[order][1:] != keys[order][:-1]
+    firsts = order[begins]
+    of_each = np.empty(len(keys), np.int64)
+    of_each[order] = firsts[np.cumsum(begins) - 1]
+    return of_each, firsts
+
+
+def order_by(keys: Ints) -> Ints:
+    """The positions in the order of ``keys``; rows with the same key stay in their order."""
+    if (keys[1:] >= keys[:-1]).all():
+        return np.arange(len(keys))
+    low = int(keys.min())
+    # NumPy sorts numbers of 16 bits in linear time.
+    is_small = int(keys.max()) - low < 1 << 16
+    order: Ints = np.argsort((keys - low).astype(np.uint16) if is_small else keys, kind="stable")
+    return order
+
+
+def pick(columns: Columns, which: Bools | Ints) -> Columns:
+    """Some rows of a dataclass of columns."""
+    picked: Columns = type(columns)(*(getattr(columns, column.name)[which] for column in fields(columns)))
+    return picked
+
+
+def joined(parts: Sequence[Columns]) -> Columns:
+    """Rows of dataclasses of columns, one behind the other."""
+    first = parts[0]
+    names = [column.name for column in fields(first)]
+    whole: Columns = type(first)(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return whole
 
 
 def first_per(keys: Ints) -> Bools:
     """True at the first occurrence of every key; false for keys below 0, which stand for none."""
     first = np.zeros(len(keys), np.bool_)
-    first[np.unique(keys, return_index=True)[1]] = True
-    first[keys < 0] = False
+    which = np.flatnonzero(keys >= 0)
+    first[which[np.unique(keys[which], return_index=True)[1]]] = True
     return first
 
 
@@ -87,6 +136,10 @@ def broker_of(node: str) -> int:
 def rows_of(table: str, rows: Iterable[int]) -> list[dict[str, object]]:
     """Rows of a table as an example's ``rows``; negative ones are left out, the others come once each, in order."""
     return [{"table": table, "index": int(row)} for row in sorted({int(row) for row in rows if row >= 0})]
+
+
+WHO: Final = ("client", "process", "index")
+"""The columns of a history that :func:`who` needs."""
 
 
 def who(operation: Example) -> str:

@@ -31,8 +31,10 @@ from highwater_pipeline.checks.columns import (
     ints,
     is_any,
     is_compacted,
+    joined,
     listing,
     of_kind,
+    order_by,
     rows_of,
     who,
 )
@@ -56,7 +58,9 @@ class _Batches:
     @classmethod
     def of(cls, committed: View) -> _Batches:
         columns = [ints(committed, name) for name in ("offset", "end_offset", "epoch", "crc", "leader_epoch")]
-        order = np.lexsort(columns[::-1])
+        offset = columns[0]
+        is_ordered = bool((offset[1:] > offset[:-1]).all())
+        order = np.arange(len(offset)) if is_ordered else np.lexsort(columns[::-1])
         fresh = np.zeros(len(order), np.bool_)
         fresh[:1] = True
         for column in columns[:4]:
@@ -73,7 +77,7 @@ def committed_loss(unit: Unit) -> Finding:
         return NOTHING
     batches = _Batches.of(committed)
     leaders = of_kind(unit.events, "became-leader")
-    dump = _last_leaders_dump(leaders, dumped_records(unit.replica_log))
+    dump = _last_leaders_dump(leaders, unit.replica_log)
     short = _lacked_by_a_leader(batches, leaders)
     if is_compacted(unit.events):
         replaced_in, gone = np.full(len(short), -1, np.int64), np.zeros(len(short), np.bool_)
@@ -101,7 +105,7 @@ def committed_loss(unit: Unit) -> Finding:
                 proof = rows_of("node_event", [report["row"], deletion["row"]])
             else:
                 assert dump is not None
-                later, dumped, fate = _dump_differs(batches, batch, leaders, dump)
+                later, dumped, fate = _dump_differs(unit, batches, batch, leaders, dump)
                 proof = rows_of("node_event", [report["row"]]) + rows_of("replica_log", dumped)
             yield _example(unit, batches, batch, report, later, proof, fate)
 
@@ -161,28 +165,70 @@ def _replaced_in(batches: _Batches, committed: View) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class _Dump:
-    """The last leader's log, by offset; ``changes`` counts how often epoch or CRC changed up to a record."""
+    """The last leader's log, by offset, as runs of records without a gap that have one epoch and one CRC. ``before``:
+    how many records come before a run; ``changes``: how often epoch or CRC have changed up to it."""
 
-    offset: Ints
+    broker: int
+    start: Ints
+    end: Ints
     epoch: Ints
     crc: Ints
+    before: Ints
     changes: Ints
-    row: Ints
+
+    def records_below(self, offset: Ints) -> Ints:
+        """How many records there are below each offset."""
+        run = np.searchsorted(self.start, offset) - 1
+        within = np.minimum(self.end[run], offset) - self.start[run]
+        return np.where(run >= 0, self.before[run] + within, 0)
+
+    def run_of(self, record: Ints) -> Ints:
+        """The run that each record is in; records are counted from 0, and the last stands for those behind it."""
+        run: Ints = np.searchsorted(self.before, record, "right") - 1
+        return run
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Runs of records: offsets [start, end), one epoch, one CRC."""
+
+    start: Ints
+    end: Ints
+    epoch: Ints
+    crc: Ints
 
 
 def _last_leaders_dump(leaders: View, replica_log: View) -> _Dump | None:
     if leaders.num_rows == 0 or replica_log.num_rows == 0:
         return None
     broker = broker_of(leaders.row(_last_leader(leaders), "node")["node"])
-    mine = replica_log.where(ints(replica_log, "broker") == broker)
-    if mine.num_rows == 0:
+    # A batch may lie in two ranges of offsets.
+    runs = [_runs_of(part, broker) for _, part in replica_log.by_range("offset")]
+    if not sum(len(one.start) for one in runs):
         return None  # no dump, or an empty log: then it became leader with too low an end offset, which is seen already
-    offset = ints(mine, "offset")
-    order = np.argsort(offset, kind="stable")
-    epoch, crc = ints(mine, "leader_epoch")[order], ints(mine, "crc")[order]
-    changes = np.zeros(len(order), np.int64)
-    changes[1:] = np.cumsum((epoch[1:] != epoch[:-1]) | (crc[1:] != crc[:-1]))
-    return _Dump(offset[order], epoch, crc, changes, ints(mine, "row")[order])
+    run = joined(runs)
+    changed = (run.epoch[1:] != run.epoch[:-1]) | (run.crc[1:] != run.crc[:-1])
+    length = run.end - run.start
+    return _Dump(
+        broker,
+        run.start,
+        run.end,
+        run.epoch,
+        run.crc,
+        np.cumsum(length) - length,
+        np.concatenate([[0], np.cumsum(changed)]),
+    )
+
+
+def _runs_of(part: View, broker: int) -> _Runs:
+    mine = dumped_records(part)
+    mine = mine.where(ints(mine, "broker") == broker)
+    order = order_by(ints(mine, "offset"))
+    offset, epoch, crc = (ints(mine, name)[order] for name in ("offset", "leader_epoch", "crc"))
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (offset[1:] != offset[:-1] + 1) | (epoch[1:] != epoch[:-1]) | (crc[1:] != crc[:-1])
+    ends = np.append(begins[1:], True)[: len(order)]
+    return _Runs(offset[begins], offset[ends] + 1, epoch[begins], crc[begins])
 
 
 def _last_leader(leaders: View) -> int:
@@ -193,9 +239,9 @@ def _last_leader(leaders: View) -> int:
 def _lacked_by_dump(batches: _Batches, dump: _Dump | None) -> Bools:
     if dump is None:
         return np.zeros(len(batches.offset), np.bool_)
-    start = np.maximum(batches.offset, dump.offset[0])
-    low, high = np.searchsorted(dump.offset, start), np.searchsorted(dump.offset, batches.end)
-    first, last = np.minimum(low, len(dump.offset) - 1), np.maximum(high - 1, 0)
+    start = np.maximum(batches.offset, dump.start[0])
+    low, high = dump.records_below(start), dump.records_below(batches.end)
+    first, last = dump.run_of(low), dump.run_of(np.maximum(high - 1, 0))
     whole: Bools = (
         (high - low == batches.end - start)
         & (dump.epoch[first] == batches.epoch)
@@ -236,14 +282,23 @@ def _other_batch(batches: _Batches, batch: int, committed: View, level: int) -> 
     return later, other["row"], fate
 
 
-def _dump_differs(batches: _Batches, batch: int, leaders: View, dump: _Dump) -> tuple[Example, list[int], str]:
+def _dump_differs(
+    unit: Unit, batches: _Batches, batch: int, leaders: View, dump: _Dump
+) -> tuple[Example, list[int], str]:
     leader = leaders.row(_last_leader(leaders))
-    low, high = np.searchsorted(dump.offset, [batches.offset[batch], batches.end[batch]])
+    there = _dumped(unit, int(batches.offset[batch]), int(batches.end[batch]))
+    there = there.where(ints(there, "broker") == dump.broker)
+    rows = ints(there, "row")[order_by(ints(there, "offset"))]
     later: Example = {key: leader[key] for key in ("node", "leader_epoch")}
-    later["dumped_records"] = int(high - low)
-    what = "holds other records there" if high > low else f"ends at offset {int(dump.offset[-1]) + 1}"
+    later["dumped_records"] = len(rows)
+    what = "holds other records there" if len(rows) else f"ends at offset {int(dump.end[-1])}"
     fate = f"but the log of {leader['node']}, the last leader, {what} at the end of the run"
-    return later, [int(row) for row in dump.row[low:high][:SHOWN]], fate
+    return later, rows[:SHOWN].tolist(), fate
+
+
+def _dumped(unit: Unit, offset: int, end: int) -> View:
+    """The records of all replicas' dumps in [offset, end)."""
+    return dumped_records(unit.replica_log.find("offset", lambda at: (at >= offset) & (at < end)))
 
 
 def _example(
@@ -277,22 +332,16 @@ def _example(
 def _written(unit: Unit, offset: int, end: int, committed_ns: int) -> tuple[list[int], list[str], list[int]]:
     """Return values that were acknowledged in [offset, end), the clients that got the acknowledgements, and the rows.
     Leaves out a send that began after the batch was committed: its records replaced the lost ones."""
-    at = ints(unit.history, "offset")
-    acknowledged = bools(unit.history, "is_send") & (ints(unit.history, "outcome") == OK) & (at >= offset) & (at < end)
-    acknowledged &= ints(unit.history, "invoke_time") <= committed_ns
-    found = unit.history.where(acknowledged).slice(0, SHOWN).to_pylist()
+    there = unit.history.find("offset", lambda at: (at >= offset) & (at < end))
+    acknowledged = bools(there, "is_send") & (ints(there, "outcome") == OK)
+    acknowledged &= ints(there, "invoke_time") <= committed_ns
+    found = there.where(acknowledged).slice(0, SHOWN).to_pylist()
     clients = dict.fromkeys(who(row) for row in found)
     return [row["value"] for row in found], list(clients), [row["row"] for row in found]
 
 
 def _dumped_values(unit: Unit, batches: _Batches, batch: int) -> list[int]:
     """Values of the batch's records in any replica's dump."""
-    log = dumped_records(unit.replica_log)
-    offset = ints(log, "offset")
-    is_it = (
-        (offset >= batches.offset[batch])
-        & (offset < batches.end[batch])
-        & (ints(log, "crc") == batches.crc[batch])
-        & (ints(log, "leader_epoch") == batches.epoch[batch])
-    )
+    log = _dumped(unit, int(batches.offset[batch]), int(batches.end[batch]))
+    is_it = (ints(log, "crc") == batches.crc[batch]) & (ints(log, "leader_epoch") == batches.epoch[batch])
     return list(dict.fromkeys(value for value in log.where(is_it).values("value") if value is not None))

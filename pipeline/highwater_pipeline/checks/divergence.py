@@ -14,6 +14,8 @@ not count: a batch that has lost some of its records is another one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -28,43 +30,84 @@ from highwater_pipeline.checks.columns import (
     is_compacted,
     listing,
     of_kind,
+    representatives,
     rows_of,
 )
 from highwater_pipeline.checks.leadership import committed_states
-from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Bools, Ints, View
 
+NO_VALUE: Final = int(np.iinfo(np.int64).min)
+
 
 def divergence(unit: Unit) -> Finding:
-    """Counts offsets at which replicas differ."""
-    log = dumped_records(unit.replica_log)
-    if log.num_rows == 0:
+    """Counts offsets at which replicas differ. Offsets are looked at range by range."""
+    if unit.replica_log.num_rows == 0:
         return NOTHING
+    replicas = _Replicas.of(unit.events)
+    parts = (dumped_records(part) for _, part in unit.replica_log.by_range("offset"))
+    return together([NOTHING, *(_of_offsets(unit, replicas, part) for part in parts)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Replicas:
+    """What brokers reported of their replicas: HWs (that of the last leader counts for members of the last ISR), and
+    log starts."""
+
+    final: int
+    last_isr: list[int]
+    own: dict[int, int]
+    start: dict[int, int]
+    compacted: bool
+
+    @classmethod
+    def of(cls, events: View) -> _Replicas:
+        final, last_isr, own = _own_high_watermarks(events)
+        return cls(final, last_isr, own, _own_log_starts(events), is_compacted(events))
+
+    def high_watermark(self, broker: int) -> int:
+        """The HW that a broker's replica had at the end, as far as it is known; 0 if it is not."""
+        return self.final if broker in self.last_isr else self.own.get(broker, 0)
+
+
+def _of_offsets(unit: Unit, replicas: _Replicas, log: View) -> Finding:
+    """The finding on all records of some offsets."""
+    offset = ints(log, "offset")
+    of_each, _ = representatives(offset)
+    columns = [ints(log, "leader_epoch"), ints(log, "value", NO_VALUE)]
+    columns += [] if replicas.compacted else [ints(log, "crc")]
+    differ = np.zeros(len(offset), np.bool_)
+    for column in columns:
+        differ |= column[of_each] != column
+    if not differ.any():
+        return NOTHING
+    log = log.where(np.isin(offset, offset[differ]))
     broker, offset = ints(log, "broker"), ints(log, "offset")
-    epoch, crc, value = ints(log, "leader_epoch"), ints(log, "crc"), ints(log, "value", np.iinfo(np.int64).min)
+    epoch, crc, value = ints(log, "leader_epoch"), ints(log, "crc"), ints(log, "value", NO_VALUE)
     brokers = distinct(broker)
-    watermark, start = _own_high_watermarks(unit.events, brokers), _own_log_starts(unit.events)
+    watermark = {one: replicas.high_watermark(one) for one in brokers.tolist()}
     which = np.searchsorted(brokers, broker)
     below = offset < np.array([watermark[int(b)] for b in brokers])[which]
-    below &= offset >= np.array([start.get(int(b), 0) for b in brokers])[which]
+    below &= offset >= np.array([replicas.start.get(int(b), 0) for b in brokers])[which]
 
-    content = (value,) if is_compacted(unit.events) else (crc, value)
+    content = (value,) if replicas.compacted else (crc, value)
     loud = _differing(below, (offset,), (epoch, *content))
     silent = _differing(np.ones(len(offset), np.bool_), (offset, epoch), content)
     silent_offsets = distinct(offset[silent])
     offsets = distinct(np.concatenate([offset[loud], silent_offsets]))
 
     def examples() -> Iterator[Example]:
-        for at in offsets:
-            found = log.where(offset == at).to_pylist()
-            found.sort(key=lambda row: row["broker"])
+        shown = offsets[:MAX_EXAMPLES]
+        records = log.where(np.isin(offset, shown)).to_pylist("offset", "broker", "leader_epoch", "crc", "value", "row")
+        for at in shown.tolist():
+            found = sorted((row for row in records if row["offset"] == at), key=lambda row: row["broker"])
             is_silent = bool(np.isin(at, silent_offsets))
             why = "at equal offset and leader epoch" if is_silent else "below both their high watermarks"
             held = [f"broker {row['broker']} holds {row['value']} of epoch {row['leader_epoch']}" for row in found]
             yield {
                 "partition": unit.partition,
-                "offset": int(at),
+                "offset": at,
                 "silent": is_silent,
                 "replicas": [
                     {key: row[key] for key in ("broker", "leader_epoch", "crc", "value")}
@@ -92,8 +135,8 @@ def _differing(among: Bools, keys: tuple[Ints, ...], parts: tuple[Ints, ...]) ->
     return found
 
 
-def _own_high_watermarks(events: View, brokers: Ints) -> dict[int, int]:
-    """The HW that each broker's replica had at the end, as far as it is known; 0 where it is not."""
+def _own_high_watermarks(events: View) -> tuple[int, list[int], dict[int, int]]:
+    """The HW of the last leader, the members of the last committed ISR, and the last HW that each broker reported."""
     states = committed_states(events)
     last_isr: list[int] = states.row(-1, "isr")["isr"] if states.num_rows else []
     moved = of_kind(events, "high-watermark")
@@ -106,7 +149,7 @@ def _own_high_watermarks(events: View, brokers: Ints) -> dict[int, int]:
     last = np.zeros(len(names), np.int64)
     np.maximum.at(last, node, np.arange(len(node)))
     own = {broker_of(name): int(offset) for name, offset in zip(names, ints(reports, "offset")[last], strict=True)}
-    return {int(broker): final if broker in last_isr else own.get(int(broker), 0) for broker in brokers}
+    return final, last_isr, own
 
 
 def _own_log_starts(events: View) -> dict[int, int]:

@@ -18,15 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import SHOWN, finding, ints, is_any, listing, of_kind, rows_of
+from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_any, listing, of_kind, order_by, rows_of
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
-from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Bools, Ints, View
 
@@ -34,22 +35,50 @@ _LIFE: Final = ("log-loaded", "log-truncated", LOG_START_MOVED)
 _APPENDS: Final = ("log-appended", "batch-committed")
 
 
-def duplicates(unit: Unit, seen: Seen, placed: list[Bools], orders: list[VersionOrder], why: str) -> Finding:
-    """``placed`` and ``orders``: by promises that are certain, and by all that may have been made (if they differ);
-    ``why`` they differ."""
-    idempotence = unit.facts.settings.idempotence
-    if idempotence is False:
-        certain, possible = (_not_by_retries(unit, seen, order) for order in (orders[0], orders[-1]))
-    else:
-        surely, perhaps = (_not_forgotten(unit, order) for order in (orders[0], orders[-1]))
-        certain, possible = surely[YES], np.concatenate([perhaps[YES], perhaps[UNKNOWN]])
-        if len(perhaps[UNKNOWN]):
+class Duplicates:
+    """Counts values of one topic."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit: Final = unit
+        self._certain: list[Finding] = []
+        self._possible = 0
+        self._may_know = False
+
+    def add(self, seen: Seen, placed: list[Bools], orders: list[VersionOrder]) -> None:
+        """Take all rows of some values. ``placed`` and ``orders``: by promises that are certain, and by all that may
+        have been made (if they differ)."""
+        idempotence = self._unit.facts.settings.idempotence
+        if idempotence is False:
+            certain, possible = (_not_by_retries(self._unit, seen, order) for order in (orders[0], orders[-1]))
+        else:
+            surely, perhaps = (self._not_forgotten(order) for order in (orders[0], orders[-1]))
+            certain, possible = surely[YES], np.concatenate([perhaps[YES], perhaps[UNKNOWN]])
+            self._may_know |= len(perhaps[UNKNOWN]) > 0
+        if idempotence is None and len(possible):
+            certain = certain[np.isin(certain, _not_by_retries(self._unit, seen, orders[0]))]
+        self._certain.append(_found(seen, placed[0], orders[0], certain))
+        self._possible += len(possible)
+
+    def finding(self, why: str) -> Finding:
+        """What was found; ``why`` promises are not known, if some are not."""
+        if self._may_know:
             why = "it is not known which records a leader could still know of"
-    if idempotence is None and len(possible):
-        certain = certain[np.isin(certain, _not_by_retries(unit, seen, orders[0]))]
-        why = "it is not known whether producers were idempotent"
-    found = _found(seen, placed[0], orders[0], certain)
-    return Finding(found.count, found.examples, max(len(possible) - len(certain), 0), why)
+        if self._unit.facts.settings.idempotence is None and self._possible:
+            why = "it is not known whether producers were idempotent"
+        found = together(self._certain)
+        return Finding(found.count, found.examples, max(self._possible - found.count, 0), why)
+
+    @cached_property
+    def _logs(self) -> _Logs:
+        return _Logs.of(self._unit)
+
+    def _not_forgotten(self, order: VersionOrder) -> dict[int, Ints]:
+        """Values of which some copy's leader knew the copy before: for certain (YES), or perhaps (UNKNOWN)."""
+        doubled = order.values[order.places > 1]
+        answers = np.full(len(doubled), YES, np.int64)
+        if len(doubled):
+            answers[:] = [_known(order.offsets_of(value), self._logs) for value in doubled.tolist()]
+        return {answer: doubled[answers == answer] for answer in (YES, UNKNOWN)}
 
 
 def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
@@ -68,16 +97,6 @@ def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
     return too_many
 
 
-def _not_forgotten(unit: Unit, order: VersionOrder) -> dict[int, Ints]:
-    """Values of which some copy's leader knew the copy before: for certain (YES), or perhaps (UNKNOWN)."""
-    doubled = order.values[order.places > 1]
-    answers = np.full(len(doubled), YES, np.int64)
-    if len(doubled):
-        logs = _Logs.of(unit)
-        answers[:] = [_known(order.offset[order.value == value], logs) for value in doubled]
-    return {answer: doubled[answers == answer] for answer in (YES, UNKNOWN)}
-
-
 def _known(copies: Ints, logs: _Logs) -> int:
     """Whether the leader of some copy knew the copy before it."""
     return max(logs.knew(first, second) for first, second in pairwise(copies.tolist()))
@@ -90,11 +109,11 @@ class _Logs:
     ``known_from``: one entry for each append of a leader; ``otherwise``: the answer where that was not recorded.
     """
 
-    start: Ints
-    end: Ints
+    appends: _Intervals
     leader_epoch: Ints
     known_from: Ints
-    committed: View
+    committed: _Intervals
+    committed_epoch: Ints
     otherwise: int
 
     @classmethod
@@ -105,56 +124,86 @@ class _Logs:
         events = of_kind(unit.events, *_LIFE, "log-appended") if is_recorded else unit.events.slice(0, 0)
         by_leader = events.where(~is_any(events, "kind", "log-appended") | is_any(events, "reason", "leader"))
         appends = of_kind(by_leader, "log-appended")
+        committed = of_kind(unit.events, "batch-committed")
         return cls(
-            ints(appends, "offset"),
-            ints(appends, "end_offset"),
+            _Intervals.of(appends),
             ints(appends, "leader_epoch"),
-            np.fromiter(_known_from(by_leader), np.int64),
-            of_kind(unit.events, "batch-committed"),
+            _known_from(by_leader),
+            _Intervals.of(committed),
+            ints(committed, "epoch"),
             otherwise,
         )
 
     def knew(self, first: int, second: int) -> int:
         """Whether the leader that appended the committed copy at ``second`` knew one at ``first``."""
-        passed = (ints(self.committed, "offset") <= second) & (second < ints(self.committed, "end_offset"))
-        epochs = ints(self.committed, "epoch")[passed]
-        theirs = (self.start <= second) & (second < self.end) & np.isin(self.leader_epoch, epochs)
-        if not theirs.any():
+        epochs = self.committed_epoch[self.committed.at(second)]
+        theirs = self.appends.at(second)
+        theirs = theirs[np.isin(self.leader_epoch[theirs], epochs)]
+        if not len(theirs):
             return self.otherwise
         return YES if (self.known_from[theirs] <= first).any() else NO
 
 
-def _known_from(events: View) -> Iterator[int]:
+@dataclass(frozen=True, slots=True)
+class _Intervals:
+    """The offsets [start, end) of events, by start; ``which``: their positions; ``longest``: of them all."""
+
+    start: Ints
+    end: Ints
+    which: Ints
+    longest: int
+
+    @classmethod
+    def of(cls, events: View) -> _Intervals:
+        which = order_by(ints(events, "offset"))
+        start, end = ints(events, "offset")[which], ints(events, "end_offset")[which]
+        return cls(start, end, which, int((end - start).max(initial=0)))
+
+    def at(self, offset: int) -> Ints:
+        """Positions of the events whose interval has ``offset``."""
+        low = int(np.searchsorted(self.start, offset - self.longest, "right"))
+        high = int(np.searchsorted(self.start, offset, "right"))
+        return self.which[low:high][self.end[low:high] > offset]
+
+
+def _known_from(events: View) -> Ints:
     """For every append: the log start of its log when its leader last learned of producers from the log alone."""
     starts: dict[str, int] = {}
-    known: dict[str, int] = {}
-    columns = [events.values(name) for name in ("kind", "node", "reason", "offset", "end_offset")]
-    for kind, node, reason, offset, end_offset in zip(*columns, strict=True):
-        match kind:
-            case "log-appended":
-                yield known.get(node, 0)
-            case "log-start-moved":
-                starts[node] = end_offset
-            case "log-loaded":
-                starts[node] = offset
-                if reason != "clean":  # a clean stop leaves a snapshot of all that was known
-                    known[node] = offset
-            case _:
-                if reason == "restart-at":
-                    starts[node] = offset
-                known[node] = starts.get(node, 0)
+    lives = np.flatnonzero(~is_any(events, "kind", "log-appended"))
+    learned: dict[str, tuple[list[int], list[int]]] = {}
+    columns = [events.take(lives).values(name) for name in ("kind", "node", "reason", "offset", "end_offset")]
+    for at, kind, node, reason, offset, end_offset in zip(lives.tolist(), *columns, strict=True):
+        if kind == "log-start-moved":
+            starts[node] = end_offset
+            continue
+        if kind == "log-loaded" or reason == "restart-at":
+            starts[node] = offset
+        if kind == "log-loaded" and reason == "clean":
+            continue  # a clean stop leaves a snapshot of all that was known
+        places, known = learned.setdefault(node, ([-1], [0]))
+        places.append(at)
+        known.append(starts.get(node, 0))
+    appends = np.flatnonzero(is_any(events, "kind", "log-appended"))
+    node, names = codes(events.take(appends), "node")
+    known_from = np.zeros(len(appends), np.int64)
+    for number, name in enumerate(names):
+        if name in learned:
+            places, known = learned[name]
+            mine = np.flatnonzero(node == number)
+            known_from[mine] = np.array(known)[np.searchsorted(places, appends[mine]) - 1]
+    return known_from
 
 
 def _found(seen: Seen, sends: Bools, order: VersionOrder, doubled: Ints) -> Finding:
     known = seen.is_poll | sends
 
     def examples() -> Iterator[Example]:
-        for value in doubled:
-            offsets = order.offset[order.value == value]
+        for value in doubled.tolist():
+            offsets = order.offsets_of(value)
             witnesses = [seen.first(known & (seen.value == value) & (seen.offset == at)) for at in offsets[:SHOWN]]
             yield {
                 "partition": seen.partition,
-                "value": int(value),
+                "value": value,
                 "offsets": [int(offset) for offset in offsets[:SHOWN]],
                 "rows": rows_of("operations", map(seen.row_at, witnesses)),
                 "story": (

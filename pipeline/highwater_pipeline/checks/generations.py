@@ -34,7 +34,7 @@ _ROLES = ("became-leader", "became-follower")
 
 def generations(unit: Unit) -> list[Unit]:
     """The unit itself where it has one topic id or none, else one unit for each, in the order in which they came up."""
-    topics = list(dict.fromkeys([*codes(unit.events, "topic_id")[1], *codes(unit.replica_log, "topic_id")[1]]))
+    topics = list(dict.fromkeys([*unit.events.words("topic_id"), *unit.replica_log.words("topic_id")]))
     if len(topics) < 2:
         return [unit]
     spoken_of = topic_of_events(unit.events, topics)
@@ -65,7 +65,7 @@ def topic_of_events(events: View, topics: list[str]) -> Ints:
 
 def with_ids(unit: Unit) -> Unit:
     """The unit with one topic id for each generation. Where generations share one: ``ID``, ``ID#2``, …"""
-    named = {*codes(unit.events, "topic_id")[1], *codes(unit.replica_log, "topic_id")[1]}
+    named = {*unit.events.words("topic_id"), *unit.replica_log.words("topic_id")}
     changes = unit.events.where(is_any(unit.events, "kind", "partition-changed"))
     ids = codes(changes, "topic_id")[1]
     created = len(distinct(ints(changes, "metadata_offset")[is_any(changes, "reason", "created")]))

@@ -101,15 +101,16 @@ def _uncommitted_reads(unit: Unit) -> list[Example]:
     moved = of_kind(unit.events, "high-watermark")
     if moved.num_rows == 0:
         return []
-    history = unit.history
-    read = history.where(bools(history, "is_poll") & (ints(history, "outcome") == OK) & (ints(history, "offset") >= 0))
     high_watermark = np.maximum.accumulate(ints(moved, "offset"))
-    moves = np.searchsorted(ints(moved, "time_ns"), ints(read, "end_time"), side="right")
-    committed = np.where(moves > 0, high_watermark[moves - 1], 0)
+    times = ints(moved, "time_ns")
     found: list[Example] = []
-    early = np.flatnonzero(ints(read, "offset") >= committed)
-    for operation, offset in zip(read.take(early).to_pylist(), committed[early].tolist(), strict=True):
-        found.append({**operation, "high_watermark": offset})
+    for _, part in unit.history.by_range("row"):
+        is_read = bools(part, "is_poll") & (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0)
+        moves = np.searchsorted(times, ints(part, "end_time"), side="right")
+        committed = np.where(moves > 0, high_watermark[moves - 1], 0)
+        early = np.flatnonzero(is_read & (ints(part, "offset") >= committed))
+        for operation, offset in zip(part.take(early).to_pylist(), committed[early].tolist(), strict=True):
+            found.append({**operation, "high_watermark": offset})
     return found
 
 
@@ -131,9 +132,11 @@ def _example_of_read(unit: Unit, read: Example) -> Example:
 
 def _refused_steps(events: View, decisions: Decisions, *, exact_order: bool) -> Iterator[Refusal]:
     machine = Machine(decisions, exact_order=exact_order, compacted=is_compacted(events))
-    for start in range(0, events.num_rows, _AT_ONCE):
-        for event in events.slice(start, _AT_ONCE).to_pylist(*_FIELDS):
-            yield from machine.step(event)
+    for _, part in events.by_range("row"):
+        columns = View.of(part.to_arrow(*_FIELDS))
+        for start in range(0, columns.num_rows, _AT_ONCE):
+            for event in columns.slice(start, _AT_ONCE).to_pylist():
+                yield from machine.step(event)
 
 
 def _example(unit: Unit, refusal: Refusal, event: dict[str, Any]) -> Example:

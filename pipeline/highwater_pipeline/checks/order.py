@@ -15,126 +15,283 @@ one had been acknowledged, which are the sends of one process.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import bools, codes, finding, ints, last_known, rows_of
-from highwater_pipeline.checks.promises import Promises
-from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
-from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.checks.columns import (
+    WHO,
+    bools,
+    codes,
+    finding,
+    ints,
+    joined,
+    last_known,
+    order_by,
+    pick,
+    rows_of,
+)
+from highwater_pipeline.checks.promises import Promised
+from highwater_pipeline.checks.version_order import NO, YES, Seen, VersionOrder
+from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints
+from highwater_pipeline.view import Bools, Ints, View
+
+
+@dataclass(frozen=True, slots=True)
+class _Acts:
+    """Micro-operations of consumers or of producers. ``who`` is the process, or the idempotent producer; ``at`` the
+    position in the history; ``number`` and ``subscribed`` are those of a consumer's assignments."""
+
+    who: Ints
+    at: Ints
+    row: Ints
+    offset: Ints
+    number: Ints
+    is_record: Bools
+    subscribed: Bools
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
     """Successive micro-operations of one process on one partition: positions ``before`` and ``after`` in the history;
-    ``past``: offsets up to and with which everything lies behind ``before``; ``inside``: both are of one operation."""
+    ``to``: the offset of ``after``; ``past``: offsets up to and with which everything lies behind ``before``;
+    ``inside``: both are of one operation. ``who`` and ``when`` give their order."""
 
     before: Ints
     after: Ints
     past: Ints
+    to: Ints
     inside: Bools
-
-    def where(self, which: Bools) -> _Steps:
-        """Some of the steps."""
-        return _Steps(self.before[which], self.after[which], self.past[which], self.inside[which])
+    who: Ints
+    when: Ints
 
 
-def poll_order(seen: Seen, orders: list[VersionOrder], promises: Promises) -> dict[str, Finding]:
-    """``orders``: the version order by what was promised for certain, and by all that may have been promised."""
-    steps = _poll_steps(seen)
-    to = seen.offset[steps.after]
-    back = to <= steps.past
-    past = np.maximum(steps.past, promises.log_start - 1)
-    certain = ~back & orders[0].between(past, to) & (promises.whole == YES)
-    possible = ~back & orders[-1].between(past, to) & (promises.whole != NO)
-    found = {}
-    for prefix, inside in (("", ~steps.inside), ("int-", steps.inside)):
-        found[f"{prefix}nonmonotonic-poll"] = _finding(seen, steps.where(back & inside), "went back")
-        skipped = _finding(seen, steps.where(certain & inside), "skipped the record between")
-        unknown = int((possible & inside).sum()) - skipped.count
-        found[f"{prefix}poll-skip"] = Finding(skipped.count, skipped.examples, max(unknown, 0), promises.why)
-    return found
+class _Gaps:
+    """Steps over more than one offset; :meth:`look` says between which of them a record stands."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Steps] = []
+        self._found: list[Bools] = []
+
+    def add(self, steps: _Steps, past: Ints) -> None:
+        """Take in the steps of a part. ``past`` as in the steps, if nothing below counts for another reason too."""
+        self._parts.append(pick(replace(steps, past=past), steps.to - past > 1))
+
+    def steps(self) -> _Steps:
+        """All of them."""
+        if len(self._parts) > 1:
+            self._parts = [joined(self._parts)]
+        return self._parts[0]
+
+    def look(self, orders: list[VersionOrder]) -> None:
+        """Look into a part that has all rows of some offsets. ``orders``: as they are certain, and as they may be."""
+        if not self._parts:
+            return
+        steps = self.steps()
+        if not self._found:
+            self._found = [np.zeros(len(steps.to), np.bool_) for _ in range(2)]
+        self._found = [
+            found | order.between(steps.past, steps.to)
+            for found, order in zip(self._found, (orders[0], orders[-1]), strict=True)
+        ]
+
+    def over_records(self) -> tuple[_Steps, _Steps] | None:
+        """The steps over a record, certain and possible; None: there are none."""
+        if not self._found:
+            return None
+        steps = self.steps()
+        return pick(steps, self._found[0]), pick(steps, self._found[1])
 
 
-def _poll_steps(seen: Seen) -> _Steps:
-    """Every poll of a record whose consumer's position before is known."""
-    relevant = np.flatnonzero(~seen.is_send & (seen.outcome == OK))
-    at = relevant[np.argsort(seen.process[relevant], kind="stable")]
-    process, polled, offset = seen.process[at], seen.is_poll[at], seen.offset[at]
-    number = ints(seen.table, "assignment")[at]
-    same = np.zeros(len(at), np.bool_)
-    same[1:] = process[1:] == process[:-1]
-    # An assignment that does not list the partition leaves no row here, only a gap in the numbers.
-    lost = ~same
-    lost[1:] |= number[1:] - number[:-1] > np.where(polled[1:], 0, 1)
-    sets = polled | (offset >= 0)
-    latest = last_known(sets)
-    before = np.concatenate([[-1], latest[:-1]]) if len(at) else latest
-    losses = np.cumsum(lost)
-    known = polled & (before >= 0) & (losses == losses[before]) & ~bools(seen.table, "subscribed")[at]
-    after = np.flatnonzero(known)
-    before = before[known]
-    past = np.where(polled[before], offset[before], offset[before] - 1)
-    inside = polled[before] & (seen.row[at[before]] == seen.row[at[after]])
-    return _Steps(at[before], at[after], past, inside)
+class PollOrder:
+    """The order of what consumers read in one topic. First comes the history by rows (:meth:`add`), then by offsets."""
 
+    key = "row"
 
-def send_order(unit: Unit, seen: Seen, orders: list[VersionOrder], promises: Promises) -> dict[str, Finding]:
-    """Only acknowledged sends count, and of these the ones that were promised to stay."""
-    certain = _send_steps(unit, seen, promises.placed == YES)
-    possible = _send_steps(unit, seen, promises.placed != NO) if (promises.placed == UNKNOWN).any() else certain
-    found = {}
-    for name, inside, how in (
-        ("nonmonotonic-send", False, "was written before it"),
-        ("int-nonmonotonic-send", True, "was written before it"),
-    ):
-        wrong, perhaps = (
-            steps.where(_is_back(seen, steps) & (steps.inside == inside)) for steps in (certain, possible)
+    def __init__(self, partition: str, history: View, promised: Promised) -> None:
+        self._partition: Final = partition
+        self._history: Final = history
+        self._promised: Final = promised
+        self._last: _Acts | None = None
+        self._back: list[_Steps] = []
+        self.gaps: Final = _Gaps()
+
+    def add(self, at: Ints, seen: Seen) -> None:
+        """Take the operations that come next; ``at``: their positions in the history."""
+        which = np.flatnonzero(~seen.is_send & (seen.outcome == OK))
+        acts = _Acts(
+            seen.process[which],
+            at[which],
+            seen.row[which],
+            seen.offset[which],
+            ints(seen.table, "assignment")[which],
+            seen.is_poll[which],
+            bools(seen.table, "subscribed")[which],
         )
-        proven = _finding(seen, wrong, how)
-        found[name] = Finding(proven.count, proven.examples, max(len(perhaps.after) - proven.count, 0), promises.why)
-    to = seen.offset[certain.after]
-    skips = certain.inside & ~_is_back(seen, certain) & orders[0].between(certain.past, to)
-    found["int-send-skip"] = _finding(seen, certain.where(skips), "stands behind a record of another operation")
-    return found
+        steps = self._steps(acts)
+        back = steps.to <= steps.past
+        self._back.append(pick(steps, back))
+        if self._promised.whole != NO:
+            ahead = pick(steps, ~back)
+            self.gaps.add(ahead, np.maximum(ahead.past, self._promised.log_start - 1))
+
+    def _steps(self, new: _Acts) -> _Steps:
+        """Every poll of a record whose consumer's position before is known."""
+        carried = 0 if self._last is None else len(self._last.at)
+        acts = new if self._last is None else joined([self._last, new])
+        is_new = np.arange(len(acts.at)) >= carried
+        order = order_by(acts.who)
+        acts, is_new = pick(acts, order), is_new[order]
+        same = np.zeros(len(acts.at), np.bool_)
+        same[1:] = acts.who[1:] == acts.who[:-1]
+        # An assignment that does not list the partition leaves no row here, only a gap in the numbers.
+        lost = ~same
+        lost[1:] |= acts.number[1:] - acts.number[:-1] > np.where(acts.is_record[1:], 0, 1)
+        latest = last_known(acts.is_record | (acts.offset >= 0))
+        before = np.concatenate([[-1], latest[:-1]]) if len(latest) else latest
+        losses: Ints = np.cumsum(lost)
+        self._last = self._carried(acts, latest, losses)
+        known = is_new & acts.is_record & (before >= 0) & (losses == losses[before]) & ~acts.subscribed
+        before, after = before[known], np.flatnonzero(known)
+        return _Steps(
+            acts.at[before],
+            acts.at[after],
+            np.where(acts.is_record[before], acts.offset[before], acts.offset[before] - 1),
+            acts.offset[after],
+            acts.is_record[before] & (acts.row[before] == acts.row[after]),
+            acts.who[after],
+            acts.at[after],
+        )
+
+    @staticmethod
+    def _carried(acts: _Acts, latest: Ints, losses: Ints) -> _Acts:
+        """Of each process what is needed of it later: from the last position that is known on, if it still is."""
+        ends = np.ones(len(acts.who), np.bool_)
+        ends[:-1] = acts.who[1:] != acts.who[:-1]
+        last = np.flatnonzero(ends)
+        still_known = (latest[last] >= 0) & (losses[latest[last]] == losses[last])
+        first = np.where(still_known, latest[last], last)
+        kept = np.zeros(len(ends) + 1, np.int64)
+        np.add.at(kept, first, 1)
+        np.add.at(kept, last + 1, -1)
+        return pick(acts, np.cumsum(kept[:-1]) > 0)
+
+    def findings(self) -> dict[str, Finding]:
+        """What was found, when the offsets have been looked at."""
+        back = joined(self._back)
+        over = self.gaps.over_records() or (pick(back, back.inside[:0]), pick(back, back.inside[:0]))
+        certain, possible = over if self._promised.whole == YES else (pick(over[0], over[0].to[:0]), over[1])
+        found = {}
+        for prefix, inside in (("", False), ("int-", True)):
+            went_back = pick(back, back.inside == inside)
+            found[f"{prefix}nonmonotonic-poll"] = self._finding(went_back, "went back")
+            skipped = self._finding(pick(certain, certain.inside == inside), "skipped the record between")
+            unknown = int((possible.inside == inside).sum()) - skipped.count
+            found[f"{prefix}poll-skip"] = Finding(skipped.count, skipped.examples, max(unknown, 0), self._promised.why)
+        return found
+
+    def _finding(self, steps: _Steps, how: str) -> Finding:
+        return _finding(self._partition, self._history, steps, how)
 
 
-def _send_steps(unit: Unit, seen: Seen, which: Bools) -> _Steps:
-    relevant = np.flatnonzero(which & seen.acknowledged & (seen.offset >= 0))
-    producer = seen.process[relevant]
-    if unit.facts.settings.idempotence:
-        client, names = codes(seen.table, "client")
-        producer = np.where(client[relevant] >= 0, client[relevant], producer + len(names))
-    at = relevant[np.lexsort((relevant, ints(seen.table, "invoke_row")[relevant], producer))]
-    producer = np.sort(producer)
-    same = producer[1:] == producer[:-1]
-    before, after = at[:-1][same], at[1:][same]
-    return _Steps(before, after, seen.offset[before], seen.row[before] == seen.row[after])
+class SendOrder:
+    """The order of what producers sent to one topic. First come the sends by when they began (:meth:`add`), then the
+    history by offsets. Only acknowledged sends count, and of these the ones that were promised to stay."""
+
+    key = "invoke_row"
+
+    def __init__(self, unit: Unit, promised: Promised) -> None:
+        self._partition: Final = unit.partition
+        self._history: Final = unit.history
+        self._promised: Final = promised
+        # An idempotent producer's sends may be operations of several processes.
+        names = unit.history.words("client") if unit.facts.settings.idempotence else []
+        self._clients: Final = {name: number for number, name in enumerate(names)}
+        self._by_client: Final = bool(unit.facts.settings.idempotence)
+        self._last: list[_Acts | None] = [None, None]
+        self._back: list[list[_Steps]] = [[], []]
+        self.gaps: Final = _Gaps()
+
+    def add(self, at: Ints, seen: Seen) -> None:
+        """Take the operations that began next; ``at``: their positions in the history."""
+        which = np.flatnonzero(seen.acknowledged & (seen.offset >= 0))
+        who = seen.process[which]
+        if self._by_client:
+            client, names = codes(seen.table, "client")
+            number = np.array([*(self._clients[name] for name in names), -1], np.int64)[client[which]]
+            who = np.where(number >= 0, number, who + len(self._clients))
+        when = ints(seen.table, "invoke_row")[which]
+        nothing = np.zeros(len(which), np.bool_)
+        acts = _Acts(who, at[which], seen.row[which], seen.offset[which], when, ~nothing, nothing)
+        order = order_by(acts.number)
+        order = order[order_by(acts.who[order])]
+        acts, placed = pick(acts, order), self._promised.of(seen).placed[which[order]]
+        for place, may_be in enumerate((placed == YES, placed != NO)):
+            steps = self._steps(place, pick(acts, may_be))
+            back = steps.to <= steps.past
+            self._back[place].append(pick(steps, back))
+            if place == 0:
+                ahead = pick(steps, ~back & steps.inside)
+                self.gaps.add(ahead, ahead.past)
+
+    def _steps(self, place: int, new: _Acts) -> _Steps:
+        last = self._last[place]
+        acts = new if last is None else joined([last, new])
+        acts = pick(acts, order_by(acts.who))
+        ends = np.ones(len(acts.who), np.bool_)
+        ends[:-1] = acts.who[1:] != acts.who[:-1]
+        self._last[place] = pick(acts, ends)
+        before = np.flatnonzero(~ends)
+        after = before + 1
+        return _Steps(
+            acts.at[before],
+            acts.at[after],
+            acts.offset[before],
+            acts.offset[after],
+            acts.row[before] == acts.row[after],
+            acts.who[after],
+            acts.number[after],
+        )
+
+    def findings(self) -> dict[str, Finding]:
+        """What was found, when the offsets have been looked at."""
+        certain, possible = (joined(parts) if parts else None for parts in self._back)
+        if certain is None or possible is None:
+            return {}
+        found = {}
+        for name, inside in (("nonmonotonic-send", False), ("int-nonmonotonic-send", True)):
+            wrong = pick(certain, certain.inside == inside)
+            proven = _finding(self._partition, self._history, wrong, "was written before it")
+            perhaps = int((possible.inside == inside).sum()) - proven.count
+            found[name] = Finding(proven.count, proven.examples, max(perhaps, 0), self._promised.why)
+        over = self.gaps.over_records()
+        if over is not None:
+            how = "stands behind a record of another operation"
+            found["int-send-skip"] = _finding(self._partition, self._history, over[0], how)
+        return found
 
 
-def _is_back(seen: Seen, steps: _Steps) -> Bools:
-    back: Bools = seen.offset[steps.after] <= steps.past
-    return back
-
-
-def _finding(seen: Seen, steps: _Steps, how: str) -> Finding:
+def _finding(partition: str, history: View, steps: _Steps, how: str) -> Finding:
     def examples() -> Iterator[Example]:
-        for before, after in zip(steps.before.tolist(), steps.after.tolist(), strict=True):
+        first = pick(steps, np.lexsort((steps.after, steps.when, steps.who))[:MAX_EXAMPLES])
+        both = np.stack([first.before, first.after], axis=1).ravel()
+        seen = Seen(partition, history.pick(both, "is_send", "is_poll", "offset", "value", "row", *WHO))
+        for after in range(1, seen.table.num_rows, 2):
+            before = after - 1
             start, to = int(seen.offset[before]), int(seen.offset[after])
-            first = "was put at" if not seen.is_poll[before] and not seen.is_send[before] else "was at"
+            is_assignment = not seen.is_poll[before] and not seen.is_send[before]
             what = f"value {seen.value[after]} at offset {to}"
             yield {
-                "partition": seen.partition,
+                "partition": partition,
                 "offset": to,
                 "previous": start,
                 "rows": rows_of("operations", [seen.row_at(before), seen.row_at(after)]),
                 "story": (
-                    f"On {seen.partition} {seen.who(before)} {first} offset {start}, and next {what}"
-                    f" by {seen.who(after)} {how}."
+                    f"On {partition} {seen.who(before)} {'was put at' if is_assignment else 'was at'} offset {start},"
+                    f" and next {what} by {seen.who(after)} {how}."
                 ),
             }
 

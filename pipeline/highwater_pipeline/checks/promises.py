@@ -12,12 +12,13 @@ Where settings or events that decide it were not recorded, the answer is :data:`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from highwater_pipeline.checks.columns import ints, is_any, of_kind
-from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen
+from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import RunFacts, Unit
 from highwater_pipeline.view import Bools, Ints, View
@@ -28,68 +29,99 @@ LOG_START_MOVED: Final = "log-start-moved"
 @dataclass(frozen=True, slots=True)
 class Promises:
     """Of each micro-operation: whether the record was promised to stay where it was written (``placed``), and whether
-    it was promised to be there at the end (``kept``). ``log_start``: what lies below may be gone. ``whole``: whether
-    nothing above may be gone, that is, whether the log is not compacted. ``why``: why some answer is unknown."""
+    it was promised to be there at the end (``kept``)."""
 
-    placed: Ints
-    kept: Ints
-    log_start: int
-    whole: int
-    why: str
+    placed: Answers
+    kept: Answers
 
-    @classmethod
-    def of(cls, unit: Unit, seen: Seen, *, exists: bool) -> Promises:
-        """The promises to the clients of one topic; ``exists``: it has not been deleted."""
-        placed, why = _placed(unit, seen)
-        kept = placed.copy() if exists else np.full_like(placed, NO)
-        compacts = unit.facts.settings.compacts(unit.partition)
-        whole = {False: YES, None: UNKNOWN, True: NO}[compacts]
-        kept = np.minimum(kept, whole)
-        log_start, certain = _log_start(unit, seen)
-        # A record whose offset is not known may have stood below a log start that has moved.
-        below = (seen.offset < log_start) & (log_start > 0)
-        kept[below] = np.minimum(kept[below], NO if certain else UNKNOWN)
-        if not why and (whole == UNKNOWN or (kept == UNKNOWN).any()):
+
+class Promised:
+    """What was promised to the clients of one topic; ``exists``: it has not been deleted.
+
+    ``log_start``: what lies below may be gone. ``whole``: whether nothing above may be gone, that is, whether the log
+    is not compacted. ``why``: why some answer so far was unknown.
+    """
+
+    def __init__(self, unit: Unit, *, exists: bool) -> None:
+        self._unit: Final = unit
+        self._exists: Final = exists
+        self.why = ""
+        self.whole: Final = {False: YES, None: UNKNOWN, True: NO}[unit.facts.settings.compacts(unit.partition)]
+
+    @cached_property
+    def _log_start(self) -> tuple[int, bool]:
+        return _log_start(self._unit)
+
+    @property
+    def log_start(self) -> int:
+        """The offset below which records may have been deleted."""
+        return self._log_start[0]
+
+    @cached_property
+    def _appends(self) -> Appends:
+        return Appends.of(self._unit.events)
+
+    @cached_property
+    def _committed(self) -> tuple[Ints, Ints]:
+        """Offsets that passed a leader's HW, each with the leader epoch of its batch."""
+        committed = of_kind(self._unit.events, "batch-committed")
+        return expand(ints(committed, "offset"), ints(committed, "end_offset"), ints(committed, "epoch"))
+
+    def of(self, seen: Seen) -> Promises:
+        """The promises on some micro-operations of the topic."""
+        placed, why = self._placed(seen)
+        kept = placed.copy() if self._exists else np.full_like(placed, NO)
+        kept = np.minimum(kept, np.int8(self.whole))
+        log_start, certain = self._log_start
+        if log_start > 0:
+            # A record whose offset is not known may have stood below a log start that has moved.
+            below = seen.offset < log_start
+            kept[below] = np.minimum(kept[below], np.int8(NO if certain else UNKNOWN))
+        if not why and (self.whole == UNKNOWN or (kept == UNKNOWN).any()):
             why = "it is not known whether old records may be deleted"
-        return cls(placed, kept, log_start, whole, why)
+        self.why = self.why or why
+        return Promises(placed, kept)
+
+    def _placed(self, seen: Seen) -> tuple[Answers, str]:
+        acks = self._unit.facts.settings.acks
+        if acks == "all":
+            return np.full(seen.table.num_rows, YES, np.int8), ""
+        are_recorded = recorded(self._unit.facts, "log-appended", "batch-committed")
+        placed = np.full(seen.table.num_rows, NO if acks is not None and are_recorded else UNKNOWN, np.int8)
+        if are_recorded:
+            placed[self._passed_high_watermark(seen)] = YES
+        if acks is None:
+            return placed, "it is not known which acks the producers asked for"
+        if are_recorded:
+            return placed, ""
+        return placed, f"with acks={acks} only node events show which records passed the high watermark"
+
+    def _passed_high_watermark(self, seen: Seen) -> Bools:
+        """Sends of which every append that may be theirs, and at least one, passed a leader's HW."""
+        sends = np.flatnonzero(seen.is_send & (seen.offset >= 0))
+        passed = np.zeros(seen.table.num_rows, np.bool_)
+        first, last = self._appends.during(seen.table, sends)
+        committed = self._committed_before
+        if len(committed) > 1:
+            passed[sends] = (last > first) & (committed[last] - committed[first] == last - first)
+        return passed
+
+    @cached_property
+    def _committed_before(self) -> Ints:
+        """How many of the first appends passed a leader's HW; for no append, for one, …"""
+        offsets, epochs = self._committed
+        appends = self._appends
+        if not len(appends.offset) or not len(offsets):
+            return np.zeros(1, np.int64)
+        top = int(max(epochs.max(), appends.epoch.max())) + 1
+        is_committed = np.isin(appends.offset * top + appends.epoch, offsets * top + epochs)
+        return np.concatenate([[0], np.cumsum(is_committed)])
 
 
 def recorded(facts: RunFacts, *kinds: str) -> bool:
     """Whether node events of these kinds were recorded in full."""
     recorded_kinds = facts.recorded_events
     return facts.has_events and (recorded_kinds is None or all(kind in recorded_kinds for kind in kinds))
-
-
-def _placed(unit: Unit, seen: Seen) -> tuple[Ints, str]:
-    acks = unit.facts.settings.acks
-    if acks == "all":
-        return np.full(len(seen.offset), YES, np.int64), ""
-    are_recorded = recorded(unit.facts, "log-appended", "batch-committed")
-    placed = np.full(len(seen.offset), NO if acks is not None and are_recorded else UNKNOWN, np.int64)
-    if are_recorded:
-        placed[_passed_high_watermark(unit, seen)] = YES
-    if acks is None:
-        return placed, "it is not known which acks the producers asked for"
-    if are_recorded:
-        return placed, ""
-    return placed, f"with acks={acks} only node events show which records passed the high watermark"
-
-
-def _passed_high_watermark(unit: Unit, seen: Seen) -> Bools:
-    """Sends of which every append that may be theirs, and at least one, passed a leader's HW."""
-    sends = np.flatnonzero(seen.is_send & (seen.offset >= 0))
-    passed = np.zeros(len(seen.offset), np.bool_)
-    appends = Appends.of(unit.events)
-    committed = of_kind(unit.events, "batch-committed")
-    first, last = appends.during(unit.history, sends)
-    if not len(appends.offset) or not committed.num_rows:
-        return passed
-    offsets, epochs = expand(ints(committed, "offset"), ints(committed, "end_offset"), ints(committed, "epoch"))
-    top = int(max(epochs.max(), appends.epoch.max())) + 1
-    is_committed = np.isin(appends.offset * top + appends.epoch, offsets * top + epochs)
-    count = np.concatenate([[0], np.cumsum(is_committed)])
-    passed[sends] = (last > first) & (count[last] - count[first] == last - first)
-    return passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +161,7 @@ def expand(start: Ints, end: Ints, what: Ints) -> tuple[Ints, Ints]:
     return start[where] + within, what[where]
 
 
-def _log_start(unit: Unit, seen: Seen) -> tuple[int, bool]:
+def _log_start(unit: Unit) -> tuple[int, bool]:
     """The offset below which records may have been deleted, and whether that is certain.
 
     Nodes say where a log start moved. Where they do not, a consumer that was put at an offset is a witness, and only if
@@ -138,6 +170,12 @@ def _log_start(unit: Unit, seen: Seen) -> tuple[int, bool]:
     if recorded(unit.facts, LOG_START_MOVED):
         moved = of_kind(unit.events, LOG_START_MOVED)
         return max(0, int(ints(moved, "end_offset").max(initial=0))), True
-    assigned = seen.offset[~seen.is_send & ~seen.is_poll & (seen.outcome == OK)]
     deletes = unit.facts.settings.deletes(unit.partition)
-    return (0, True) if deletes is False else (int(assigned.max(initial=0)), deletes is True)
+    if deletes is False:
+        return 0, True
+    furthest = 0
+    for _, part in unit.history.by_range("row"):
+        seen = Seen(unit.partition, part)
+        assigned = seen.offset[~seen.is_send & ~seen.is_poll & (seen.outcome == OK)]
+        furthest = int(assigned.max(initial=furthest))
+    return furthest, deletes is True

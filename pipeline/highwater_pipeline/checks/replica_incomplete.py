@@ -15,7 +15,7 @@ Traps:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,10 +26,12 @@ from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
 
+_MARK: Final = ("broker", "ended", "offset", "start_offset", "found", "row")
+
 
 def replica_incomplete(unit: Unit) -> Finding:
     """Counts replicas of the last ISR that lack something below the true HW."""
-    marks = unit.replica_log.where(is_any(unit.replica_log, "ended", "end", "gap", "corrupt"))
+    marks = unit.replica_log.find_any("ended", ("end", "gap", "corrupt"), *_MARK)
     state = _last_state(unit.events)
     moved = of_kind(unit.events, "high-watermark")
     if not (unit.facts.has_dump_marks or marks.num_rows) or state is None or moved.num_rows == 0:
@@ -38,7 +40,7 @@ def replica_incomplete(unit: Unit) -> Finding:
     start = _latest_start(unit.events)
     replay = Replay.of(unit.events)
     by_broker: dict[int, list[Example]] = {}
-    for mark in marks.to_pylist("broker", "ended", "offset", "start_offset", "found", "row"):
+    for mark in marks.to_pylist(*_MARK):
         by_broker.setdefault(mark["broker"], []).append(mark)
     found = []
     for broker in state["isr"]:

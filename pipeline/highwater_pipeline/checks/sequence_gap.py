@@ -17,40 +17,83 @@ Traps:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import NOTHING, dumped_records, finding, ints, rows_of
-from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.checks.columns import NOTHING, distinct, finding, ints, joined, order_by, pick, rows_of
+from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import Ints, View
 
 SEQUENCES = 2**31
+_SHOWN: Final = ("broker", "producer_id", "producer_epoch", "offset", "sequence", "row")
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """Records of idempotent producers. ``place``: of a record among all records of its replica; ``at``: its position in
+    the dump."""
+
+    broker: Ints
+    producer: Ints
+    offset: Ints
+    epoch: Ints
+    sequence: Ints
+    place: Ints
+    at: Ints
 
 
 def sequence_gap(unit: Unit) -> Finding:
-    """Counts records, once however many replicas hold them."""
-    log = dumped_records(unit.replica_log)
-    broker, offset, producer = ints(log, "broker"), ints(log, "offset"), ints(log, "producer_id")
-    epoch, sequence = ints(log, "producer_epoch"), ints(log, "sequence")
-    place = np.empty(log.num_rows, np.int64)  # of a record among all records of its replica
-    by_place = np.lexsort((offset, broker))
-    place[by_place] = np.arange(log.num_rows)
-    numbered = np.flatnonzero((producer >= 0) & (sequence >= 0) & (epoch >= 0))
-    order = numbered[np.lexsort((offset[numbered], producer[numbered], broker[numbered]))]
-    before, after = order[:-1], order[1:]
-    successive = (broker[before] == broker[after]) & (producer[before] == producer[after])
-    before, after = before[successive], after[successive]
-    if not len(before):
-        return NOTHING
+    """Counts records, once however many replicas hold them.
+
+    Offsets are looked at range by range. The last record of each producer in each log is carried on.
+    """
+    last: list[_Records] = []
+    counted: dict[int, int] = {}
+    found = [NOTHING]
+    for at, part in unit.replica_log.by_range("offset"):
+        is_record = ~part.is_known("ended")
+        records = joined([*last, _numbered(part.where(is_record), at[is_record], counted)])
+        records = pick(records, order_by(records.producer))
+        records = pick(records, order_by(records.broker))
+        ends = np.ones(len(records.at), np.bool_)
+        ends[:-1] = (records.broker[1:] != records.broker[:-1]) | (records.producer[1:] != records.producer[:-1])
+        last = [pick(records, ends)]
+        found.append(_gaps(unit, records, np.flatnonzero(~ends)))
+    return together(found)
+
+
+def _numbered(log: View, at: Ints, counted: dict[int, int]) -> _Records:
+    """The records that have a sequence, by broker and offset. ``counted``: how many records came before, by broker."""
+    broker, offset = ints(log, "broker"), ints(log, "offset")
+    order = order_by(offset)
+    order = order[order_by(broker[order])]
+    broker, offset, at = broker[order], offset[order], at[order]
+    place = np.arange(len(order))
+    for one in distinct(broker).tolist():
+        low, high = np.searchsorted(broker, [one, one + 1]).tolist()
+        place[low:high] += counted.get(one, 0) - low
+        counted[one] = counted.get(one, 0) + high - low
+    producer, epoch, sequence = (ints(log, name)[order] for name in ("producer_id", "producer_epoch", "sequence"))
+    records = _Records(broker, producer, offset, epoch, sequence, place, at)
+    return pick(records, (producer >= 0) & (sequence >= 0) & (epoch >= 0))
+
+
+def _gaps(unit: Unit, records: _Records, before: Ints) -> Finding:
+    """``before``: positions that are followed by a record of the same producer in the same log."""
+    after = before + 1
+    epoch, sequence = records.epoch, records.sequence
     expected = np.where(epoch[before] == epoch[after], (sequence[before] + 1) % SEQUENCES, 0)
     skipped = (sequence[after] - expected) % SEQUENCES
-    removed = (offset[after] - offset[before]) - (place[after] - place[before])
+    removed = (records.offset[after] - records.offset[before]) - (records.place[after] - records.place[before])
     wrong = np.flatnonzero((skipped > removed) | (epoch[after] < epoch[before]))
-    _, first = np.unique(offset[after[wrong]], return_index=True)
+    _, first = np.unique(records.offset[after[wrong]], return_index=True)
 
     def examples() -> Iterator[Example]:
         for pair in wrong[first]:
-            was, now = (log.row(int(which[pair])) for which in (before, after))
+            was, now = (unit.replica_log.row(int(records.at[which[pair]]), *_SHOWN) for which in (before, after))
             yield {
                 "partition": unit.partition,
                 "producer_id": now["producer_id"],

@@ -8,68 +8,92 @@ to stay where it was written (``checks.promises``): for each row, ``promised`` s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from highwater_pipeline.checks.columns import bools, ints, who
+from highwater_pipeline.checks.columns import WHO, bools, distinct, ints, representatives, who
 from highwater_pipeline.micro_operations import FAIL, OK
 from highwater_pipeline.view import Bools, Ints, View
+
+Answers = npt.NDArray[np.int8]
 
 NO: Final = 0
 UNKNOWN: Final = 1
 YES: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
 class Seen:
-    """The columns of a history (``micro_operations.MICRO_OPERATIONS``)."""
+    """The columns of a history (``micro_operations.MICRO_OPERATIONS``), each read when it is first asked for."""
 
-    partition: str
-    table: View
-    value: Ints
-    offset: Ints
-    row: Ints
-    process: Ints
-    outcome: Ints
-    is_send: Bools
-    is_poll: Bools
-    must_commit: Bools
+    def __init__(self, partition: str, table: View) -> None:
+        self.partition: Final = partition
+        self.table: Final = table
 
-    @classmethod
-    def of(cls, partition: str, history: View) -> Seen:
-        """The columns of one partition's history."""
-        return cls(
-            partition,
-            history,
-            value=ints(history, "value", 0),
-            offset=ints(history, "offset"),
-            row=ints(history, "row"),
-            process=ints(history, "process"),
-            outcome=ints(history, "outcome"),
-            is_send=bools(history, "is_send"),
-            is_poll=bools(history, "is_poll"),
-            must_commit=bools(history, "must_commit"),
-        )
+    @cached_property
+    def value(self) -> Ints:
+        """Values of records."""
+        return ints(self.table, "value", 0)
 
-    @property
+    @cached_property
+    def offset(self) -> Ints:
+        """Offsets; −1: not known."""
+        return ints(self.table, "offset")
+
+    @cached_property
+    def row(self) -> Ints:
+        """Rows of completions in the table of operations."""
+        return ints(self.table, "row")
+
+    @cached_property
+    def process(self) -> Ints:
+        """Processes."""
+        return ints(self.table, "process")
+
+    @cached_property
+    def outcome(self) -> Ints:
+        """``OK``, ``FAIL`` or ``INFO``."""
+        return ints(self.table, "outcome")
+
+    @cached_property
+    def is_send(self) -> Bools:
+        """Sends."""
+        return bools(self.table, "is_send")
+
+    @cached_property
+    def is_poll(self) -> Bools:
+        """Records of polls."""
+        return bools(self.table, "is_poll")
+
+    @cached_property
+    def must_commit(self) -> Bools:
+        """Sends that were acknowledged, or whose operation was seen."""
+        return bools(self.table, "must_commit")
+
+    @cached_property
     def acknowledged(self) -> Bools:
         """Sends that completed ok."""
         acknowledged: Bools = self.is_send & (self.outcome == OK)
         return acknowledged
 
-    @property
+    @cached_property
     def failed(self) -> Bools:
         """Sends that failed."""
         failed: Bools = self.is_send & (self.outcome == FAIL)
         return failed
 
-    @property
+    @cached_property
     def read_ok(self) -> Bools:
         """Records of polls that completed ok."""
         read: Bools = self.is_poll & (self.outcome == OK)
         return read
+
+    @cached_property
+    def read(self) -> Ints:
+        """The distinct values that were read ok, ascending."""
+        return distinct(self.value[self.read_ok])
 
     def first(self, where: Bools) -> int:
         """The first micro-operation that ``where`` holds for; −1 if none does."""
@@ -82,35 +106,67 @@ class Seen:
 
     def who(self, position: int) -> str:
         """``producer-0 (operation 17)``."""
-        return who(self.table.row(position))
+        return who(self.table.row(position, *WHO))
 
 
-@dataclass(frozen=True, slots=True)
 class VersionOrder:
-    """Distinct (offset, value) pairs by offset. ``values`` are the distinct values in ascending order, with their
-    ``first`` and ``last`` offset and how many offsets they have (``places``)."""
+    """Offsets with the values that stand there, seen by all polls and by some sends.
 
-    offset: Ints
-    value: Ints
-    values: Ints
-    first: Ints
-    last: Ints
-    places: Ints
+    By value: ``values`` in ascending order, with the ``first`` and ``last`` offset of each and how many offsets it has
+    (``places``). By offset: ``offsets`` in ascending order, and how many values each has (``versions``). A part of a
+    history has of the first what it has all rows of a value of, of the second what it has all rows of an offset of.
+    """
 
-    @classmethod
-    def of(cls, seen: Seen, sends: Bools) -> VersionOrder:
-        """The version order by all polls and by ``sends``."""
+    def __init__(self, seen: Seen, sends: Bools) -> None:
         known = (seen.offset >= 0) & (seen.is_poll | sends)
-        offset, value = seen.offset[known], seen.value[known]
-        order = np.lexsort((value, offset))
-        offset, value = offset[order], value[order]
-        fresh = np.ones(len(offset), np.bool_)
-        fresh[1:] = (offset[1:] != offset[:-1]) | (value[1:] != value[:-1])
-        offset, value = offset[fresh], value[fresh]
-        by_value = np.argsort(value, kind="stable")  # stable: within a value, offsets still ascend
-        values, starts, places = np.unique(value[by_value], return_index=True, return_counts=True)
-        ascending = offset[by_value]
-        return cls(offset, value, values, ascending[starts], ascending[starts + places - 1], places)
+        self._offset: Final = seen.offset[known]
+        self._value: Final = seen.value[known]
+
+    @cached_property
+    def _by_value(self) -> tuple[Ints, Ints, Ints, Ints]:
+        return _grouped(self._value, self._offset)
+
+    @cached_property
+    def _by_offset(self) -> tuple[Ints, Ints, Ints, Ints]:
+        return _grouped(self._offset, self._value)
+
+    @property
+    def values(self) -> Ints:
+        """The values."""
+        return self._by_value[0]
+
+    @property
+    def first(self) -> Ints:
+        """The first offset of each value."""
+        return self._by_value[1]
+
+    @property
+    def last(self) -> Ints:
+        """The last offset of each value."""
+        return self._by_value[2]
+
+    @property
+    def places(self) -> Ints:
+        """How many offsets each value has."""
+        return self._by_value[3]
+
+    @property
+    def offsets(self) -> Ints:
+        """The offsets."""
+        return self._by_offset[0]
+
+    @property
+    def versions(self) -> Ints:
+        """How many values stand at each offset."""
+        return self._by_offset[3]
+
+    def offsets_of(self, value: int) -> Ints:
+        """The offsets at which a value stands, ascending."""
+        return distinct(self._offset[self._value == value])
+
+    def values_at(self, offset: int) -> Ints:
+        """The values that stand at an offset, ascending."""
+        return distinct(self._value[self._offset == offset])
 
     def has(self, values: Ints) -> tuple[Ints, Bools]:
         """For every value: its position in ``values`` (any, if it has none), and whether it has one."""
@@ -121,5 +177,19 @@ class VersionOrder:
 
     def between(self, after: Ints, before: Ints) -> Bools:
         """Whether some record stands at an offset above ``after`` and below ``before``."""
-        there: Bools = np.searchsorted(self.offset, after, "right") < np.searchsorted(self.offset, before, "left")
+        there: Bools = np.searchsorted(self.offsets, after, "right") < np.searchsorted(self.offsets, before, "left")
         return there
+
+
+def _grouped(keys: Ints, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """The distinct keys, ascending, with the least, the greatest and the number of distinct ``of`` of each."""
+    of_each, chosen = representatives(keys)
+    least, greatest, count = of[chosen], of[chosen], np.ones(len(chosen), np.int64)
+    found = keys[chosen]
+    several = distinct(keys[of[of_each] != of])
+    if len(several):  # few
+        rows = np.flatnonzero(np.isin(keys, several))
+        for key, group in zip(several.tolist(), np.searchsorted(found, several).tolist(), strict=True):
+            mine = np.unique(of[rows[keys[rows] == key]])
+            least[group], greatest[group], count[group] = mine[0], mine[-1], len(mine)
+    return found, least, greatest, count

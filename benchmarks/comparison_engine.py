@@ -1,0 +1,37 @@
+"""One engine on one store, in a process of its own: prints the counts of what it found, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.comparison import FIVE
+from benchmarks.other_engines import Counts, duckdb_counts, polars_counts
+
+
+def counts(engine: str, store: Path, *, master: str, threads: int) -> Counts:
+    """What ``engine``, one of ``benchmarks.comparison.ENGINES``, finds."""
+    if engine == "duckdb":
+        return duckdb_counts(store, threads)
+    if engine == "polars":
+        return polars_counts(store)
+    from highwater_pipeline.judge import judge_stored  # noqa: PLC0415 - the others need none of it
+    from highwater_pipeline.spark import open_session  # noqa: PLC0415
+    from highwater_pipeline.spark.judge import spark_judge_stored  # noqa: PLC0415
+    from highwater_pipeline.store import stored_runs  # noqa: PLC0415
+
+    runs = [replace(run, checks=FIVE if "five" in engine else None) for run in stored_runs(store)]
+    if "Spark" in engine:
+        with open_session(master) as spark:
+            (judgement,) = spark_judge_stored(spark, runs)
+    else:
+        (judgement,) = map(judge_stored, runs)
+    return {name: report.count for name, report in judgement.anomalies.items()}
+
+
+if __name__ == "__main__":
+    about = json.loads(sys.argv[1])
+    found = counts(about["engine"], Path(about["store"]), master=about["master"], threads=about["threads"])
+    print(json.dumps({name: count for name, count in found.items() if count}))
