@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 
 from highwater_chaos.backends.protocol import InvariantViolation
+from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.load import Load
 from highwater_chaos.metric_samples import MetricSamples
+from highwater_chaos.run_settings import settings_of
 from highwater_chaos.schedule.runner import RandomPart
 from highwater_chaos.workload.history import Operation
+from highwater_pipeline.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +79,12 @@ class RunResult:
     def replica_log(self) -> list[dict[str, Any]]:
         """The dump in memory: for runs that are known to be short."""
         return [msgspec.json.decode(line) for line in self.replica_log_lines]
+
+
+def settings_of_run(experiment: ChaosExperiment, result: RunResult) -> Settings:
+    """What clients were promised in a run that has ended, with what only the run itself tells."""
+    return msgspec.structs.replace(
+        settings_of(experiment),
+        final_reads_cut_short=result.final_reads_cut_short,
+        exact_order=result.backend == "sim",
+    )

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from highwater_chaos.backends import ELSEWHERE, make_backend
-from highwater_chaos.cli.choices import Backend
+from highwater_chaos.cli.choices import Backend, Tables
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarly, ending_early
 from highwater_chaos.cli.progress import Progress
@@ -59,12 +59,20 @@ def run(
         ),
     ] = None,
     grafana: Grafana = None,
+    tables: Annotated[
+        Tables | None,
+        typer.Option(
+            show_default=False, help="Write the large tables in this format. By default by how much the run records."
+        ),
+    ] = None,
 ) -> int:
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
     if backend not in ELSEWHERE and (namespace is not None or context is not None):
         raise UsageError("--namespace and --context need --backend kubernetes; leave them out, or add it")
     if wire and backend != "sim":
         raise UsageError("--wire is for the simulator: real messages always go through the codec")
+    if tables is not None and backend in ELSEWHERE:
+        raise UsageError("--tables: a pod of Kubernetes decides how it writes a run; leave it out")
     if metrics is not None and backend in ELSEWHERE:
         raise UsageError("--metrics: on Kubernetes operator, agents and pods have /metrics; leave it out")
     if grafana is not None and backend != "local":
@@ -102,6 +110,7 @@ def run(
                         wire=wire,
                         on_turn=_all_of(observers),
                         ends_early=early,
+                        tables=tables,
                     )
             if done is None:
                 verdicts.append({"verdict": "inconclusive", "asExpected": False})
