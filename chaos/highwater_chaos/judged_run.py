@@ -21,7 +21,7 @@ from highwater_chaos.run_directory import new_run_directory, new_spool_directory
 from highwater_chaos.run_log import logged_to
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_summary import list_recordings, read_summary, summary_of, write_summary
-from highwater_chaos.run_tables import TableFormat
+from highwater_chaos.table_format import TableFormat
 from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.export import lines_of
@@ -71,12 +71,22 @@ def run_and_judge(
         with frozen_collector(), logged_to(log):
             made = make_backend(backend, wire=wire)
             result = run_experiment(
-                experiment, made, progress=progress, on_turn=on_turn, spool=spool, ends_early=ends_early
+                experiment,
+                made,
+                progress=progress,
+                on_turn=on_turn,
+                spool=spool,
+                ends_early=ends_early,
+                tables=tables,
             )
         if log.exists():
             result.files["logs/harness-process.log"] = log.read_bytes()
         progress("judging")
-        return write_judged(experiment, result, parent, name, wire=wire, tables=tables)
+        try:
+            return write_judged(experiment, result, parent, name, wire=wire, tables=tables)
+        finally:
+            if result.recorder is not None:
+                result.recorder.close()
 
 
 def run_and_forget(

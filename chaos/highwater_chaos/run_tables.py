@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.recorder import DumpFile
 from highwater_chaos.run_result import RunResult, settings_of_run
 from highwater_pipeline.files import lines_in_parts
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter
 from highwater_pipeline.tables import about_run
 
-TableFormat = Literal["jsonl", "parquet"]
-"""How a run directory has the tables that grow with the run."""
+
+def finish_tables(directory: Path, experiment: ChaosExperiment, result: RunResult) -> bool:
+    """Put what was converted while the run went on into its directory, which has all else. False: nothing was."""
+    recorder = result.recorder
+    if recorder is None or not recorder.has_begun:
+        return False
+    dump = result.replica_log_lines
+    settings = settings_of_run(experiment, result)
+    return recorder.finish(
+        directory, dump.path if isinstance(dump, DumpFile) else None, settings, tuple(experiment.spec.checks)
+    )
 
 
 def write_tables(directory: Path, experiment: ChaosExperiment, result: RunResult, run_id: str) -> None:
-    """Write the large tables of a run as Parquet. Its other files are in ``directory`` already."""
+    """Write the large tables of a run as Parquet, from its lines. Its other files are in ``directory`` already."""
     spec = experiment.spec
     writer = RunWriter(directory, units=spec.workload.metadata is None)
     lines = (result.history, result.event_lines, result.replica_log_lines)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Generic
 
 import msgspec
 import pyarrow as pa
@@ -52,13 +52,28 @@ def parse_jsonl(data: bytes, kind: RowKind[Row], run_id: str, path: str) -> pa.T
     return _together(_parse(io.BytesIO(data), kind, run_id, path), kind)
 
 
+class LinesReader(Generic[Row]):
+    """Decodes lines that come one after the other, as :func:`jsonl_parts` does; ``name`` is what errors call them."""
+
+    def __init__(self, kind: RowKind[Row], run_id: str, name: str) -> None:
+        self._kind: Final[RowKind[Row]] = kind
+        self._run_id: Final = run_id
+        self._name: Final = name
+        self._number = 0
+        self._previous: Row | None = None
+
+    def read(self, lines: Sequence[bytes]) -> pa.Table:
+        """Return the next lines, without their ends, as a table. Raises :class:`BadTable`."""
+        table, self._previous = _part(lines, self._kind, self._run_id, self._name, self._number, self._previous)
+        self._number += len(lines)
+        return table
+
+
 def lines_in_parts(lines: Iterable[bytes], kind: RowKind[Row], run_id: str, name: str) -> Iterator[pa.Table]:
     """As :func:`jsonl_parts`, from lines without their ends; ``name`` is what errors call them."""
-    number, previous = 0, None
+    reader = LinesReader(kind, run_id, name)
     for some in _gathered(lines):
-        table, previous = _part(some, kind, run_id, name, number, previous)
-        yield table
-        number += len(some)
+        yield reader.read(some)
 
 
 def _gathered(lines: Iterable[bytes]) -> Iterator[list[bytes]]:

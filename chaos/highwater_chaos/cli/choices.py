@@ -15,6 +15,3 @@ Engine = Literal["process", "spark"]
 
 Format = Literal["highwater", "jepsen-edn"]
 """How a history is written: as runs record it, or as Jepsen does."""
-
-Tables = Literal["jsonl", "parquet"]
-"""How a run directory has its large tables."""

@@ -8,7 +8,6 @@ from typing import Annotated, Final
 import typer
 
 from highwater_chaos.backends import BACKENDS, make_backend
-from highwater_chaos.cli.choices import Tables
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_files, recorded_verdict
@@ -16,6 +15,7 @@ from highwater_chaos.cli.run import check_output, exit_status, print_run
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.refusals import refusals
+from highwater_chaos.table_format import TableFormat
 
 _COMPARED: Final = {
     "jsonl": ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl"),
@@ -38,7 +38,7 @@ def replay(
     """
     check_output(out, "--out")
     recorded = recorded_verdict(run)
-    tables: Tables = "parquet" if (run / _COMPARED["parquet"][0]).exists() else "jsonl"
+    tables: TableFormat = "parquet" if (run / _COMPARED["parquet"][0]).exists() else "jsonl"
     compared = _COMPARED[tables]
     before = recorded_files(run, compared)
     if recorded["backend"] not in BACKENDS:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from highwater_chaos.backends import ELSEWHERE, make_backend
-from highwater_chaos.cli.choices import Backend, Tables
+from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarly, ending_early
 from highwater_chaos.cli.progress import Progress
@@ -28,6 +28,7 @@ from highwater_chaos.live_run import LiveRun
 from highwater_chaos.load import Load
 from highwater_chaos.monitoring import RunMetrics
 from highwater_chaos.refusals import refusals
+from highwater_chaos.table_format import TableFormat
 
 
 def run(
@@ -60,7 +61,7 @@ def run(
     ] = None,
     grafana: Grafana = None,
     tables: Annotated[
-        Tables | None,
+        TableFormat | None,
         typer.Option(
             show_default=False, help="Write the large tables in this format. By default by how much the run records."
         ),
