@@ -225,7 +225,7 @@ class TableFile:
     """A Parquet file that is written while its table grows: :meth:`add` takes the rows that come next.
 
     In memory are no more than ``group`` rows and the part that is added. The bytes depend on the rows alone, and not on
-    the parts that they came in. What was not closed is no Parquet file: its footer is missing.
+    the parts that they came in. What a process did not live to close is no Parquet file: its footer is missing.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, group: int = GROUP) -> None:

@@ -104,6 +104,7 @@ class Recorder:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                start_new_session=True,  # Ctrl-C ends a run early, and what it recorded is kept
             )
 
     def _tell(self, message: Begin | Follow | Finish) -> None:

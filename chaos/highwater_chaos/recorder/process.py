@@ -139,7 +139,7 @@ def main() -> int:
             continue
         data = os.read(0, 1 << 16)
         if not data:
-            return 1
+            os._exit(1)  # or the tables would be closed, and look whole
         *lines, partial = (partial + data).split(b"\n")
         for message in map(DECODE, lines):
             match message:
