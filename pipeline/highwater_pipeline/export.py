@@ -19,6 +19,8 @@ from highwater_pipeline.rows import EVENT_ORDER, RowKind
 from highwater_pipeline.schemas import OPERATIONS
 from highwater_pipeline.view import View
 
+_AT_ONCE: Final = 1 << 12
+"""Rows that are Python values at once: many more would keep the garbage collector busy."""
 _OFTEN_NULL: Final = "topic_id"
 _WRITTEN: Final = ("value",)
 """Columns of which a null is written."""
@@ -28,12 +30,16 @@ _HEAD: Final = ("seq", "time_ns", "node_time_ns", "node", "incarnation", "kind")
 
 def rows_of(part: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows of a part of a table, in order."""
-    if not part.num_rows:
-        return
     if "process" not in part.schema.names:
         part = part.drop_columns([_RUN_ID])
+    for start in range(0, part.num_rows, _AT_ONCE):
+        yield from _rows_at_once(part.slice(start, _AT_ONCE))
+
+
+def _rows_at_once(part: pa.Table) -> Iterator[dict[str, Any]]:
+    view = View.of(part)
     columns = {
-        name: _values(part, name)
+        name: _values(view, part, name)
         for name in part.schema.names
         if name in _WRITTEN or part[name].null_count < part.num_rows
     }
@@ -67,13 +73,13 @@ def lines_of(path: AnyPath, kind: RowKind[Any]) -> Iterator[bytes]:
             yield encode(row)
 
 
-def _values(part: pa.Table, name: str) -> list[Any]:
+def _values(view: View, part: pa.Table, name: str) -> list[Any]:
     kind = part.schema.field(name).type
     if kind == OPERATIONS.field("value").type:
         return _micro_operations(part[name].combine_chunks())
     if pa.types.is_list(kind) and not pa.types.is_integer(kind.value_type):
         return list(part[name].to_pylist())
-    return View.of(part).values(name)
+    return view.values(name)
 
 
 def _micro_operations(column: pa.ListArray) -> list[list[dict[str, Any]]]:
