@@ -29,6 +29,7 @@ from highwater_chaos.backends.protocol import (
     Backend,
     BackendError,
     InvariantViolation,
+    RecordsToFiles,
 )
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
@@ -42,13 +43,15 @@ from highwater_chaos.load import Load
 from highwater_chaos.metric_samples import MetricSamples
 from highwater_chaos.process import Process, Scheduler, Sleep
 from highwater_chaos.readiness import nodes_ready, unready
+from highwater_chaos.recorder import FROM_BYTES, Recorder
 from highwater_chaos.refusals import BackendCannotError, refusals
-from highwater_chaos.run_result import Phase, RunResult
+from highwater_chaos.run_result import Phase, RunResult, run_id
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import RandomPart, ScheduleRunner
+from highwater_chaos.table_format import TableFormat
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.ports import SECOND
@@ -78,6 +81,7 @@ def run_experiment(
     on_turn: Callable[[LiveRun], None] | None = None,
     spool: Path | None = None,
     ends_early: Callable[[], str | None] = lambda: None,
+    tables: TableFormat | None = None,
 ) -> RunResult:
     """Run one experiment with the seed and the switches that it carries.
 
@@ -91,15 +95,21 @@ def run_experiment(
             is there as long as the result is.
         ends_early: is asked very often while the run goes on. Once it says why, the run goes on as if its timeout were
             over: everything is healed, nothing is waited for, and what was recorded is inconclusive for that reason.
+        tables: the format of the large tables; None: by how much a run in real time records. Parquet is written while
+            such a run goes on.
 
     Raises:
         BackendCannotError: when the backend lacks something; nothing has been started then.
     """
     if problems := refusals(experiment, backend):
         raise BackendCannotError(backend.name, problems)
-    run = _Run(experiment, backend, progress, faults, on_turn, spool, ends_early)
+    run = _Run(experiment, backend, progress, faults, on_turn, spool, ends_early, tables)
     try:
         return run.execute()
+    except BaseException:
+        if run.recorder is not None:
+            run.recorder.close()
+        raise
     finally:
         backend.close()
 
@@ -114,6 +124,7 @@ class _Run:
         on_turn: Callable[[LiveRun], None] | None,
         spool: Path | None,
         ends_early: Callable[[], str | None],
+        tables: TableFormat | None,
     ) -> None:
         self.experiment = experiment
         self.backend = backend
@@ -121,6 +132,8 @@ class _Run:
         self.show_faults = show_faults
         self.on_turn = on_turn
         self.ends_early = ends_early
+        self.tables = tables
+        self.recorder: Recorder | None = None
         self.has_ended_early = False
         self.live: LiveRun | None = None
         self.cluster = experiment.cluster
@@ -153,6 +166,7 @@ class _Run:
         self.backend.build(self.cluster, spec.seed, self.spool)
         began_unix_ns = time.time_ns() - self.backend.now_ns()
         self.deadline_ns = self.backend.now_ns() + spec.timeout
+        self._make_recorder()
         if self.on_turn is not None:
             self.live = LiveRun(
                 self.experiment,
@@ -175,6 +189,7 @@ class _Run:
             self._begin("final")
             self._read_all()
         self._begin("")
+        self._record()
         replica_log = self._dump()  # first: if this fails, it adds an inconclusive reason
         clients = self.clients.status()
         self.inconclusive_reasons += [*self.backend.inconclusive_reasons(), *clients.inconclusive_reasons]
@@ -209,15 +224,23 @@ class _Run:
             began_unix_ns=began_unix_ns,
             final_reads_cut_short=self.final_reads_cut_short,
             spool=self.own_spool,
+            recorder=self.recorder,
         )
 
     def _dump(self) -> Iterable[bytes]:
         """Every replica's log, as lines; none, and an inconclusive reason, if one cannot be read."""
         encode = msgspec.json.Encoder().encode
-        rows = map(encode, self.backend.replica_dump())
+        dumped = self.backend.replica_dump()
+        rows = map(encode, dumped)
         try:
             if self.spool is None:
                 return list(rows)
+            if self.recorder is not None and self.recorder.has_begun:
+                from highwater_chaos.recorder.dump import DumpFile  # noqa: PLC0415 - PyArrow, which few runs need
+
+                file = DumpFile(self.spool / "replica_log.arrow", self._run_id())
+                file.write(dumped)
+                return file
             lines = FileLines(self.spool / "replica_log.jsonl")
             lines.write(rows)
         except BackendError as error:
@@ -225,7 +248,26 @@ class _Run:
             return []
         return lines
 
+    def _run_id(self) -> str:
+        return run_id(self.experiment.metadata.name, self.experiment.spec.seed, self.cluster.switches)
+
     # --- what goes on all the time ---
+
+    def _make_recorder(self) -> None:
+        if self.tables == "jsonl" or self.spool is None or not isinstance(self.backend, RecordsToFiles):
+            return
+        self.recorder = Recorder(
+            self.spool,
+            self._run_id(),
+            self.backend.event_files().start_ns,
+            units=self.experiment.spec.workload.metadata is None,
+            from_bytes=0 if self.tables == "parquet" else FROM_BYTES,
+        )
+
+    def _record(self) -> None:
+        """Let the recorder know of the run's files."""
+        if self.recorder is not None and isinstance(self.backend, RecordsToFiles):
+            self.recorder.look(self.clients.history_files(), self.backend.event_files().paths)
 
     def _observe(self) -> None:
         self.view.observe(self.backend.events_since(self.view.next_seq))
@@ -239,6 +281,7 @@ class _Run:
             yield Sleep(_SAMPLE_NS)
             rows = list(self.backend.metric_samples())
             self.metrics.extend(rows)
+            self._record()
             if self.live is not None:
                 self.live.sampled(rows)
 

@@ -5,6 +5,7 @@ What judges (NumPy, PyArrow, checks) loads when the first run is judged, so that
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,14 +21,17 @@ from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
 from highwater_chaos.junit import write_junit
+from highwater_chaos.lines import FileLines
 from highwater_chaos.live_run import LiveRun
 from highwater_chaos.run_directory import new_run_directory, new_spool_directory, write_json, write_recordings
 from highwater_chaos.run_log import logged_to
 from highwater_chaos.run_result import RunResult
-from highwater_chaos.run_summary import read_summary, summary_of, write_summary
+from highwater_chaos.run_summary import list_recordings, read_summary, summary_of, write_summary
+from highwater_chaos.table_format import TableFormat
 from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.recordings import OPERATIONS_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_runtime.sim import frozen_collector
 
@@ -53,13 +57,15 @@ def run_and_judge(
     wire: bool,
     on_turn: Callable[[LiveRun], None] | None = None,
     ends_early: Callable[[], str | None] = lambda: None,
+    tables: TableFormat | None = None,
 ) -> JudgedRun:
     """Run ``experiment`` on the backend of that name and leave a run directory below ``parent``.
 
     It is judged from the files that were written, so that what is judged is what can be judged again. ``varied`` are
     switches that tell this run from its siblings; they become part of the directory's name. ``wire``: every
     simulated message goes through the codec. ``on_turn`` is called very often while the run goes on, and
-    ``ends_early`` asked: a run that it ends is written down and judged as far as it went.
+    ``ends_early`` asked: a run that it ends is written down and judged as far as it went. ``tables``: how the large
+    tables are written; None: by how much the run records.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
@@ -68,12 +74,22 @@ def run_and_judge(
         with frozen_collector(), logged_to(log):
             made = make_backend(backend, wire=wire)
             result = run_experiment(
-                experiment, made, progress=progress, on_turn=on_turn, spool=spool, ends_early=ends_early
+                experiment,
+                made,
+                progress=progress,
+                on_turn=on_turn,
+                spool=spool,
+                ends_early=ends_early,
+                tables=tables,
             )
         if log.exists():
             result.files["logs/harness-process.log"] = log.read_bytes()
         progress("judging")
-        return write_judged(experiment, result, parent, name, wire=wire)
+        try:
+            return write_judged(experiment, result, parent, name, wire=wire, tables=tables)
+        finally:
+            if result.recorder is not None:
+                result.recorder.close()
 
 
 def run_and_forget(
@@ -103,17 +119,27 @@ def run_and_forget(
         return result, verdict
 
 
-def write_judged(experiment: ChaosExperiment, result: RunResult, parent: Path, name: str, *, wire: bool) -> JudgedRun:
+def write_judged(
+    experiment: ChaosExperiment,
+    result: RunResult,
+    parent: Path,
+    name: str,
+    *,
+    wire: bool,
+    tables: TableFormat | None = None,
+) -> JudgedRun:
     """Write a run down below ``parent``, judge it from what was written, report it."""
     with new_run_directory(parent, name) as (directory, final):
-        write_run(directory, experiment, result, wire=wire)
+        write_run(directory, experiment, result, wire=wire, tables=tables)
         verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory), shown_as=final)
     return JudgedRun(final, verdict)
 
 
-def write_run(directory: Path, experiment: ChaosExperiment, result: RunResult, *, wire: bool) -> None:
+def write_run(
+    directory: Path, experiment: ChaosExperiment, result: RunResult, *, wire: bool, tables: TableFormat | None = None
+) -> None:
     """Write down all that a verdict needs, and none."""
-    write_recordings(directory, experiment, result)
+    write_recordings(directory, experiment, result, tables or "jsonl")
     _ask_prometheus(experiment.spec, result, directory)
     write_summary(directory, summary_of(experiment, result, wire=wire))
 
@@ -150,6 +176,9 @@ def _ask_prometheus(spec: ExperimentSpec, result: RunResult, directory: Path) ->
 def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:
     """The judgement of what a run of ``experiment`` left in ``directory``: of its registers too where it has some."""
     if experiment.spec.workload.metadata is None:
+        stored = highwater_pipeline.recorded_units(directory, tuple(experiment.spec.checks))
+        if stored is not None:
+            return highwater_pipeline.judge_stored(stored)
         return highwater_pipeline.judge_run(highwater_pipeline.open_run(directory), experiment.spec.checks)
     return highwater_pipeline.judge_log_and_registers(highwater_pipeline.load_run(directory), experiment.spec.checks)
 
@@ -164,6 +193,9 @@ def judge_on_spark(experiment: ChaosExperiment, directory: AnyPath, master: str 
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import, and may not be there
 
     no_registers = experiment.spec.workload.metadata is None
+    stored = highwater_pipeline.recorded_units(directory, tuple(experiment.spec.checks)) if no_registers else None
+    if stored is not None:
+        return spark.check_stored_on_spark(stored, master)
     judge = spark.check_on_spark if no_registers else spark.check_log_and_registers_on_spark
     return judge(directory, master, experiment.spec.checks)
 
@@ -213,3 +245,36 @@ def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:
     for assertion in assertions.judge_assertions(spec, directory):
         if assertion.holds is not True:
             yield f"an assertion, which a store does not hold, is not met: {assertion.reason}"
+
+
+def export_run(directory: Path, parent: Path) -> Path:
+    """Write a run directory below ``parent`` that has the large tables of ``directory`` as JSON Lines, and all else
+    that it has; returns the new one.
+
+    Raises:
+        BadSummary: ``directory`` is not whole.
+        BadTable: a table of it cannot be read, or it has none as Parquet.
+        CannotWriteError: ``parent`` cannot be written to.
+    """
+    # Imported here: few runs are exported.
+    from highwater_pipeline.export import lines_of  # noqa: PLC0415
+    from highwater_pipeline.files import BadTable  # noqa: PLC0415
+    from highwater_pipeline.recording import LARGE_TABLES  # noqa: PLC0415
+
+    read_summary(directory)
+    if not (directory / f"{OPERATIONS_FILE}.parquet").exists():
+        raise BadTable(f"{directory}: expected {OPERATIONS_FILE}.parquet, found none; it has JSON Lines already")
+    with new_run_directory(parent, directory.resolve().name) as (made, final):
+        replaced = {f"{name}.parquet": name for name in LARGE_TABLES}
+        for path in sorted(file for file in directory.rglob("*") if file.is_file()):
+            name = path.relative_to(directory)
+            if name.parts[0] == UNITS:
+                continue
+            target = made / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if (table := replaced.get(name.as_posix())) is not None:
+                FileLines(target.with_suffix(".jsonl")).write(lines_of(path, LARGE_TABLES[table]))
+            else:
+                shutil.copyfile(path, target)
+        list_recordings(made)
+    return final

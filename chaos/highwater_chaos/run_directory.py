@@ -18,7 +18,8 @@ import msgspec
 from highwater_chaos.assertions import PhaseRow, write_phases
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run_result import RunResult, run_id
+from highwater_chaos.table_format import TableFormat
 from highwater_chaos.user_error import UserError
 from highwater_runtime.portable import PortableError
 
@@ -109,19 +110,16 @@ def _reserve(parent: Path, name: str) -> Path:
 
 
 def run_id_of(result: RunResult) -> str:
-    """Names a run by what determines it, so that equal runs are equal bytes."""
-    switches = "".join(f" {name}={value}" for name, value in sorted(result.switches.items()))
-    return f"{result.name} seed={result.seed}{switches}"
+    """The run's name in every table."""
+    return run_id(result.name, result.seed, result.switches)
 
 
-def write_recordings(directory: Path, experiment: ChaosExperiment, result: RunResult) -> None:
-    """Write what was recorded: everything but verdict and report."""
+def write_recordings(
+    directory: Path, experiment: ChaosExperiment, result: RunResult, tables: TableFormat = "jsonl"
+) -> None:
+    """Write what was recorded: everything but verdict and report. ``tables``: how the tables that grow with the run."""
     encode = msgspec.json.Encoder().encode
-    run_id = b'{"run_id":' + encode(run_id_of(result)) + b","
     (directory / "experiment.yaml").write_text(dump_experiment(experiment), encoding="utf-8")
-    _write_lines(directory / "history" / "operations.jsonl", (run_id + line[1:] for line in result.history))
-    _write_lines(directory / "events" / "nodes.jsonl", result.event_lines)
-    _write_lines(directory / "dumps" / "replica_log.jsonl", result.replica_log_lines)
     _write_lines(directory / "faults.jsonl", (encode(record.to_dict()) for record in result.faults))
     write_phases(directory, (PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases))
     result.metrics.write(directory / "metrics" / "samples.parquet")
@@ -131,6 +129,18 @@ def write_recordings(directory: Path, experiment: ChaosExperiment, result: RunRe
         path.write_bytes(content)
     log = [f"{time_ns / 1e9:12.6f} {text}" for time_ns, text in _log(result)]
     _write_lines(directory / "logs" / "harness.log", (line.encode() for line in log))
+    if result.recorder is not None or tables == "parquet":
+        from highwater_chaos.run_tables import finish_tables, write_tables  # noqa: PLC0415 - PyArrow
+
+        if finish_tables(directory, experiment, result):
+            return
+        if tables == "parquet":
+            write_tables(directory, experiment, result, run_id_of(result))
+            return
+    of_run = b'{"run_id":' + encode(run_id_of(result)) + b","
+    _write_lines(directory / "history" / "operations.jsonl", (of_run + line[1:] for line in result.history))
+    _write_lines(directory / "events" / "nodes.jsonl", result.event_lines)
+    _write_lines(directory / "dumps" / "replica_log.jsonl", result.replica_log_lines)
 
 
 def write_json(path: Path, data: Any) -> None:

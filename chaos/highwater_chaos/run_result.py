@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from highwater_chaos.backends.protocol import InvariantViolation
+from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.load import Load
 from highwater_chaos.metric_samples import MetricSamples
+from highwater_chaos.recorder import Recorder
+from highwater_chaos.run_settings import settings_of
 from highwater_chaos.schedule.runner import RandomPart
 from highwater_chaos.workload.history import Operation
+from highwater_pipeline.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class RunResult:
     """Whether the run's time was over before the final reads had reached every high watermark."""
     spool: object = None
     """Keeps the files that the result lies in."""
+    recorder: Recorder | None = None
+    """Makes Parquet of these files; None: nothing does."""
 
     @property
     def operations(self) -> list[Operation]:
@@ -76,3 +82,18 @@ class RunResult:
     def replica_log(self) -> list[dict[str, Any]]:
         """The dump in memory: for runs that are known to be short."""
         return [msgspec.json.decode(line) for line in self.replica_log_lines]
+
+
+def run_id(name: str, seed: int, switches: Mapping[str, str]) -> str:
+    """Names a run by what determines it, so that equal runs are equal bytes."""
+    given = "".join(f" {switch}={value}" for switch, value in sorted(switches.items()))
+    return f"{name} seed={seed}{given}"
+
+
+def settings_of_run(experiment: ChaosExperiment, result: RunResult) -> Settings:
+    """What clients were promised in a run that has ended, with what only the run itself tells."""
+    return msgspec.structs.replace(
+        settings_of(experiment),
+        final_reads_cut_short=result.final_reads_cut_short,
+        exact_order=result.backend == "sim",
+    )

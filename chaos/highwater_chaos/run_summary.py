@@ -21,9 +21,8 @@ from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.load import Load
 from highwater_chaos.run_environment import environment_here
-from highwater_chaos.run_result import RunResult
-from highwater_chaos.run_settings import settings_of
-from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE
+from highwater_chaos.run_result import RunResult, settings_of_run
+from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import Settings
 
@@ -31,7 +30,7 @@ _EXPERIMENT: Final = "experiment.yaml"
 _WRITTEN_BY_RUNS: Final = (_EXPERIMENT, RUN_FILE, "faults.jsonl", "phases.jsonl", "verdict.json", "metrics", "logs")
 """A run directory has one of these. A directory of tables that others recorded has none."""
 
-_TABLES: Final = ("history", "events", "dumps", "faults", "metrics")
+_TABLES: Final = ("history", "events", "dumps", UNITS, "faults", "metrics")
 """What verdicts are read from, by the first part of a path without its suffix."""
 
 _NOT_EVIDENCE: Final = ("logs",)
@@ -88,11 +87,7 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
         run_ns=result.run_ns,
         wall_seconds=result.wall_seconds,
         wire=wire,
-        settings=msgspec.structs.replace(
-            settings_of(experiment),
-            final_reads_cut_short=result.final_reads_cut_short,
-            exact_order=result.backend == "sim",
-        ),
+        settings=settings_of_run(experiment, result),
         load=result.load,
         environment=environment_here(),
         began_unix_ns=None if result.backend == "sim" else result.began_unix_ns,
@@ -104,7 +99,21 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
 def write_summary(directory: Path, summary: RunSummary) -> None:
     """Write ``run.json`` beside the recordings, which have the faults and the phases. It is written last: it says what
     was recorded before."""
-    written = {name: getattr(summary, name) for name in _Written.__struct_fields__}
+    _write_run_file(directory, {name: getattr(summary, name) for name in _Written.__struct_fields__})
+
+
+def list_recordings(directory: Path) -> None:
+    """Let ``run.json`` name the recordings that are in a run directory now: the same rows in other files.
+
+    Raises:
+        BadSummary: there is none, or not of this version.
+    """
+    file = _run_file(directory)
+    (directory / RUN_FILE).unlink()
+    _write_run_file(directory, {name: getattr(file, name) for name in _Written.__struct_fields__})
+
+
+def _write_run_file(directory: Path, written: dict[str, Any]) -> None:
     file = _File(**written, recordings=_recordings(directory))
     (directory / RUN_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
 
@@ -128,13 +137,18 @@ def _run_file(directory: Path) -> _File:
         if not (directory / name).is_file():
             raise BadSummary(
                 f"{directory}: expected {name} in a run directory; found none, so it is not known what else is missing."
-                f" Judge its history alone: highwater check {directory}/{OPERATIONS_FILE}.jsonl"
+                f" Judge its history alone: highwater check {_history_of(directory)}"
             )
     path = directory / RUN_FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.DecodeError) as error:
         raise BadSummary(f"{path}: cannot be read: {error}") from error
+
+
+def _history_of(directory: Path) -> Path:
+    parquet = directory / f"{OPERATIONS_FILE}.parquet"
+    return parquet if parquet.exists() else directory / f"{OPERATIONS_FILE}.jsonl"
 
 
 def read_summary(directory: Path) -> RunSummary:

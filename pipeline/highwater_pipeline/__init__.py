@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from highwater_pipeline.java import JavaNotFound as JavaNotFound
     from highwater_pipeline.judge import judge_log_and_registers as judge_log_and_registers
     from highwater_pipeline.judge import judge_run as judge_run
+    from highwater_pipeline.judge import judge_stored as judge_stored
     from highwater_pipeline.judgement import AnomalyReport as AnomalyReport
     from highwater_pipeline.judgement import Judgement as Judgement
     from highwater_pipeline.linearizability import check_registers as check_registers
+    from highwater_pipeline.recording import recorded_units as recorded_units
     from highwater_pipeline.spark import SparkFailed as SparkFailed
     from highwater_pipeline.spark import check_on_spark as check_on_spark
     from highwater_pipeline.spark import check_registers_on_spark as check_registers_on_spark
@@ -34,6 +36,8 @@ _HOME = {
     "JavaNotFound": "java",
     "judge_log_and_registers": "judge",
     "judge_run": "judge",
+    "judge_stored": "judge",
+    "recorded_units": "recording",
     "AnomalyReport": "judgement",
     "Judgement": "judgement",
     "SparkFailed": "spark",

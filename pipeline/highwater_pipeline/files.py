@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Generic
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +23,8 @@ _PART: Final = 8 << 20
 """Bytes of a file that are rows in memory at once."""
 _PART_ROWS: Final = 1 << 16
 """Rows of a Parquet file that are read at once."""
+GROUP: Final = 1 << 17
+"""Rows of a Parquet file that are written at once."""
 
 
 class BadTable(ValueError):  # noqa: N818 - what is wrong is the table
@@ -48,6 +50,44 @@ def jsonl_parts(path: AnyPath, kind: RowKind[Row], run_id: str) -> Iterator[pa.T
 def parse_jsonl(data: bytes, kind: RowKind[Row], run_id: str, path: str) -> pa.Table:
     """As :func:`read_jsonl`, from bytes; ``path`` is what errors call them."""
     return _together(_parse(io.BytesIO(data), kind, run_id, path), kind)
+
+
+class LinesReader(Generic[Row]):
+    """Decodes lines that come one after the other, as :func:`jsonl_parts` does; ``name`` is what errors call them."""
+
+    def __init__(self, kind: RowKind[Row], run_id: str, name: str) -> None:
+        self._kind: Final[RowKind[Row]] = kind
+        self._run_id: Final = run_id
+        self._name: Final = name
+        self._number = 0
+        self._previous: Row | None = None
+
+    def read(self, lines: Sequence[bytes]) -> pa.Table:
+        """Return the next lines, without their ends, as a table. Raises :class:`BadTable`."""
+        table, self._previous = _part(lines, self._kind, self._run_id, self._name, self._number, self._previous)
+        self._number += len(lines)
+        return table
+
+
+def lines_in_parts(lines: Iterable[bytes], kind: RowKind[Row], run_id: str, name: str) -> Iterator[pa.Table]:
+    """As :func:`jsonl_parts`, from lines without their ends; ``name`` is what errors call them."""
+    reader = LinesReader(kind, run_id, name)
+    for some in _gathered(lines):
+        yield reader.read(some)
+
+
+def _gathered(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Lines in lists of about :data:`_PART` bytes."""
+    some: list[bytes] = []
+    size = 0
+    for line in lines:
+        some.append(line)
+        size += len(line)
+        if size >= _PART:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _together(parts: Iterable[pa.Table], kind: RowKind[Row]) -> pa.Table:
@@ -179,6 +219,44 @@ def write_parquet(path: AnyPath, table: pa.Table) -> None:
     where, filesystem = arrow_of(path)
     with reaching(path):
         pq.write_table(table, where, filesystem=filesystem, compression="zstd")
+
+
+class TableFile:
+    """A Parquet file that is written while its table grows: :meth:`add` takes the rows that come next.
+
+    In memory are no more than ``group`` rows and the part that is added. The bytes depend on the rows alone, and not on
+    the parts that they came in. What a process did not live to close is no Parquet file: its footer is missing.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, group: int = GROUP) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._schema: Final = schema
+        self._group: Final = group
+        self._writer: Final = pq.ParquetWriter(path, schema, compression="zstd")
+        self._waiting: list[pa.Table] = []
+        self.waiting_rows = 0
+        """Rows that are in memory."""
+
+    def add(self, part: pa.Table) -> None:
+        """Write or keep some more rows. Raises ``OSError``."""
+        self._waiting.append(part)
+        self.waiting_rows += part.num_rows
+        if self.waiting_rows < self._group:
+            return
+        table = pa.concat_tables(self._waiting)
+        whole = table.num_rows - table.num_rows % self._group
+        for start in range(0, whole, self._group):
+            self._writer.write_table(table.slice(start, self._group).combine_chunks())
+        # A copy: a slice would keep the memory of all.
+        self._waiting = [pa.concat_tables([table.slice(whole)]).combine_chunks()]
+        self.waiting_rows = table.num_rows - whole
+
+    def close(self) -> None:
+        """Write what is left. Raises ``OSError``."""
+        if self.waiting_rows:
+            self._writer.write_table(pa.concat_tables(self._waiting).combine_chunks())
+        self._waiting, self.waiting_rows = [], 0
+        self._writer.close()
 
 
 def make_parent(path: AnyPath) -> None:

@@ -272,6 +272,12 @@ EVENT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Required fields of each kind of event, as ``highwater_runtime.ports.trace`` defines it."""
 
+EVENT_ORDER: Final[dict[str, tuple[str, ...]]] = {
+    str(event.__struct_config__.tag): tuple(field.name for field in msgspec.structs.fields(event))
+    for event in _event_classes()
+}
+"""All fields of each kind of event, in the order in which nodes write them."""
+
 OPERATION_ROWS: Final = RowKind("operations", Operation, OPERATIONS, _operation_complaint)
 NODE_EVENT_ROWS: Final = RowKind("node_event", NodeEventRow, NODE_EVENT, _event_complaint)
 REPLICA_LOG_ROWS: Final = RowKind("replica_log", ReplicaRecord, REPLICA_LOG, _record_complaint)

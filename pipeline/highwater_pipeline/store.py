@@ -13,7 +13,7 @@ import errno
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -127,9 +127,17 @@ def _write_run(
     complete: Callable[[RunFacts], RunFacts],
 ) -> None:
     facts, units = split(run)
+    write_split(directory, complete(facts), units, checks)
+
+
+def write_split(directory: AnyPath, facts: RunFacts, units: Iterable[Unit], checks: tuple[str, ...] | None) -> None:
+    """Write a run that is split into its directory of a store. It is whole when it has ``stored.json``, written last.
+
+    The bytes depend on the rows alone, and not on how they lay in memory.
+    """
     entries = tuple(_write_unit(directory, unit) for unit in units)
-    entry = _RunEntry(facts=complete(facts), checks=checks, units=entries)
-    (directory / _STORED).write_bytes(msgspec.json.encode(entry))
+    make_parent(directory / _STORED)
+    (directory / _STORED).write_bytes(msgspec.json.encode(_RunEntry(facts=facts, checks=checks, units=entries)))
 
 
 def stored_directory(store: AnyPath, run_id: str) -> AnyPath:
@@ -192,7 +200,7 @@ def _write_unit(directory: AnyPath, unit: Unit) -> _UnitEntry:
         where, filesystem = arrow_of(path)
         with reaching(path), pq.ParquetWriter(where, marked, filesystem=filesystem, compression="zstd") as writer:
             for start in range(0, view.num_rows, GROUP):
-                writer.write_table(view.slice(start, GROUP).to_arrow())
+                writer.write_table(view.slice(start, GROUP).to_arrow().combine_chunks())
         rows[name] = view.num_rows
     return _UnitEntry(unit.partition, rows)
 

@@ -156,6 +156,23 @@ def open_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunPar
     )
 
 
+def about_run(directory: AnyPath, run_id: str, settings: Settings) -> RunParts:
+    """What a run directory says of a run beside its large tables, which are empty here.
+
+    Raises :class:`~highwater_pipeline.files.BadTable` where a file is not strictly what it should be.
+    """
+    faults = _find(directory, FAULTS_FILE, FAULT_ROWS)
+    return RunParts(
+        run_id,
+        (),
+        (),
+        (),
+        None if faults is None else _whole(faults.parts(run_id), FAULT_ROWS),
+        _recorded_events(directory / RECORDED_EVENTS_FILE),
+        settings,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _File(Generic[Row]):
     """One table of a run."""

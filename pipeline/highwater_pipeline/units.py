@@ -95,44 +95,80 @@ class Unit:
 def split(run: RunTables | RunParts) -> tuple[RunFacts, Iterator[Unit]]:
     """A run's facts and its units in order of partition name; a run in which no partition occurs has no units.
 
-    Of a run that is read part by part, no more is in memory than what
-    :class:`~highwater_pipeline.spool.Spool` and :class:`~highwater_pipeline.micro_operations.Flattener` keep.
+    Of a run that is read part by part, no more is in memory than :class:`Splitter` keeps.
     """
     parts = run.parts() if isinstance(run, RunTables) else run
-    flattener = Flattener(parts.history_name)
-    history = Spool(
-        MICRO_OPERATIONS,
-        complete=flattener.settled,
-        completed="must_commit",
-        completed_by=("row", "is_send", "outcome"),
-    )
-    for part in parts.operations:
-        history.add(flattener.add(part))
-    history.add(flattener.finish())
-    history.close()
-    events, replica_log = _Events(parts.node_events), _ReplicaLog(parts.replica_log)
-    facts = RunFacts(
-        run_id=parts.run_id,
-        operations=flattener.operations,
-        acknowledged=flattener.acknowledged,
-        drained=flattener.drained and not parts.settings.final_reads_cut_short,
-        has_events=events.rows > 0,
-        has_replica_log=replica_log.rows > 0,
-        has_dump_marks=replica_log.has_marks,
-        read=flattener.read,
-        settings=parts.settings,
-        duplicates_sends=parts.faults is not None and duplicates_sends(parts.faults),
-        inconclusive_reasons=(
-            *(inconclusive_reasons(parts.faults) if parts.faults is not None else ()),
-            *_nothing_dumped(parts, events, replica_log),
-        ),
-        recorded_events=None if parts.recorded_events is None else parts.recorded_events.kinds,
-        why_not_recorded="" if parts.recorded_events is None else parts.recorded_events.why,
-        last_event_ns=events.last_ns,
-        crashes=events.crashes,
-        crash_examples=tuple(events.crash_examples),
-    )
-    return facts, _units(facts, history, events.spool, replica_log.spool)
+    splitter = Splitter(parts.history_name)
+    for add, table in (
+        (splitter.add_operations, parts.operations),
+        (splitter.add_events, parts.node_events or ()),
+        (splitter.add_replica_log, parts.replica_log or ()),
+    ):
+        for part in table:
+            add(part)
+    return splitter.finish(parts)
+
+
+class Splitter:
+    """Splits a run while it is recorded: takes in parts of its tables, those of one table in order, then
+    :meth:`finish` gives what :func:`split` does.
+
+    In memory is what three of :class:`~highwater_pipeline.spool.Spool` and one
+    :class:`~highwater_pipeline.micro_operations.Flattener` keep.
+    """
+
+    def __init__(self, history_name: str = "operations") -> None:
+        """``history_name`` is what errors call the history."""
+        self._flattener: Final = Flattener(history_name)
+        self._history: Final = Spool(
+            MICRO_OPERATIONS,
+            complete=self._flattener.settled,
+            completed="must_commit",
+            completed_by=("row", "is_send", "outcome"),
+        )
+        self._events: Final = _Events()
+        self._replica_log: Final = _ReplicaLog()
+
+    def add_operations(self, part: pa.Table) -> None:
+        """Take in operations. Raises :class:`~highwater_pipeline.files.BadTable` as ``Flattener.add`` does."""
+        self._history.add(self._flattener.add(part))
+
+    def add_events(self, part: pa.Table) -> None:
+        """Take in node events."""
+        self._events.add(part)
+
+    def add_replica_log(self, part: pa.Table) -> None:
+        """Take in records of replicas and marks."""
+        self._replica_log.add(part)
+
+    def finish(self, run: RunParts) -> tuple[RunFacts, Iterator[Unit]]:
+        """Return the facts and the units. Of ``run`` only what is no large table is read, and which tables it has."""
+        flattener, events, replica_log = self._flattener, self._events, self._replica_log
+        self._history.add(flattener.finish())
+        for spool in (self._history, events.spool, replica_log.spool):
+            spool.close()
+        facts = RunFacts(
+            run_id=run.run_id,
+            operations=flattener.operations,
+            acknowledged=flattener.acknowledged,
+            drained=flattener.drained and not run.settings.final_reads_cut_short,
+            has_events=events.rows > 0,
+            has_replica_log=replica_log.rows > 0,
+            has_dump_marks=replica_log.has_marks,
+            read=flattener.read,
+            settings=run.settings,
+            duplicates_sends=run.faults is not None and duplicates_sends(run.faults),
+            inconclusive_reasons=(
+                *(inconclusive_reasons(run.faults) if run.faults is not None else ()),
+                *_nothing_dumped(run, events, replica_log),
+            ),
+            recorded_events=None if run.recorded_events is None else run.recorded_events.kinds,
+            why_not_recorded="" if run.recorded_events is None else run.recorded_events.why,
+            last_event_ns=events.last_ns,
+            crashes=events.crashes,
+            crash_examples=tuple(events.crash_examples),
+        )
+        return facts, _units(facts, self._history, events.spool, replica_log.spool)
 
 
 def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table]]) -> Unit:
@@ -154,7 +190,7 @@ def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table
 class _Events:
     """All events, taken in, and what facts need to know of them."""
 
-    def __init__(self, parts: Iterable[pa.Table] | None) -> None:
+    def __init__(self) -> None:
         self.rows = 0
         self.last_ns = 0
         self.crashes = 0
@@ -162,11 +198,8 @@ class _Events:
         self.passed_high_watermark = False
         self.deleted = False
         self.spool = Spool(_read_by_checks(NODE_EVENT), is_shared=_is_of_cluster)
-        for part in parts or ():
-            self._take(part)
-        self.spool.close()
 
-    def _take(self, part: pa.Table) -> None:
+    def add(self, part: pa.Table) -> None:
         kind = part["kind"]
         self.last_ns = max(self.last_ns, int(pc.max(part["time_ns"]).as_py() or 0))
         self.passed_high_watermark |= bool(pc.any(pc.equal(kind, "high-watermark")).as_py())
@@ -183,15 +216,15 @@ class _Events:
 class _ReplicaLog:
     """The dumps of all logs, taken in, and what facts need to know of them."""
 
-    def __init__(self, parts: Iterable[pa.Table] | None) -> None:
+    def __init__(self) -> None:
         self.rows = 0
         self.has_marks = False
         self.spool = Spool(_read_by_checks(REPLICA_LOG))
-        for part in parts or ():
-            self.has_marks |= part["ended"].null_count < part.num_rows
-            self.spool.add(_numbered(part, first_row=self.rows))
-            self.rows += part.num_rows
-        self.spool.close()
+
+    def add(self, part: pa.Table) -> None:
+        self.has_marks |= part["ended"].null_count < part.num_rows
+        self.spool.add(_numbered(part, first_row=self.rows))
+        self.rows += part.num_rows
 
 
 def _is_of_cluster(events: pa.Table) -> Bools:

@@ -36,11 +36,11 @@ def test_they_are_one_by_time_and_processes_do_not_meet(tmp_path):
     rows = [msgspec.json.decode(line, type=Operation) for line in MergedHistory(paths)]
     assert [(row.index, row.time, row.client, row.type, row.process) for row in rows] == [
         (0, 10, "producer-0", "invoke", 0),
-        (1, 10, "producer-1", "invoke", 1),
+        (1, 10, "producer-1", "invoke", 2),
         (2, 11, "producer-0", "ok", 0),
-        (3, 11, "producer-1", "ok", 1),
-        (4, 20, "producer-1", "invoke", 1),
-        (5, 21, "producer-1", "ok", 1),
+        (3, 11, "producer-1", "ok", 2),
+        (4, 20, "producer-1", "invoke", 2),
+        (5, 21, "producer-1", "ok", 2),
         (6, 30, "producer-0", "invoke", 0),
         (7, 31, "producer-0", "ok", 0),
     ]

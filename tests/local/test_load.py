@@ -11,10 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.judged_run import run_and_judge, write_judged
+from highwater_chaos.judged_run import export_run, judge_recordings, run_and_judge, write_judged
 from highwater_pipeline.tables import load_run
 
 
@@ -77,6 +79,24 @@ def test_a_load_that_is_not_reached_is_told_and_decides_nothing_where_it_was_dem
     written: dict[str, Any] = json.loads((done.directory / "verdict.json").read_text())["load"]
     assert (written["askedPerSecond"], written["offered"]) == (100, result.load.offered)
     assert result.load.sentence() in (done.directory / "report.html").read_text()
+
+
+def test_a_run_is_converted_while_it_goes_on(
+    state: Path, tmp_path: Path, experiment: Callable[..., ChaosExperiment]
+) -> None:
+    """It has Parquet alone, and is judged by it as by JSON Lines of the same rows."""
+    chosen = experiment("- wait: 1s", workload="{producers: 2, rate: 200/s, consumers: 1}")
+    done = run_and_judge(chosen, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False, tables="parquet")
+    assert done.verdict["verdict"] == "pass", done.verdict["reasons"]
+    assert not list(done.directory.rglob("*operations.jsonl"))
+    assert list(done.directory.glob("units/*/stored.json"))
+    exported = export_run(done.directory, tmp_path / "exports")
+    assert judge_recordings(chosen, exported).to_json() == judge_recordings(chosen, done.directory).to_json()
+    history = load_run(exported)
+    acknowledged = history.operations.filter(
+        pc.and_(pc.equal(history.operations["type"], "ok"), pc.equal(history.operations["f"], "send"))
+    )
+    assert acknowledged.num_rows == done.verdict["acknowledged"] > 0
 
 
 LOGGING = """

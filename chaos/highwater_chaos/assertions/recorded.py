@@ -8,7 +8,7 @@ and says nothing of it, and when its node's process ends; a node that just does 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -84,7 +84,7 @@ def read_samples(directory: Path, names: Collection[str] | None = None) -> Recor
         ValueError: a file is torn.
     """
     table = pq.read_table(directory / "metrics" / "samples.parquet")
-    ends = _ends(directory / "events" / "nodes.jsonl")
+    ends = _ends(directory / "events" / "nodes")
     rows = _rows(table if names is None else _of(table, names))
     times = sorted({row.time_ns // _NS for row in rows})
     rounds = [
@@ -175,17 +175,28 @@ def _labels(name: str, node: str, given: Mapping[str, str]) -> Labels:
     return tuple(sorted((label, value) for label, value in there.items() if value))
 
 
-def _ends(path: Path) -> dict[Process, int]:
-    """When each process that ended did so, in nanoseconds of run time."""
+def _ends(events: Path) -> dict[Process, int]:
+    """When each process that ended did so, in nanoseconds of run time. ``events``: their file without a suffix."""
     ends: dict[Process, int] = {}
+    for row in _stops(events):
+        if row["kind"] == "node-stopped":
+            ends[row["node"], row["incarnation"]] = row["time_ns"]
+    return ends
+
+
+def _stops(events: Path) -> Iterator[Mapping[str, Any]]:
+    """Events that may be of nodes that stopped."""
+    parquet = events.with_suffix(".parquet")
+    if parquet.exists():
+        with pq.ParquetFile(parquet) as file:
+            for batch in file.iter_batches(columns=["kind", "node", "incarnation", "time_ns"]):
+                yield from batch.filter(pc.equal(batch["kind"], "node-stopped")).to_pylist()
+        return
     decode = msgspec.json.Decoder(dict[str, Any]).decode
-    with path.open("rb") as lines:
+    with events.with_suffix(".jsonl").open("rb") as lines:
         for line in lines:
             if _STOPPED in line:
-                row = decode(line)
-                if row["kind"] == "node-stopped":
-                    ends[row["node"], row["incarnation"]] = row["time_ns"]
-    return ends
+                yield decode(line)
 
 
 def series_of(rows: Iterable[_Row], ends: Mapping[Process, int]) -> list[Series]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from highwater_chaos.backends.primitives import Primitive
 from highwater_chaos.experiment import Cluster
@@ -165,6 +165,22 @@ class Observation(Protocol):
 
     def trace_digest(self) -> str:
         """Hex digest over everything that happened, equal for equal runs; ``""`` where runs cannot be equal."""
+
+
+class EventFiles(NamedTuple):
+    """Where events are written while a run goes on: ``paths`` by time, each with lines as nodes write them. Further
+    paths come behind these. ``start_ns``: when run time began, by CLOCK_MONOTONIC, which is the time of the lines."""
+
+    start_ns: int
+    paths: Sequence[Path]
+
+
+@runtime_checkable
+class RecordsToFiles(Protocol):
+    """A place whose nodes write their events into files of this machine."""
+
+    def event_files(self) -> EventFiles:
+        """The files so far. :meth:`Observation.event_lines` are a merge of them."""
 
 
 class Backend(Abilities, Lifecycle, Observation, ClientHost, Protocol):

@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "validate": "Check experiment files without running them.",
     "check": "Judge recorded runs again.",
     "store": "Split recorded runs by partition, for Spark.",
+    "export": "Write a recorded run with JSON Lines in place of Parquet.",
     "replay": "Run a recorded experiment again and compare.",
     "shrink": "Find a small experiment that fails as a recorded run did.",
     "report": "Draw the report of a recorded run.",

@@ -31,6 +31,7 @@ from highwater_pipeline.jepsen import open_jepsen
 from highwater_pipeline.judge import judge_log_and_registers, judge_run, judge_stored
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.linearizability import check_registers
+from highwater_pipeline.recordings import UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import EVERY_TOPIC, UNKNOWN, Acks, Settings
 from highwater_pipeline.store import is_stored_run, open_stored_run
@@ -359,6 +360,7 @@ def _judge_here(history: AnyPath, model: Model | None, settings: Settings | None
         return check_registers(load_run(history))
     if model is None and isinstance(history, Path) and (history / "experiment.yaml").is_file():
         # As ``run`` judged it.
+        _ensure_units(history)
         return judge_recordings(load_experiment(history / "experiment.yaml"), history)
     return judge_run(open_run(history, settings))
 
@@ -374,10 +376,17 @@ def _judge_on_spark(
         if model == "register":
             return spark.check_registers_on_spark(history, master)
         if model is None and isinstance(here, Path) and (here / "experiment.yaml").is_file():
+            _ensure_units(here)
             return judge_on_spark(load_experiment(here / "experiment.yaml"), history, master)
         return spark.check_on_spark(history, master, settings=settings)
     except spark.SparkFailed as error:
         raise UsageError(str(error)) from error
+
+
+def _ensure_units(directory: Path) -> None:
+    """Raise :class:`UsageError` if units are not what the run wrote: a check may not be able to read others at all."""
+    if (directory / UNITS).exists():
+        _refuse(lambda: read_summary(directory))
 
 
 def _judge_jepsen(

@@ -12,7 +12,7 @@ from typing import Final
 
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run_summary import is_run_directory
-from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE
+from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
 from highwater_pipeline.remote import AnyPath, BadAddress, RemotePath, located, parent_of_pattern
 from highwater_pipeline.store import is_stored_run
 
@@ -79,6 +79,8 @@ def bytes_of(history: AnyPath) -> int:
         return history.stat().st_size
     if is_stored_run(history):
         return sum(file.stat().st_size for file in history.glob("*/*.parquet"))
+    if units := sum(file.stat().st_size for file in (history / UNITS).glob("*/*/*.parquet")):
+        return units
     files = [history / f"{name}{suffix}" for name in _TABLES for suffix in (".jsonl", ".parquet")]
     return sum(file.stat().st_size for file in files if file.is_file())
 

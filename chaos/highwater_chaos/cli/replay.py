@@ -15,9 +15,13 @@ from highwater_chaos.cli.run import check_output, exit_status, print_run
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.refusals import refusals
+from highwater_chaos.table_format import TableFormat
 
-_COMPARED: Final = ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl")
-"""What equal runs have in common to the byte."""
+_COMPARED: Final = {
+    "jsonl": ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl"),
+    "parquet": ("history/operations.parquet", "events/nodes.parquet", "dumps/replica_log.parquet", "faults.jsonl"),
+}
+"""What equal runs have in common to the byte, by how they have their tables."""
 
 
 def replay(
@@ -34,7 +38,9 @@ def replay(
     """
     check_output(out, "--out")
     recorded = recorded_verdict(run)
-    before = recorded_files(run, _COMPARED)
+    tables: TableFormat = "parquet" if (run / _COMPARED["parquet"][0]).exists() else "jsonl"
+    compared = _COMPARED[tables]
+    before = recorded_files(run, compared)
     if recorded["backend"] not in BACKENDS:
         raise UsageError(
             f"{run}: was run on {recorded['backend']!r}; only runs of {', '.join(BACKENDS)} can be replayed"
@@ -51,6 +57,7 @@ def replay(
             varied={},
             wire=recorded["wire"],
             on_turn=progress.on_turn,
+            tables=tables,
         )
     print_run(done, experiment.metadata.name)
     if recorded["backend"] != "sim":
@@ -59,8 +66,8 @@ def replay(
             f"  the verdict of {run} was {'the same' if same else recorded.get('verdict')}; no two real runs are equal"
         )
         return exit_status([done.verdict])
-    after = recorded_files(done.directory, _COMPARED)
-    differing = [name for name in _COMPARED if before[name] != after[name]]
+    after = recorded_files(done.directory, compared)
+    differing = [name for name in compared if before[name] != after[name]]
     if done.verdict["traceDigest"] != recorded["traceDigest"]:
         differing.append("trace digest")
     if differing:

@@ -28,6 +28,7 @@ from highwater_chaos.live_run import LiveRun
 from highwater_chaos.load import Load
 from highwater_chaos.monitoring import RunMetrics
 from highwater_chaos.refusals import refusals
+from highwater_chaos.table_format import TableFormat
 
 
 def run(
@@ -59,12 +60,20 @@ def run(
         ),
     ] = None,
     grafana: Grafana = None,
+    tables: Annotated[
+        TableFormat | None,
+        typer.Option(
+            show_default=False, help="Write the large tables in this format. By default by how much the run records."
+        ),
+    ] = None,
 ) -> int:
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
     if backend not in ELSEWHERE and (namespace is not None or context is not None):
         raise UsageError("--namespace and --context need --backend kubernetes; leave them out, or add it")
     if wire and backend != "sim":
         raise UsageError("--wire is for the simulator: real messages always go through the codec")
+    if tables is not None and backend in ELSEWHERE:
+        raise UsageError("--tables: a pod of Kubernetes decides how it writes a run; leave it out")
     if metrics is not None and backend in ELSEWHERE:
         raise UsageError("--metrics: on Kubernetes operator, agents and pods have /metrics; leave it out")
     if grafana is not None and backend != "local":
@@ -102,6 +111,7 @@ def run(
                         wire=wire,
                         on_turn=_all_of(observers),
                         ends_early=early,
+                        tables=tables,
                     )
             if done is None:
                 verdicts.append({"verdict": "inconclusive", "asExpected": False})

@@ -12,8 +12,11 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.report.leader_changes import ReplicaChange, last_epochs, leader_changes
+from highwater_pipeline.export import rows_of
+from highwater_pipeline.files import parquet_parts
+from highwater_pipeline.recordings import NODE_EVENTS_FILE
+from highwater_pipeline.rows import NODE_EVENT_ROWS
 
-_EVENTS: Final = Path("events/nodes.jsonl")
 _HEAD: Final = ("run", "truncation", "partition", "epoch", "broker", "role", "before", "cut to", "after", "divergence")
 
 
@@ -36,8 +39,13 @@ def truncations(
 
 
 def _events(run: Path) -> Iterator[dict[str, Any]]:
-    path = run / _EVENTS
+    path = run / f"{NODE_EVENTS_FILE}.parquet"
     try:
+        if path.exists():
+            for part in parquet_parts(path, NODE_EVENT_ROWS):
+                yield from rows_of(part)
+            return
+        path = run / f"{NODE_EVENTS_FILE}.jsonl"
         with path.open(encoding="utf-8") as lines:
             yield from map(json.loads, lines)
     except (OSError, ValueError) as error:

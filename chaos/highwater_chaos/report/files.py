@@ -14,8 +14,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, Literal, TypeVar
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from highwater_pipeline.recordings import RUN_FILE
+from highwater_pipeline.export import rows_of
+from highwater_pipeline.files import BadTable, parquet_parts
+from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RUN_FILE
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
 
@@ -188,6 +193,54 @@ class FileRows(Generic[Typed]):
                 return _object(lines[-1], self._path, sum(1 for _ in file), check)
 
 
+class ParquetRows(Generic[Typed]):
+    """The same rows of a Parquet file. Rows of the kind ``skip`` are passed over."""
+
+    def __init__(self, path: Path, kind: RowKind[Typed], skip: str | None = None) -> None:
+        self._path: Path = path
+        self._kind: RowKind[Typed] = kind
+        self._skip: str | None = skip
+        with _opened(path):
+            pass
+
+    def __iter__(self) -> Iterator[Row]:
+        complaint, convert = self._kind.complaint, self._kind.row
+        previous: Typed | None = None
+        try:
+            for part in parquet_parts(self._path, self._kind):
+                kept = part if self._skip is None else part.filter(pc.not_equal(part["kind"], self._skip))
+                for row in rows_of(kept):
+                    typed = msgspec.convert(row, convert)
+                    if wrong := complaint(typed, previous):
+                        raise BadRunFile(f"{self._path}: {wrong}; the row: {_start(msgspec.json.encode(row))}")
+                    previous = typed
+                    yield row
+        except (BadTable, OSError, msgspec.ValidationError) as error:
+            raise BadRunFile(f"{self._path}: cannot be read: {error}") from error
+
+    def last(self) -> Row | None:
+        """The last row, skipped or not; None where there is none."""
+        try:
+            with pq.ParquetFile(self._path) as file:
+                if not file.metadata.num_row_groups:
+                    return None
+                group = file.read_row_group(file.metadata.num_row_groups - 1)
+                return next(rows_of(group.slice(group.num_rows - 1)))
+        except (OSError, pa.ArrowException) as error:
+            raise BadRunFile(f"{self._path}: cannot be read: {error}") from error
+
+
+LargeRows = FileRows[Typed] | ParquetRows[Typed]
+
+
+def _large_rows(directory: Path, name: str, kind: RowKind[Typed], skip: str | None = None) -> LargeRows[Typed]:
+    """A table that grows with the run, in whichever format the directory has it."""
+    parquet = directory / f"{name}.parquet"
+    if parquet.exists():
+        return ParquetRows(parquet, kind, skip)
+    return FileRows(directory / f"{name}.jsonl", kind, None if skip is None else b'"kind":"%b"' % skip.encode())
+
+
 @dataclass(frozen=True, slots=True)
 class RunFiles:
     """A run directory. Times are nanoseconds since the run began; rows are as their files write them, in their order,
@@ -220,8 +273,8 @@ class RunFiles:
             phases = _rows(directory / _PHASES, msgspec.json.Decoder(_Phase))
         return cls(
             verdict=_document(directory / "verdict.json"),
-            operations=FileRows(directory / "history" / "operations.jsonl", OPERATION_ROWS),
-            events=FileRows(directory / "events" / "nodes.jsonl", NODE_EVENT_ROWS, skip=b'"kind":"batch-committed"'),
+            operations=_large_rows(directory, OPERATIONS_FILE, OPERATION_ROWS),
+            events=_large_rows(directory, NODE_EVENTS_FILE, NODE_EVENT_ROWS, skip="batch-committed"),
             faults=_rows(directory / "faults.jsonl", msgspec.json.Decoder(_Fault)),
             experiment=_text(directory / "experiment.yaml"),
             phases=phases,

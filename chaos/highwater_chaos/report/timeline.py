@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from highwater_chaos.report.files import FileRows, Row, RunFiles
+from highwater_chaos.report.files import FileRows, ParquetRows, Row, RunFiles
 
 BUCKETS = 300
 """Columns of throughput and latency over the whole run."""
@@ -153,7 +153,7 @@ def _affected(run: RunFiles) -> frozenset[str]:
 
 def _last(rows: Iterable[Row], field: str) -> int:
     """The time of the last row; 0 where there is none."""
-    last = rows.last() if isinstance(rows, FileRows) else next(iter(deque(rows, maxlen=1)), None)
+    last = rows.last() if isinstance(rows, FileRows | ParquetRows) else next(iter(deque(rows, maxlen=1)), None)
     return 0 if last is None else int(last[field])
 
 

@@ -276,6 +276,10 @@ class Clients:
         encode = msgspec.json.Encoder().encode
         return [encode(operation) for operation in self._here.recorder.operations]
 
+    def history_files(self) -> list[Path]:
+        """The files of which :meth:`history` is a merge, so far; further ones come behind these."""
+        return [process.history for process in self._processes]
+
     def logs(self) -> dict[str, Path]:
         """What processes had to say, by path in the run directory."""
         paths = [process.history.with_suffix(".log") for process in self._processes]

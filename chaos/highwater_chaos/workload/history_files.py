@@ -50,11 +50,24 @@ class HistoryWriter:
         os.close(self._fd)
 
 
+def time_of(line: bytes) -> int:
+    """The time of a line that a :class:`HistoryWriter` wrote."""
+    return int(line[line.index(b",") + 8 : line.index(b",", line.index(b",") + 8)])
+
+
+def renumbered(line: bytes, index: int, number: int) -> bytes:
+    """A line of the ``number``-th file as the ``index``-th of a history. Process *p* of file *i* becomes the number of
+    the pair (*p*, *i*) in Cantor's order: no two meet, however many files there will be."""
+    _, time, process, rest = line.split(b",", 3)
+    together = int(process[10:]) + number
+    return b'{"index":%d,%b,"process":%d,%b' % (index, time, together * (together + 1) // 2 + number, rest)
+
+
 class MergedHistory:
     """The histories of several processes as one, by time: lines of ``history/operations.jsonl`` without line ends.
 
     Can be gone through any number of times, in memory that does not depend on how long they are. What happened at one
-    time stands in the order of ``paths``. Process *p* of the *i*-th of *n* files becomes process *p·n + i*.
+    time stands in the order of ``paths``.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -63,11 +76,9 @@ class MergedHistory:
     def __iter__(self) -> Iterator[bytes]:
         """Every line, ``index`` counted from 0."""
         rows = merge(*(self._rows(number, path) for number, path in enumerate(self._paths)))
-        for index, (time, _, process, rest) in enumerate(rows):
-            yield b'{"index":%d,"time":%d,"process":%d,%b' % (index, time, process, rest)
+        for index, (_, number, line) in enumerate(rows):
+            yield renumbered(line, index, number)
 
-    def _rows(self, number: int, path: Path) -> Iterator[tuple[int, int, int, bytes]]:
-        count = len(self._paths)
+    def _rows(self, number: int, path: Path) -> Iterator[tuple[int, int, bytes]]:
         for line in whole_lines(path):
-            _, time, process, rest = line.split(b",", 3)
-            yield int(time[7:]), number, int(process[10:]) * count + number, rest
+            yield time_of(line), number, line

@@ -37,6 +37,7 @@ from highwater_chaos.backends.local.sessions import Sessions
 from highwater_chaos.backends.primitives import Primitive, ProcessState, RpcRule, implemented_by
 from highwater_chaos.backends.protocol import (
     BackendError,
+    EventFiles,
     InvariantViolation,
     MetricRow,
     NodeState,
@@ -265,6 +266,10 @@ class LocalBackend:
         """All of them, by time."""
         self._take_events()
         return self._log.lines()
+
+    def event_files(self) -> EventFiles:
+        """See :class:`~highwater_chaos.backends.protocol.RecordsToFiles`."""
+        return EventFiles(self._start_ns, self._log.paths())
 
     @acting
     def process_state(self, node: str) -> ProcessState:

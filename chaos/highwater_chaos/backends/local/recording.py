@@ -107,6 +107,10 @@ class EventLog:
         """Lines of ``events/nodes.jsonl``, by time, without line ends; they can be gone through any number of times."""
         return _ByTime(tuple(self._paths), self.start_ns, self)
 
+    def paths(self) -> Sequence[Path]:
+        """The files of which :meth:`lines` are a merge, so far."""
+        return tuple(self._paths)
+
     def by_time(self, parse: Parse, kinds: Sequence[bytes]) -> Iterator[TimedEvent]:
         """Events of some kinds by time; those of one time as they came in. A kind may be the beginning of its name."""
         wanted = tuple(b'"kind":"' + kind for kind in kinds)
@@ -162,8 +166,21 @@ class _ByTime:
     def __iter__(self) -> Iterator[bytes]:
         start_ns = self._start_ns
         for seq, line in enumerate(_merged(self._paths)):
-            end = line.index(b",", _TIME)
-            yield b'{"seq":%d,"time_ns":%d%b' % (seq, int(line[_TIME:end]) - start_ns, line[end:])
+            yield numbered(line, seq, start_ns)
+
+
+def time_of(line: bytes) -> int | None:
+    """The time of a line that a node wrote; None: it is no event, and the reader has noted it."""
+    try:
+        return int(line[_TIME : line.index(b",", _TIME)])
+    except ValueError:
+        return None
+
+
+def numbered(line: bytes, seq: int, start_ns: int) -> bytes:
+    """A line that a node wrote as the ``seq``-th of a run that began at ``start_ns``."""
+    end = line.index(b",", _TIME)
+    return b'{"seq":%d,"time_ns":%d%b' % (seq, int(line[_TIME:end]) - start_ns, line[end:])
 
 
 def line_of(one: Observed) -> bytes:
@@ -195,10 +212,7 @@ def _merged(paths: Sequence[Path]) -> Iterator[bytes]:
 
     def rows(number: int, path: Path) -> Iterator[tuple[int, int, bytes]]:
         for line in whole_lines(path):
-            try:
-                time_ns = int(line[_TIME : line.index(b",", _TIME)])
-            except ValueError:
-                continue  # no event; the reader has noted it
-            yield time_ns, number, line
+            if (time_ns := time_of(line)) is not None:
+                yield time_ns, number, line
 
     return (line for _, _, line in merge(*(rows(number, path) for number, path in enumerate(paths))))

@@ -1,0 +1,35 @@
+"""``highwater export``: a run directory with its large tables as JSON Lines, for tools that read no Parquet."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.run import check_output
+from highwater_chaos.judged_run import export_run
+from highwater_chaos.run_summary import BadSummary
+from highwater_chaos.user_error import UserError
+from highwater_pipeline.files import BadTable
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory with Parquet tables.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Write the new run directory below this one.")] = Path(
+        "exports"
+    ),
+) -> int:
+    """Write a recorded run with JSON Lines in place of Parquet.
+
+    The new run directory has the same name, and the same rows in the same order. Prints its path.
+    """
+    check_output(out, "--out")
+    try:
+        print(export_run(run, out))
+    except (BadSummary, BadTable, UserError, OSError) as error:
+        raise UsageError(str(error)) from error
+    print("the same rows, as JSON Lines", file=sys.stderr)
+    return Exit.OK

@@ -1,0 +1,35 @@
+"""The tables that grow with a run, as Parquet in its run directory: as wholes, and split by partition for checks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.recorder.dump import DumpFile
+from highwater_chaos.run_result import RunResult, settings_of_run
+from highwater_pipeline.files import lines_in_parts
+from highwater_pipeline.recording import LARGE_TABLES, RunWriter
+from highwater_pipeline.tables import about_run
+
+
+def finish_tables(directory: Path, experiment: ChaosExperiment, result: RunResult) -> bool:
+    """Put what was converted while the run went on into its directory, which has all else. False: nothing was."""
+    recorder = result.recorder
+    if recorder is None or not recorder.has_begun:
+        return False
+    dump = result.replica_log_lines
+    settings = settings_of_run(experiment, result)
+    return recorder.finish(
+        directory, dump.path if isinstance(dump, DumpFile) else None, settings, tuple(experiment.spec.checks)
+    )
+
+
+def write_tables(directory: Path, experiment: ChaosExperiment, result: RunResult, run_id: str) -> None:
+    """Write the large tables of a run as Parquet, from its lines. Its other files are in ``directory`` already."""
+    spec = experiment.spec
+    writer = RunWriter(directory, units=spec.workload.metadata is None)
+    lines = (result.history, result.event_lines, result.replica_log_lines)
+    for (name, kind), recorded in zip(LARGE_TABLES.items(), lines, strict=True):
+        for part in lines_in_parts(recorded, kind, run_id, str(directory / name)):
+            writer.add(name, part)
+    writer.close(about_run(directory, run_id, settings_of_run(experiment, result)), tuple(spec.checks))

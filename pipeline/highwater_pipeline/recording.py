@@ -1,0 +1,105 @@
+"""A run's tables as Parquet, written while the run goes on: each as a whole, and split by partition.
+
+::
+
+    history/operations.parquet   events/nodes.parquet   dumps/replica_log.parquet
+    units/run_id=RUN/stored.json
+    units/run_id=RUN/partition=TOPIC-0/history.parquet, events.parquet, replica_log.parquet
+
+The whole tables have every column and every row, in the order of the run: reports and exports read them, and whoever
+has no use for units. ``units`` is a store (:mod:`~highwater_pipeline.store`) with this one run: checks read it.
+
+Both come from one pass over the recording, in bounded memory: of each whole table a group of rows, and what
+:class:`~highwater_pipeline.units.Splitter` keeps. The bytes depend on the rows alone, and not on the parts in which
+they came. The files' footers and ``stored.json`` are written at the end: what was cut off cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from highwater_pipeline.files import BadTable, TableFile
+from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
+from highwater_pipeline.remote import AnyPath
+from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, RowKind
+from highwater_pipeline.store import StoredRun, stored_directory, stored_runs, write_split
+from highwater_pipeline.tables import RunParts, open_run
+from highwater_pipeline.units import Splitter
+
+LARGE_TABLES: Final[dict[str, RowKind[Any]]] = {
+    OPERATIONS_FILE: OPERATION_ROWS,
+    NODE_EVENTS_FILE: NODE_EVENT_ROWS,
+    REPLICA_LOG_FILE: REPLICA_LOG_ROWS,
+}
+"""The tables that grow with a run, by their files without a suffix."""
+
+
+class RunWriter:
+    """Writes the large tables of one run below ``directory``: :meth:`add` takes parts, those of a table in order;
+    :meth:`close` ends them.
+
+    ``units``: whether to split the run too; a run with registers is not judged by partition.
+    """
+
+    def __init__(self, directory: Path, *, units: bool = True) -> None:
+        self._directory: Final = directory
+        self._files: Final = {
+            name: TableFile(directory / f"{name}.parquet", kind.schema) for name, kind in LARGE_TABLES.items()
+        }
+        self._splitter: Final = Splitter(str(directory / OPERATIONS_FILE)) if units else None
+        self._split: Final[dict[str, Callable[[pa.Table], None]]] = {}
+        if self._splitter is not None:
+            self._split[OPERATIONS_FILE] = self._splitter.add_operations
+            self._split[NODE_EVENTS_FILE] = self._splitter.add_events
+            self._split[REPLICA_LOG_FILE] = self._splitter.add_replica_log
+
+    def add(self, table: str, part: pa.Table) -> None:
+        """Take in the next rows of a table of :data:`LARGE_TABLES`.
+
+        Raises:
+            BadTable: no single-threaded processes can have made this history.
+            OSError: they cannot be written.
+        """
+        self._files[table].add(part)
+        if (split := self._split.get(table)) is not None:
+            split(part)
+
+    def close(self, run: RunParts, checks: tuple[str, ...] | None) -> None:
+        """End the tables. Of ``run`` only what is no large table is read; ``checks``: those that it is to be judged by.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        for file in self._files.values():
+            file.close()
+        if self._splitter is not None:
+            facts, units = self._splitter.finish(run)
+            write_split(stored_directory(self._directory / UNITS, run.run_id), facts, units, checks)
+
+
+def recorded_units(directory: AnyPath, checks: tuple[str, ...] | None) -> StoredRun | None:
+    """The units of a run directory, to be judged by ``checks``; None: it has none, and is judged by its whole tables.
+
+    Raises:
+        BadTable: they are not whole, or not those of the run beside them.
+    """
+    units = directory / UNITS
+    if not any(True for _ in units.glob("*")):
+        return None
+    runs = stored_runs(units)
+    run = open_run(directory)
+    (stored, *others) = runs
+    # A history without a row does not say whose it is.
+    if others or (stored.facts.operations and stored.facts.run_id != run.run_id):
+        found = ", ".join(repr(one.facts.run_id) for one in runs)
+        raise BadTable(f"{units}: expected the run {run.run_id!r} alone, as {OPERATIONS_FILE} says, found {found}")
+    if stored.facts.settings != run.settings:
+        raise BadTable(
+            f"{units}: expected what was promised by run.json, {run.settings}, found {stored.facts.settings}"
+        )
+    return replace(stored, checks=checks)
