@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,13 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from highwater_chaos.cli import execute
+from highwater_pipeline.spark import driver
 from highwater_pipeline.spark.executor import NotAPod, command_of
 
-MANIFEST = Path(__file__).parents[3] / "manifests" / "spark" / "judge.yaml"
+ROOT = Path(__file__).parents[3]
+MANIFEST = ROOT / "manifests" / "spark" / "judge.yaml"
+APPLICATION = ROOT / "manifests" / "spark" / "application.yaml"
 POD = {
     "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@127.0.0.1:1",
     "SPARK_EXECUTOR_ID": "1",
@@ -67,6 +73,78 @@ def test_the_program_of_an_executor_gets_as_far_as_its_driver(objects: list[Any]
     assert done.returncode != 0
     assert re.search(r"Failed to connect to /127\.0\.0\.1:1|Connection refused: /127\.0\.0\.1:1", said), said
     assert "Unrecognized option" not in said
+
+
+def test_pods_of_the_application_are_those_of_the_job(objects: list[Any]) -> None:
+    """The Spark operator hands pod templates on to Spark."""
+    application = yaml.safe_load(APPLICATION.read_text(encoding="utf-8"))["spec"]
+    (job,) = (one["spec"]["template"]["spec"] for one in objects if one["kind"] == "Job")
+    (configuration,) = (one["data"] for one in objects if one["kind"] == "ConfigMap")
+    (driver,) = application["driver"]["template"]["spec"]["containers"]
+    (executor,) = application["executor"]["template"]["spec"]["containers"]
+    (of_job,) = yaml.safe_load(configuration["executor.yaml"])["spec"]["containers"]
+    assert {**executor, "name": ""} == {**of_job, "name": ""}
+    assert (driver["envFrom"], driver["securityContext"]) == (executor["envFrom"], executor["securityContext"])
+    for role in ("driver", "executor"):
+        template = application[role]["template"]
+        containers = [{**one, "image": application["image"]} for one in template["spec"]["containers"]]
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}
+        kubernetes_validate.validate(
+            {**pod, "spec": {**template["spec"], "containers": containers}}, "1.34.0", strict=True
+        )
+    assert application["arguments"] == job["containers"][0]["args"][1:]
+    assert application["driver"]["serviceAccount"] == job["serviceAccountName"]
+    assert application["sparkVersion"] == version("pyspark")
+    assert application["mainApplicationFile"].removeprefix("local://") in (
+        ROOT / "images" / "pipeline.Containerfile"
+    ).read_text(encoding="utf-8")
+
+
+@pytest.mark.spark
+def test_the_program_of_a_driver_judges(tmp_path: Path) -> None:
+    """The arguments and the environment are those of a driver's pod; only the master is this machine."""
+    assert execute(["run", str(ROOT / "tests" / "tiny-experiment.yaml"), "--out", str(tmp_path / "runs")]) == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    application, properties = tmp_path / "highwater.py", tmp_path / "spark.properties"
+    application.write_text("from highwater_chaos.cli import main\n\nmain()\n", encoding="utf-8")
+    short_life = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    properties.write_text(
+        f"spark.master local[1]\nspark.driver.host 127.0.0.1\nspark.driver.extraJavaOptions {short_life}\n",
+        encoding="utf-8",
+    )
+    submitted = ("--properties-file", str(properties), "--class", "org.apache.spark.deploy.PythonRunner")
+    check = ("check", str(run), "--master", "local[1]", "--json")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "highwater_pipeline.spark.driver",
+            "driver",
+            *submitted,
+            f"local://{application}",
+            *check,
+        ],
+        env={**os.environ, "SPARK_DRIVER_BIND_ADDRESS": "127.0.0.1", "SPARK_LOCAL_IP": "127.0.0.1"},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    # Spark's PythonRunner puts both streams of the application into its own stdout.
+    assert json.loads(done.stdout[done.stdout.index("{") :])["valid"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "why"),
+    [
+        (["executor"], {"SPARK_DRIVER_BIND_ADDRESS": "x"}, r"the argument `driver`, .*found: \['executor'\]$"),
+        (["driver"], {}, "missing: SPARK_DRIVER_BIND_ADDRESS$"),
+    ],
+)
+def test_elsewhere_a_driver_says_what_is_missing(arguments: list[str], environment: dict[str, str], why: str) -> None:
+    with pytest.raises(NotAPod, match=why):
+        driver.command_of(environment, arguments)
 
 
 def test_elsewhere_it_says_what_is_missing() -> None:
