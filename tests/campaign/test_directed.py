@@ -47,6 +47,8 @@ FOUND = {
     "move-answered-before-told": ("answer-of-former-leader-epoch", "model-step"),
     "leader-told-last": ("next-leader-epoch-accepted", "model-step"),
     "deletion-not-followed": ("delete-records-answered-at-once", "model-step"),
+    "new-topic-not-heard": ("session-survives-lost-response", "unavailable"),
+    "throttled-once": ("throttle-survives-its-removal", "unavailable"),
     "voter-restarts": ("vote-forgotten-at-restart", "raft-election-safety"),
 }
 FOUND_TOO = [
