@@ -47,9 +47,14 @@ FOUND = {
     "move-answered-before-told": ("answer-of-former-leader-epoch", "model-step"),
     "leader-told-last": ("next-leader-epoch-accepted", "model-step"),
     "deletion-not-followed": ("delete-records-answered-at-once", "model-step"),
+    "new-topic-not-heard": ("session-survives-lost-response", "unavailable"),
+    "throttled-once": ("throttle-survives-its-removal", "unavailable"),
+    "coordinator-leads-on": ("coordinator-of-former-epoch", "group-coordinator-epoch"),
+    "commit-of-former-generation": ("group-commit-of-former-generation", "group-commit-fenced"),
     "voter-restarts": ("vote-forgotten-at-restart", "raft-election-safety"),
 }
 FOUND_TOO = [
+    ("coordinator-leads-on", "group-keeps-first-commit", "group-offset-stale"),
     ("move-taken-back", "reassignment-completes-early", "model-step"),
     ("segments-lost-in-between", "recovery-keeps-later-segments", "replica-incomplete"),
     ("segments-lost-in-between", "recovery-trusts-later-producer-snapshots", "producer-state"),

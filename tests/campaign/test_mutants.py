@@ -109,6 +109,7 @@ def test_a_bug_is_found_and_gone_afterwards() -> None:
     [
         ("last-isr-member-removed", "consumer-groups", 1, "isr-empty"),
         ("group-commit-answered-at-append", "consumer-groups", 1, "group-offset-uncommitted"),
+        ("group-keeps-first-commit", "consumer-groups", 1, "group-offset-stale"),
         ("compaction-drops-last-record", "consumer-groups", 1, "compaction-lost-record"),
         ("recovery-point-at-end", "consumer-groups", 1, "recovery-point-durable"),
         ("recovery-point-before-fsync", "consumer-groups", 1, "recovery-point-durable"),

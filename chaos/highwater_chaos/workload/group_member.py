@@ -3,7 +3,8 @@
 A member joins, takes its share of the partitions, sends heartbeats and commits offsets. After some time it leaves, or
 goes away without a word, and comes back as another member, so that the group rebalances again and again while brokers
 fail. It reads no records and nothing of it is in the history: what must hold of its commits is what must hold of every
-record in ``__consumer_offsets``, and the checks that look inside the nodes see to that.
+record in ``__consumer_offsets``, and the checks that look inside the nodes see to that. The metadata of a commit names
+the generation of its member, which the simulator's invariants compare with that of the group.
 """
 
 from __future__ import annotations
@@ -219,7 +220,11 @@ class GroupMember:
         for topic, index in partitions:
             asked = topics.setdefault(topic, OffsetCommitRequestTopic(name=topic, partitions=[]))
             asked.partitions.append(
-                OffsetCommitRequestPartition(partition_index=index, committed_offset=self._committed)
+                OffsetCommitRequestPartition(
+                    partition_index=index,
+                    committed_offset=self._committed,
+                    committed_metadata=f"generation {self._generation}",
+                )
             )
         return OffsetCommitRequest(
             group_id=GROUP,

@@ -2,19 +2,65 @@
 
 * ``group-offset-uncommitted``: a coordinator counts a commit of offsets only once its record is committed in
   ``__consumer_offsets``. Else a group may be told of a commit that the next coordinator does not know.
+* ``group-offset-stale``: of the commits of a partition that were committed in time, a coordinator counts the last.
+  Else a group begins again where it has been, and the next coordinator says something else.
+* ``group-commit-fenced``: no member commits in another generation than its group is in. Else the earlier owner of a
+  partition takes back what the present one has committed.
+* ``group-coordinator-epoch``: who coordinates the groups of a partition does so for the leader epoch in which it leads.
+  A coordinator of a former epoch knows nothing of what others wrote since, and can write nothing.
 
-What a coordinator loads when it begins to lead is exempt: it reads to the end of its log, which its followers will get.
+What a coordinator loads when it begins to lead is exempt from the first: it reads to the end of its log, which its
+followers will get. A commit whose time is over before its record is committed has an unknown outcome, as in Apache
+Kafka: the coordinator keeps the one before it, so the second says nothing of it.
+
+Records do not carry a generation. Members of the workload write it into the metadata of their commits.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from highwater_runtime.ports.trace import BecameLeader, LogAppended, NodeEvent
+from highwater_runtime.broker.groups.coordinator import Shard
+from highwater_runtime.log.errors import LogError
+from highwater_runtime.log.log import Log
+from highwater_runtime.log.records import iter_batches
+from highwater_runtime.ports import MS
+from highwater_runtime.ports.trace import BecameLeader, HighWatermarkAdvanced, LogAppended, NodeEvent
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
+from highwater_runtime.wire.messages.offset_commit_key import OffsetCommitKey
+from highwater_runtime.wire.messages.offset_commit_value import OffsetCommitValue
+from highwater_runtime.wire.versioned import decode_coordinator_key, decode_versioned
 
 _PREFIX: Final = "__consumer_offsets-"
+_GENERATION: Final = "generation "
+"""How the metadata of a commit begins that names the generation of its member."""
+
+
+class _Commit(NamedTuple):
+    """A record of a commit, and what it is for."""
+
+    group: str
+    topic: str
+    partition: int
+    record_offset: int
+    metadata: str
+
+
+@dataclass(slots=True)
+class _Led:
+    """What was seen of a partition of ``__consumer_offsets`` since its leader began to lead."""
+
+    began: int = 0
+    """Where its log ended then."""
+    appended: list[tuple[int, int]] = field(default_factory=list)
+    """What was appended since the last look: offset and end."""
+    waiting: deque[tuple[int, list[_Commit]]] = field(default_factory=deque)
+    """Commits that are not committed yet, with the time by which they have to be (by the node's clock)."""
+    last: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    """Where the last record is that was committed in time, by group, topic and partition."""
 
 
 class GroupInvariants:
@@ -23,32 +69,100 @@ class GroupInvariants:
     def __init__(self, live: LiveCluster, violations: Violations) -> None:
         self._live = live
         self._violations = violations
-        self._began: dict[tuple[str, str], int] = {}
-        """Where the log of a leader ended when it began to lead."""
+        self._led: dict[tuple[str, str], _Led] = {}
         self._touched: dict[tuple[str, str], None] = {}
 
     def on_event(self, node: str, event: NodeEvent) -> None:
         """Note which partition of ``__consumer_offsets`` an event touched."""
         match event:
-            case LogAppended(reason="leader", partition=name) if name.startswith(_PREFIX):
-                self._touched[node, name] = None
             case BecameLeader(partition=name, end_offset=end) if name.startswith(_PREFIX):
-                self._began[node, name] = end
+                self._led[node, name] = _Led(end)
+            case LogAppended(reason="leader", partition=name) if name.startswith(_PREFIX):
+                self._led.setdefault((node, name), _Led()).appended.append((event.offset, event.end_offset))
+            case HighWatermarkAdvanced(partition=name) if name.startswith(_PREFIX):
+                pass
+            case _:
+                return
+        self._touched[node, name] = None
 
     def after_event(self) -> None:
         """Check the coordinators of these partitions."""
         for node, name in self._touched:
             broker = self._live.broker(node)
             shard = None if broker is None else broker.coordinator.shard(int(name.removeprefix(_PREFIX)))
-            if shard is None:
+            led = self._led.get((node, name))
+            if broker is None or shard is None or led is None or shard.partition.leading is None:
                 continue
-            known = max(shard.partition.high_watermark, self._began.get((node, name), 0))
-            for group in shard.groups.values():
-                for (topic, index), offset in group.offsets.record_offsets():
-                    if offset >= known:
-                        what = (
-                            f"{node} counts the offset of group {group.id} in {topic}-{index} whose record is at offset"
-                            f" {offset}; the HW is {shard.partition.high_watermark}"
-                        )
-                        self._violations.add("group-offset-uncommitted", name, what, (node, group.id, topic, index))
+            if shard.leader_epoch != shard.partition.leader_epoch:
+                what = (
+                    f"{node} coordinates groups for leader epoch {shard.leader_epoch} of {name}, and leads in"
+                    f" {shard.partition.leader_epoch}"
+                )
+                self._violations.add("group-coordinator-epoch", name, what, (node, shard.partition.leader_epoch))
+            now = self._live.node_time_ns(node)
+            by = now + broker.options.config.offsets_commit_timeout_ms * MS
+            for begin, end in led.appended:
+                commits = _commits(shard.partition.log, begin, end)
+                led.waiting.append((by, commits))
+                self._are_of_this_generation(node, name, shard, commits)
+            led.appended.clear()
+            self._settle(led, shard, now)
+            self._counts_right(node, name, shard, led)
         self._touched.clear()
+
+    def _are_of_this_generation(self, node: str, name: str, shard: Shard, commits: list[_Commit]) -> None:
+        for commit in commits:
+            group = shard.groups.get(commit.group)
+            generation = commit.metadata.removeprefix(_GENERATION)
+            if group is None or generation in (commit.metadata, str(group.generation)):
+                continue
+            what = (
+                f"{node} took a commit of generation {generation} of group {commit.group} for {commit.topic}-"
+                f"{commit.partition}, at offset {commit.record_offset}; the group is in generation {group.generation}"
+            )
+            self._violations.add("group-commit-fenced", name, what, (node, commit.record_offset))
+
+    def _settle(self, led: _Led, shard: Shard, now: int) -> None:
+        """Take in what is committed by now."""
+        partition = shard.partition
+        while led.waiting:
+            by, commits = led.waiting[0]
+            if commits and commits[-1].record_offset >= partition.high_watermark:
+                return
+            led.waiting.popleft()
+            if now < by and not partition.under_min_isr:
+                led.last.update(((one.group, one.topic, one.partition), one.record_offset) for one in commits)
+
+    def _counts_right(self, node: str, name: str, shard: Shard, led: _Led) -> None:
+        known = max(shard.partition.high_watermark, led.began)
+        for group in shard.groups.values():
+            for (topic, index), offset in group.offsets.record_offsets():
+                if offset >= known:
+                    what = (
+                        f"{node} counts the offset of group {group.id} in {topic}-{index} whose record is at offset"
+                        f" {offset}; the HW is {shard.partition.high_watermark}"
+                    )
+                    self._violations.add("group-offset-uncommitted", name, what, (node, group.id, topic, index))
+                last = led.last.get((group.id, topic, index), -1)
+                if offset < last:
+                    what = (
+                        f"{node} counts the offset of group {group.id} in {topic}-{index} whose record is at offset"
+                        f" {offset}; a later one at {last} is committed"
+                    )
+                    self._violations.add("group-offset-stale", name, what, (node, group.id, topic, index))
+
+
+def _commits(log: Log, begin: int, end: int) -> list[_Commit]:
+    """The commits of offsets among the records in [``begin``, ``end``), which were just appended."""
+    found: list[_Commit] = []
+    try:
+        batches = list(iter_batches(log.read(begin, 1, max_offset=end)))
+    except LogError:  # the disk has failed since
+        return found
+    for batch in batches:
+        for record in batch.records():
+            key = decode_coordinator_key(record.key or b"")
+            if isinstance(key, OffsetCommitKey) and record.value is not None:
+                value = decode_versioned(OffsetCommitValue, record.value)
+                found.append(_Commit(key.group, key.topic, key.partition, record.offset, value.metadata))
+    return found

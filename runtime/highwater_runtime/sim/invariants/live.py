@@ -61,6 +61,10 @@ class LiveCluster:
         """The disk of a node."""
         return self._simulator.nodes[node].disk
 
+    def node_time_ns(self, node: str) -> int:
+        """What the clock of a node shows, by which its timers go."""
+        return self._simulator.nodes[node].clock.now_ns()
+
     def broker(self, node: str) -> Broker | None:
         """The broker that runs on a node; None if the node is down or no broker."""
         host = self._simulator.nodes.get(node)
