@@ -1,10 +1,12 @@
 """The compiled build of this package, where the environment asks for it.
 
-``scripts/compiled`` compiles most modules of the runtime into a directory of their own. If ``HIGHWATER_COMPILED`` names
-that directory, this process imports them from there; the sources stay where they are and are what a process runs
-without it. Child processes inherit the variable. A build is used only if it was made from the very sources beside it and for this
-interpreter: anything else is an ImportError, never a silent fall-back. A run leaves the same recordings with and without
+``scripts/compile_runtime.py`` compiles most modules of the runtime into a directory of its own. If the environment
+variable ``HIGHWATER_COMPILED`` names that directory, this process imports them from there, and so do its children.
+Without it a process runs the Python sources, which are the reference: a run leaves the same recordings with and without
 (``tests/compiled``).
+
+A build is used only if it was made from exactly the sources that are here, and for this interpreter. Anything else is
+an ImportError, never a silent way back to Python.
 """
 
 from __future__ import annotations
@@ -13,11 +15,10 @@ import hashlib
 import json
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 SETTING: Final = "HIGHWATER_COMPILED"
@@ -67,9 +68,7 @@ class _Finder:
         self.files = files
         self.made_by = made_by
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
         """See ``importlib``."""
         file = self.files.get(name)
         return None if file is None else spec_from_file_location(name, file, loader=ExtensionFileLoader(name, file))

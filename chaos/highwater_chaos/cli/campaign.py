@@ -279,7 +279,9 @@ def _series(
     if guided and any(name != RANDOM for name in given):
         raise UsageError("--guided changes what 'random' draws; leave out the files, or leave out --guided")
     if mutants and (made_by := in_force()):
-        raise UsageError(f"--mutants: bugs are put into Python, but the runtime is compiled by {made_by}; unset {SETTING}")
+        raise UsageError(
+            f"--mutants: bugs are put into Python, and the runtime is compiled by {made_by}; unset {SETTING}"
+        )
     if only and not mutants:
         raise UsageError("--only names mutants; it needs --mutants")
     for name in only:
