@@ -5,7 +5,7 @@
 All of it lands in DIRECTORY, nothing beside the sources. A process with ``HIGHWATER_COMPILED=DIRECTORY`` imports it
 from there (``highwater_runtime/compiled.py``). A build that fits the sources is kept.
 
-This file has the list of what is compiled: :data:`COMPILED` without :data:`INTERPRETED`.
+This file has the list of what is compiled: :data:`COMPILED`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import sysconfig
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -28,34 +28,72 @@ from highwater_runtime import compiled
 ROOT: Final = Path(__file__).resolve().parent.parent
 
 COMPILED: Final = (
-    "broker/**/*.py",
-    "controller/**/*.py",
+    "broker/after_event.py",
+    "broker/apis/fetch.py",
+    "broker/apis/metadata.py",
+    "broker/apis/produce.py",
+    "broker/broker.py",
+    "broker/fetch_sessions.py",
+    "broker/fetcher.py",
+    "broker/follower_state.py",
+    "broker/isr.py",
+    "broker/kraft/broker.py",
+    "broker/leadership.py",
+    "broker/partition.py",
+    "broker/partition_context.py",
+    "broker/purgatory.py",
+    "broker/replica_gauges.py",
+    "broker/replica_manager.py",
     "host/requests.py",
-    "log/**/*.py",
-    "metadata/**/*.py",
-    "nodes/**/*.py",
+    "log/admission.py",
+    "log/appendable_log.py",
+    "log/epoch_cache.py",
+    "log/index.py",
+    "log/log.py",
+    "log/producer_state.py",
+    "log/readable_log.py",
+    "log/records.py",
+    "log/results.py",
+    "log/segment.py",
+    "log/segments.py",
+    "log/varint.py",
+    "metadata/image.py",
+    "nodes/zookeeper_broker.py",
     "ports/network.py",
-    "raft/**/*.py",
-    "sim/**/*.py",
-    "wire/**/*.py",
-    "zookeeper/**/*.py",
+    "raft/answering.py",
+    "raft/commit_feed.py",
+    "raft/fetching.py",
+    "raft/leading.py",
+    "raft/messages.py",
+    "raft/metadata_log.py",
+    "raft/metrics.py",
+    "raft/progress.py",
+    "raft/purgatory.py",
+    "raft/quorum.py",
+    "raft/replica.py",
+    "raft/scope.py",
+    "sim/arrivals.py",
+    "sim/clock.py",
+    "sim/connection.py",
+    "sim/disk.py",
+    "sim/invariants/live.py",
+    "sim/invariants/monitor.py",
+    "sim/invariants/partitions.py",
+    "sim/invariants/quorum.py",
+    "sim/invariants/replicas.py",
+    "sim/loop.py",
+    "sim/network.py",
+    "sim/network_port.py",
+    "sim/open_file.py",
+    "sim/page_cache.py",
+    "sim/process.py",
+    "sim/trace.py",
+    "wire/fetch_session.py",
+    "wire/framing.py",
+    "wire/records_codec.py",
+    "wire/versioned.py",
 )
-"""Patterns below ``highwater_runtime``. ``__init__.py`` of a package is never compiled."""
-
-INTERPRETED: Final = {
-    "controller.decision": "a generic dataclass with slots; mypyc cannot make one",
-    "log.errors": "exceptions of two bases",
-    "raft.states": "dataclasses with a ClassVar, which mypyc takes for a field",
-    "sim.invariants.durable": "a dataclass with a bytearray, whose annotation mypyc does not find",
-    "sim.metrics": "mypyc 2.4.1 fails on the signature of counter()",
-    "sim.node": "a dataclass with an Exception, whose annotation mypyc does not find",
-    "wire.codec": "exceptions of two bases",
-    "wire.message": "a metaclass",
-    "wire.messages": "classes of that metaclass, whose codecs are generated when they are first used",
-    "wire.schema": "an exception that derives from TypeError",
-    "zookeeper.witness": "looks through its own attributes by vars()",
-}
-"""Modules and packages that stay Python, and why."""
+"""Files below ``highwater_runtime``: those that a profile of a random seed or of a leader shows."""
 
 
 def main() -> None:
@@ -63,7 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="C compilers at a time")
-    parser.add_argument("--optimize", default="2", choices=("0", "1", "2", "3"), help="level of the C compiler")
+    parser.add_argument("--optimize", default="1", choices=("0", "1", "2", "3"), help="level of the C compiler")
     parser.add_argument("--only", action="append", metavar="MODULE", help="not all of them: as log.records")
     arguments = parser.parse_args()
     directory = arguments.directory.resolve()
@@ -78,18 +116,13 @@ def main() -> None:
 def modules_to_compile(only: Collection[str] | None = None) -> dict[str, Path]:
     """Full names and files of the modules to compile; ``only`` names some of them, without the package."""
     found = dict[str, Path]()
-    for path in _candidates():
+    for path in (compiled.SOURCES / file for file in COMPILED):
         name = ".".join(path.relative_to(compiled.SOURCES).with_suffix("").parts)
-        if not any(f"{name}.".startswith(f"{other}.") for other in INTERPRETED) and (only is None or name in only):
+        if only is None or name in only:
             found[f"{compiled.SOURCES.name}.{name}"] = path
     if only is not None and len(found) < len(set(only)):
         raise SystemExit(f"expected modules that are compiled, as log.records; found {', '.join(only)}")
     return found
-
-
-def _candidates() -> Iterator[Path]:
-    for pattern in COMPILED:
-        yield from (path for path in sorted(compiled.SOURCES.glob(pattern)) if path.name != "__init__.py")
 
 
 def fits(directory: Path, modules: Collection[str]) -> bool:
