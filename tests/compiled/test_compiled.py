@@ -60,7 +60,7 @@ def test_a_few_modules_compiled_leave_the_same_recordings(tmp_path):
     where = "import importlib, sys; print(*(importlib.import_module(m).__file__ for m in sys.argv[1:]), sep='\\n')"
     names = [f"highwater_runtime.{module}" for module in (*A_FEW, "log.segments")]
     *own, other = python("-c", where, *names, build=build).stdout.split()
-    assert {Path(file).parent for file in own} == {build}
+    assert all(file.startswith(str(build)) and file.endswith(compiled.SUFFIX) for file in own)
     assert other.endswith("segments.py")
     assert python(BUILDER, build, *only).stdout.startswith(f"{build} fits")
     seeds = ("--only", "late-fetches", "--seeds", "1..1")
