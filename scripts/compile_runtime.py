@@ -3,7 +3,8 @@
     python scripts/compile_runtime.py DIRECTORY [--jobs N] [--optimize LEVEL] [--only MODULE ...]
 
 All of it lands in DIRECTORY, nothing beside the sources. A process with ``HIGHWATER_COMPILED=DIRECTORY`` imports it
-from there (``highwater_runtime/compiled.py``). A build that fits the sources is kept.
+from there (``highwater_runtime/compiled.py``). A build that fits the sources is kept. A new one
+appears in DIRECTORY when ``scripts/check_compiled.py`` has found nothing wrong with it.
 
 This file has the list of what is compiled: :data:`COMPILED`.
 """
@@ -14,6 +15,8 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
+import sys
 import sysconfig
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -108,6 +111,8 @@ def main() -> None:
     modules = modules_to_compile(arguments.only)
     if fits(directory, modules):
         print(f"{directory} fits the sources")
+    elif lacking := lacks():
+        raise SystemExit(f"no {lacking}: needed to compile for this Python")
     else:
         build(directory, modules, jobs=arguments.jobs, optimize=arguments.optimize)
     print(f"to use it: export {compiled.SETTING}={directory}")
@@ -121,7 +126,9 @@ def modules_to_compile(only: Collection[str] | None = None) -> dict[str, Path]:
         if only is None or name in only:
             found[f"{compiled.SOURCES.name}.{name}"] = path
     if only is not None and len(found) < len(set(only)):
-        raise SystemExit(f"expected modules that are compiled, as log.records; found {', '.join(only)}")
+        raise SystemExit(f"--only: expected modules that are compiled, as log.records; found {', '.join(only)}")
+    if len(found) < 2:
+        raise SystemExit("--only: expected two modules or more, since mypyc names the files of a single one otherwise")
     return found
 
 
@@ -143,10 +150,27 @@ def _made_by() -> str:
     return f"mypyc {version('mypy')}"
 
 
+def lacks() -> str:
+    """What is missing on this machine to build; empty: nothing."""
+    compiler = str(sysconfig.get_config_var("CC")).split()[0]
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return compiler if shutil.which(compiler) is None else "" if header.exists() else str(header)
+
+
 def build(directory: Path, modules: dict[str, Path], *, jobs: int, optimize: str) -> None:
-    """Build. The manifest is written last: without one a directory is refused."""
-    sources = compiled.digest_of_sources()
+    """Build and check beside ``directory``, which appears last: a build that is there is whole, and works."""
+    unfinished = directory.with_name(f"{directory.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
     shutil.rmtree(directory, ignore_errors=True)
+    _build(unfinished, modules, jobs=jobs, optimize=optimize)
+    check = [sys.executable, str(ROOT / "scripts" / "check_compiled.py")]
+    if subprocess.run(check, env=os.environ | {compiled.SETTING: str(unfinished)}, check=False).returncode != 0:  # noqa: S603
+        raise SystemExit(f"this build cannot work; it is left in {unfinished}")
+    unfinished.rename(directory)
+
+
+def _build(directory: Path, modules: dict[str, Path], *, jobs: int, optimize: str) -> None:
+    sources = compiled.digest_of_sources()
     work = directory / "work"
     work.mkdir(parents=True)
     os.chdir(ROOT)

@@ -15,7 +15,28 @@ from highwater_runtime import compiled
 
 ROOT = Path(__file__).parents[2]
 BUILDER = ROOT / "scripts" / "compile_runtime.py"
-A_FEW = ("log.records", "log.varint", "log.epoch_cache", "sim.loop")
+CHECK = ROOT / "scripts" / "check_compiled.py"
+A_FEW = (
+    "log.records",
+    "log.varint",
+    "sim.clock",
+    "sim.invariants.live",
+    "sim.invariants.monitor",
+    "sim.invariants.partitions",
+    "sim.loop",
+)
+"""No class outside derives from one in them; some invariants are among them."""
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+builder = load(BUILDER)
+compiles = pytest.mark.skipif(bool(builder.lacks()), reason=f"no {builder.lacks()}: nothing can be compiled here")
 
 
 def python(*arguments, build=None):
@@ -44,36 +65,79 @@ def write_manifest(folder, **changed):
     return folder
 
 
+def only(*modules):
+    return [argument for module in modules for argument in ("--only", module)]
+
+
 def digests(folder, build, *arguments):
-    """Of what seeds leave behind, a line each."""
+    """Of what runs leave behind, a line each, with the names of the invariants that did not hold."""
     file = folder / f"digests-{'python' if build is None else 'compiled'}"
     done = python("-m", "benchmarks.random_seeds", *arguments, "--digests", file, build=build)
     assert done.returncode == 0, done.stderr
     return file.read_text().splitlines()
 
 
-def test_a_few_modules_compiled_leave_the_same_recordings(tmp_path):
+@compiles
+def test_a_few_modules_compiled_leave_the_same_recordings_and_find_the_same(tmp_path):
     build = tmp_path / "build"
-    only = [argument for module in A_FEW for argument in ("--only", module)]
-    done = python(BUILDER, build, "--optimize", "0", "--jobs", "1", *only)
+    done = python(BUILDER, build, "--optimize", "0", "--jobs", "1", *only(*A_FEW))
     assert done.returncode == 0, done.stdout + done.stderr
     where = "import importlib, sys; print(*(importlib.import_module(m).__file__ for m in sys.argv[1:]), sep='\\n')"
     names = [f"highwater_runtime.{module}" for module in (*A_FEW, "log.segments")]
     *own, other = python("-c", where, *names, build=build).stdout.split()
     assert all(file.startswith(str(build)) and file.endswith(compiled.SUFFIX) for file in own)
     assert other.endswith("segments.py")
-    assert python(BUILDER, build, *only).stdout.startswith(f"{build} fits")
-    seeds = ("--only", "late-fetches", "--seeds", "1..1")
-    assert digests(tmp_path, build, *seeds) == digests(tmp_path, None, *seeds)
+    assert python(BUILDER, build, *only(*A_FEW)).stdout.startswith(f"{build} fits")
+
+    derives = "import runpy; from highwater_runtime.sim.clock import SimTimer as T; X = type('Late', (T,), {})"
+    done = python("-c", f"{derives}; runpy.run_path('{CHECK}', run_name='__main__')", build=build)
+    assert done.returncode == 1
+    assert "Late is Python and derives from highwater_runtime.sim.clock.SimTimer, which is compiled" in done.stderr
+
+    must_fail = ("--failing", "--only", "kafka-14139")
+    (line,) = digests(tmp_path, build, *must_fail)
+    assert {"committed-loss", "isr-incomplete", "stale-isr-join"} <= set(line.split())
+    assert [line] == digests(tmp_path, None, *must_fail)
 
 
+@compiles
 @pytest.mark.thorough
-def test_all_modules_compiled_leave_the_same_recordings(tmp_path):
+@pytest.mark.parametrize("runs", [("--seeds", "1..2"), ("--failing",)], ids=["random", "must fail"])
+def test_all_modules_compiled_leave_the_same_recordings(tmp_path, runs):
     build = ROOT / "build" / "compiled"
     done = python(BUILDER, build)
     assert done.returncode == 0, done.stdout + done.stderr
-    seeds = ("--seeds", "1..2")
-    assert digests(tmp_path, build, *seeds) == digests(tmp_path, None, *seeds)
+    assert digests(tmp_path, build, *runs) == digests(tmp_path, None, *runs)
+
+
+@compiles
+@pytest.mark.thorough
+def test_a_build_that_cannot_work_is_not_left_to_be_used(tmp_path):
+    done = python(BUILDER, tmp_path / "build", "--optimize", "0", *only("sim.loop", "log.varint"))
+    assert done.returncode == 1
+    assert "sim.clock.SimTimer is Python and derives from highwater_runtime.sim.loop.Cancellable" in done.stderr
+    assert not (tmp_path / "build").exists()
+
+
+@pytest.mark.parametrize(
+    ("modules", "why"),
+    [
+        (["log.records"], "expected two modules or more"),
+        (["log.records", "log.missing"], "expected modules that are compiled, as log.records; found log.records, log."),
+    ],
+)
+def test_what_cannot_be_built_is_refused(tmp_path, modules, why):
+    done = python(BUILDER, tmp_path / "build", *only(*modules))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"--only: {why}")
+    assert not (tmp_path / "build").exists()
+
+
+def test_without_a_compiler_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = python(BUILDER, tmp_path / "build")
+    assert done.returncode == 1
+    assert done.stderr == f"no {builder.lacks()}: needed to compile for this Python\n"
 
 
 @pytest.mark.parametrize(
@@ -129,9 +193,6 @@ def test_mutants_are_refused(empty):
 
 
 def test_the_list_of_modules_is_of_those_there_are():
-    spec = importlib.util.spec_from_file_location("compile_runtime", BUILDER)
-    builder = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(builder)
     for pattern in builder.COMPILED:
         assert list(compiled.SOURCES.glob(pattern)), pattern
     assert not any(name.startswith("highwater_runtime.wire.messages") for name in builder.modules_to_compile())
