@@ -32,7 +32,8 @@ compiles = pytest.mark.skipif(bool(builder.lacks()), reason=f"no {builder.lacks(
 
 
 def python(*arguments, build=None):
-    environment = {name: value for name, value in os.environ.items() if name != compiled.SETTING}
+    ours = (compiled.SETTING, "PYTEST_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     if build is not None:
         environment[compiled.SETTING] = str(build)
     return subprocess.run(
@@ -101,6 +102,22 @@ def test_all_modules_compiled_leave_the_same_recordings(tmp_path, runs):
     done = python(BUILDER, build)
     assert done.returncode == 0, done.stdout + done.stderr
     assert digests(tmp_path, build, *runs) == digests(tmp_path, None, *runs)
+
+
+@compiles
+@pytest.mark.thorough
+def test_compiled_invariants_find_what_is_put_into_python(tmp_path):
+    """The tests that put bugs into the runtime, with nothing compiled but the invariants."""
+    build = tmp_path / "build"
+    files = [Path(file) for file in builder.COMPILED if file.startswith("sim/invariants/")]
+    invariants = [".".join(file.with_suffix("").parts) for file in files]
+    assert len(invariants) > 3
+    done = python(BUILDER, build, "--optimize", "0", *only(*invariants))
+    assert done.returncode == 0, done.stdout + done.stderr
+    bugs = ("tests/invariants/test_mutations.py", "tests/raft/test_quorum_invariants.py")
+    sets_an_attribute = "not pre_votes_granted_before"  # of the invariants themselves, which cannot be if compiled
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", *bugs, "-k", sets_an_attribute, build=build)
+    assert done.returncode == 0, done.stdout
 
 
 @compiles
