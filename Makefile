@@ -7,7 +7,7 @@ VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test thorough style lint docs coverage benchmark clean
+.PHONY: help setup demo test thorough style lint docs coverage benchmark compiled clean
 
 help:
 	@echo "make demo   runs KAFKA-14139 with KIP-903 off, then on, and prints both verdicts and reports"
@@ -17,6 +17,7 @@ help:
 	@echo "make coverage  runs all tests and writes build/coverage/html: which lines and branches they reach"
 	@echo "make setup  leaves $(BIN)/highwater"
 	@echo "make benchmark  loads real brokers, and Apache Kafka's beside them, for some minutes (docs/performance.md)"
+	@echo "make compiled  compiles the runtime with mypyc into build/compiled, for those who ask for it (docs/performance.md)"
 
 setup: $(VENV)/.complete
 
@@ -63,6 +64,9 @@ coverage: setup
 
 benchmark: setup
 	$(BIN)/python -m benchmarks.broker
+
+compiled: setup
+	$(BIN)/python scripts/compile_runtime.py build/compiled
 
 clean:
 	rm -rf $(VENV) runs build dist

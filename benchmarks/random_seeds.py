@@ -1,14 +1,17 @@
 """Processor time of random seeds, run in the simulator and judged, and whether two source trees record the same.
 
-    python -m benchmarks.random_seeds [--seeds 1..3] [--only NAME] [--digests FILE] [--wire]
+    python -m benchmarks.random_seeds [--seeds 1..3 | --failing] [--only NAME] [--digests FILE] [--wire]
 
 Each seed of each experiment of ``scenarios/random`` is run and judged as a campaign does it, in this process, after one
 seed that nobody counts (imports, generated codecs). One line a seed: processor time of the run, of writing its
 recordings, and of judging them. The last line has the means.
 
-``--digests`` writes a line for each seed with a SHA-256 over everything that the run left behind, ``run.json`` with the
-time that it took excepted, and the verdict's anomalies and reasons. The files of two source trees, or of two values of
-``PYTHONHASHSEED``, must be equal: ``diff`` them.
+``--failing`` runs shipped experiments instead: those that must fail, with the switches under which they must, and with
+the seeds in their files.
+
+``--digests`` writes a line for each run with a SHA-256 over everything that it left behind, ``run.json`` with the time
+that it took excepted, the verdict's anomalies and reasons, and broken invariants; then the names of these. The files of
+two source trees, or of two values of ``PYTHONHASHSEED``, must be equal: ``diff`` them.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import argparse
 import hashlib
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -28,38 +32,50 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.judged_run import judge_recordings, write_run
 
-EXPERIMENTS: Final = Path(__file__).parent.parent / "scenarios" / "random"
+SCENARIOS: Final = Path(__file__).parent.parent / "scenarios"
 _HOLDS_WALL_TIME: Final = "run.json"
 
 
 def main() -> None:
-    """Print one line a seed, then the means."""
+    """Print one line a run, then the means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="1..2", help="first and last, as 1..3")
+    parser.add_argument("--failing", action="store_true", help="shipped experiments that must fail")
     parser.add_argument("--only", help="part of the experiment's name")
     parser.add_argument("--digests", type=Path)
     parser.add_argument("--wire", action="store_true", help="every message through the codec")
     arguments = parser.parse_args()
-    first, _, last = arguments.seeds.partition("..")
-    paths = [path for path in sorted(EXPERIMENTS.glob("*.yaml")) if (arguments.only or "") in path.stem]
+    runs = list(_failing() if arguments.failing else _random(arguments.seeds))
+    runs = [(name, experiment) for name, experiment in runs if (arguments.only or "") in name]
     prepare_process()
-    measure(_experiment(paths[0], int(first)), wire=arguments.wire)
+    measure(runs[0][1], wire=arguments.wire)
     spent, digests = list[tuple[float, float, float]](), list[str]()
-    for path in paths:
-        for seed in range(int(first), int(last or first) + 1):
-            took, digest = measure(_experiment(path, seed), wire=arguments.wire)
-            spent.append(took)
-            digests.append(f"{path.stem} {seed} {digest}\n")
-            if arguments.digests is not None:
-                arguments.digests.write_text("".join(digests), encoding="utf-8")
-            print(f"{path.stem:32} {seed:4} {_line(took)}", flush=True)
+    for name, experiment in runs:
+        took, digest = measure(experiment, wire=arguments.wire)
+        spent.append(took)
+        digests.append(f"{name} {experiment.spec.seed} {digest}\n")
+        if arguments.digests is not None:
+            arguments.digests.write_text("".join(digests), encoding="utf-8")
+        print(f"{name:32} {experiment.spec.seed:4} {_line(took)}", flush=True)
     count = len(spent)
     means = (sum(t[0] for t in spent) / count, sum(t[1] for t in spent) / count, sum(t[2] for t in spent) / count)
     print(f"{'mean of ' + str(count):37} {_line(means)}")
 
 
-def _experiment(path: Path, seed: int) -> ChaosExperiment:
-    return load_experiment(path).with_seed_and_switches(seed, {})
+def _random(seeds: str) -> Iterator[tuple[str, ChaosExperiment]]:
+    first, _, last = seeds.partition("..")
+    for path in sorted((SCENARIOS / "random").glob("*.yaml")):
+        for seed in range(int(first), int(last or first) + 1):
+            yield path.stem, load_experiment(path).with_seed_and_switches(seed, {})
+
+
+def _failing() -> Iterator[tuple[str, ChaosExperiment]]:
+    for path in sorted(set(SCENARIOS.rglob("*.yaml")) - set((SCENARIOS / "random").iterdir())):
+        experiment = load_experiment(path)
+        for expected in experiment.spec.expect:
+            if expected.verdict == "fail" and experiment.cluster.runtime == "highwater":
+                name = "-".join([path.stem, *(f"{switch}={value}" for switch, value in expected.when.items())])
+                yield name, experiment.with_seed_and_switches(None, expected.when)
 
 
 def _line(took: tuple[float, float, float]) -> str:
@@ -68,7 +84,7 @@ def _line(took: tuple[float, float, float]) -> str:
 
 
 def measure(experiment: ChaosExperiment, *, wire: bool) -> tuple[tuple[float, float, float], str]:
-    """Run, write down and judge one experiment: processor seconds of each, and the digest of what came of it."""
+    """Run, write down and judge one experiment: processor seconds of each; a digest of what came of it."""
     began = time.process_time()
     result = run_experiment(experiment, make_backend("sim", wire=wire))
     ran = time.process_time()
@@ -85,7 +101,9 @@ def measure(experiment: ChaosExperiment, *, wire: bool) -> tuple[tuple[float, fl
                 digest.update(path.read_bytes())
         digest.update(result.trace_digest.encode())
         digest.update(msgspec.json.encode(judgement, enc_hook=repr))
-    return (ran - began, written - ran, judged - written), digest.hexdigest()
+        digest.update(repr(result.violations).encode())
+    broken = sorted({violation.name for violation in result.violations})
+    return (ran - began, written - ran, judged - written), " ".join([digest.hexdigest(), *broken])
 
 
 if __name__ == "__main__":

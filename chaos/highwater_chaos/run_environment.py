@@ -6,11 +6,14 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from highwater_runtime.compiled import in_force
+
 
 def environment_here() -> dict[str, str]:
     """Return what this process runs on, by name, in the order in which a report shows it."""
     return {
         "highwater": _version(),
+        "runtime": f"compiled by {made_by}" if (made_by := in_force()) else "Python",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processors": str(os.cpu_count() or "unknown"),

@@ -21,6 +21,7 @@ from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import EndedEarly, Interrupts
 from highwater_chaos.user_error import UserError
+from highwater_runtime.compiled import in_force
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 """Every error about arguments; typer brings its own copy of click and exports only this subclass of it."""
@@ -68,7 +69,8 @@ GROUPS: Final = {
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"highwater {version('highwater')}")
+        made_by = in_force()
+        print(f"highwater {version('highwater')}{f' (runtime compiled by {made_by})' if made_by else ''}")
         raise typer.Exit
 
 

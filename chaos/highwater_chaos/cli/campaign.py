@@ -50,6 +50,7 @@ from highwater_chaos.refusals import refusals
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.remote import AnyPath, BadAddress, NotReached, located
 from highwater_pipeline.transitions import CATALOGUE, unreached
+from highwater_runtime.compiled import SETTING, in_force
 from highwater_runtime.switches import SWITCHES
 
 _LINE_SECONDS: Final = 10.0
@@ -277,6 +278,10 @@ def _series(
 ) -> tuple[Series, ...]:
     if guided and any(name != RANDOM for name in given):
         raise UsageError("--guided changes what 'random' draws; leave out the files, or leave out --guided")
+    if mutants and (made_by := in_force()):
+        raise UsageError(
+            f"--mutants: bugs are put into Python, and the runtime is compiled by {made_by}; unset {SETTING}"
+        )
     if only and not mutants:
         raise UsageError("--only names mutants; it needs --mutants")
     for name in only:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from highwater_runtime.compiled import in_force
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
 from highwater_runtime.host.descriptors import raise_descriptor_limit, within_descriptors
@@ -116,6 +117,7 @@ class _NodeProcess:
             listeners=",".join(f"{name}://{endpoint}" for name, endpoint in node.bound.items()),
             admin=admin,
             max_connections=self._max_connections,
+            compiled_by=in_force() or None,
         )
         # What a node has loaded by now stays: the collector need not look at it again and again.
         gc.collect()

@@ -56,7 +56,7 @@ from highwater_runtime.wire.messages.user_scram_credential_record import UserScr
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class MetadataReplayError(RuntimeError):
+class MetadataReplayError(Exception):
     """A record that cannot follow those before it: the metadata log and this code disagree."""
 
 

@@ -23,7 +23,7 @@ from highwater_runtime.wire.errors import ErrorCode
 _KEPT: Final = 2
 
 
-class SnapshotMissingError(RuntimeError):
+class SnapshotMissingError(Exception):
     """The log begins in the middle and no snapshot stands for what is gone; the replica must not start."""
 
 

@@ -57,7 +57,7 @@ class NetworkTiming:
     """After a cut is healed TCP's next retransmission comes within this time."""
 
 
-class MutationError(AssertionError):
+class MutationError(Exception):
     """A message was changed after it was sent."""
 
 

@@ -111,7 +111,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
 
 def _learn(partition: Partition, fetch: FetchPartition, who: _Who) -> None:
     """Take in what a follower's fetch says of the follower, if it is one that the leader could answer with data."""
-    if judge(partition, fetch, who.replica_id) is FINE:
+    if judge(partition, fetch, who.replica_id) == FINE:
         assert partition.leading is not None
         partition.leading.fetched_by(who.replica_id, fetch.fetch_offset, fetch.log_start_offset, who.replica_epoch)
 
@@ -215,7 +215,7 @@ class DelayedFetch:
         replica_id = self._who.replica_id
         looked_at = self.to_look_at()
         for asked, found in looked_at:
-            if isinstance(found, ErrorCode) or judge(found, asked.fetch, replica_id) is not FINE:
+            if isinstance(found, ErrorCode) or judge(found, asked.fetch, replica_id) != FINE:
                 self._reply(looked_at, *self._read(looked_at))
                 return True
             more = visible_end(found, replica_id) > asked.fetch.fetch_offset
