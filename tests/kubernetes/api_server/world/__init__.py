@@ -6,7 +6,6 @@ pods is up to ``world.pods`` (an ``Instant`` runner, unless another one is given
 
 from __future__ import annotations
 
-import functools
 import logging
 import threading
 from collections.abc import Callable
@@ -43,7 +42,7 @@ class World:
         self._awake = True
         self._busy = True
         self._stopping = False
-        self._timers: list[threading.Timer] = []
+        self._timers: dict[tuple[str, str, str], threading.Timer] = {}
         self._thread = threading.Thread(target=self._run, name="kube-world", daemon=True)
         self.failures: list[Exception] = []
         self.refuse_pod: Callable[[Json], str | None] = lambda pod: None
@@ -61,7 +60,7 @@ class World:
             self._condition.notify_all()
         self._thread.join()
         self._store.unfollow(self._subscription)
-        for timer in self._timers:
+        for timer in list(self._timers.values()):
             timer.cancel()
         if self.failures:
             raise ExceptionGroup("the miniature cluster failed", self.failures)
@@ -172,11 +171,19 @@ class World:
         self._create(event)
 
     def _try_again(self, what: Callable[[Name], None], owner: Json) -> None:
-        again = functools.partial(self._guarded, what, (owner["metadata"]["namespace"], owner["metadata"]["name"]))
-        timer = threading.Timer(_TRY_AGAIN_SECONDS, again)
-        timer.daemon = True
-        timer.start()
-        self._timers.append(timer)
+        """Once, however many pods are refused meanwhile: each attempt would else bring several more."""
+        key = (what.__name__, owner["metadata"]["namespace"], owner["metadata"]["name"])
+
+        def again() -> None:
+            with self._store.lock:
+                del self._timers[key]
+            self._guarded(what, key[1:])
+
+        with self._store.lock:
+            if key not in self._timers:
+                timer = self._timers[key] = threading.Timer(_TRY_AGAIN_SECONDS, again)
+                timer.daemon = True
+                timer.start()
 
     def _job(self, name: Name) -> None:
         with self._store.lock:
