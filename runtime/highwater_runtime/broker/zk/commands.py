@@ -88,8 +88,9 @@ class Commands:
         """The highest that a command had."""
         self._listed = (_NO_EPOCH, _ANY_BROKER_EPOCH)
         """Controller epoch and broker epoch of the full list that was obeyed last."""
-        self._deleted: dict[PartitionKey, None] = {}
-        """The replicas that this life of the broker has deleted, as far as copies of a command may be late."""
+        self._deleted: dict[PartitionKey, int] = {}
+        """The replicas that this life of the broker has deleted, as far as copies of a command may be late. Value: the
+        epoch of the controller that said so."""
         self._core = core
         self._cluster = cluster
         self._configs = configs
@@ -228,10 +229,10 @@ class Commands:
                         topic_name=topic.topic_name, partition_index=state.partition_index, error_code=error
                     )
                 )
-                if error is not ErrorCode.NONE or self._is_late_copy(topic, state.partition_index, key):
+                if error is not ErrorCode.NONE or self._is_late_copy(body, topic, state.partition_index, key):
                     continue
                 if state.delete_partition:
-                    self._note_deleted((topic.topic_id, state.partition_index))
+                    self._note_deleted((topic.topic_id, state.partition_index), body.controller_epoch)
                 if key is not None:
                     (deleted if state.delete_partition else halted).append(key)
                 elif state.delete_partition and self._core.logs.get(topic.topic_name, state.partition_index):
@@ -244,19 +245,21 @@ class Commands:
         replicas.begin()
         return response
 
-    def _is_late_copy(self, topic: StopReplicaTopicState, index: int, key: PartitionKey | None) -> bool:
+    def _is_late_copy(
+        self, body: StopReplicaRequest, topic: StopReplicaTopicState, index: int, key: PartitionKey | None
+    ) -> bool:
         """Whether this was carried out before, and the replica that has the name now is another topic's."""
-        if (topic.topic_id, index) not in self._deleted:
+        if self._deleted.get((topic.topic_id, index)) != body.controller_epoch:
             return False
         log = self._core.logs.get(topic.topic_name, index)
         held = key[0] if key is not None else None if log is None else log.topic_id
         return held != topic.topic_id
 
-    def _note_deleted(self, key: PartitionKey) -> None:
+    def _note_deleted(self, key: PartitionKey, controller_epoch: int) -> None:
         if key[0] == ZERO_UUID:
             return  # below inter.broker.protocol.version 2.8 topics have no ids
         self._deleted.pop(key, None)
-        self._deleted[key] = None
+        self._deleted[key] = controller_epoch
         if len(self._deleted) > MOST_DELETED:
             del self._deleted[next(iter(self._deleted))]
 
