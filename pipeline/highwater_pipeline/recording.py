@@ -89,7 +89,7 @@ def recorded_units(directory: AnyPath, checks: tuple[str, ...] | None) -> Stored
         BadTable: they are not whole, or not those of the run beside them.
     """
     units = directory / UNITS
-    if not any(True for _ in units.glob("*")):
+    if not units.is_dir() or not any(True for _ in units.glob("*")):
         return None
     runs = stored_runs(units)
     run = open_run(directory)

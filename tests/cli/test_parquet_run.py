@@ -116,7 +116,7 @@ def test_other_commands_take_it(highwater: Any, failed_run: Path, parquet_run: P
     assert all(line["first"] == line["second"] for line in lines), lines
     shown = [highwater("truncations", run).out for run in (failed_run, parquet_run)]
     assert shown[0] == shown[1]
-    assert highwater("shrink", copy, "--runs", "2").status == 0
+    assert highwater("shrink", copy, "--runs", "4").status == 0
     assert highwater("store", parquet_run, "--out", "store").status == 0
     assert highwater("check", "store").status == 1
 
