@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--brokers", type=int, default=3, help="and as many replicas under acks=all; goals are for 3")
     parser.add_argument("--without-apache-kafka", action="store_true")
     parser.add_argument("--event-loop", choices=["asyncio", "uvloop"], default="asyncio")
-    parser.add_argument("--warm", type=float, default=60.0, help="seconds of each load before; ours gets 5 of them at most")
+    parser.add_argument("--warm", type=float, default=60.0, help="seconds of each load before; ours: 5 of them")
     parser.add_argument("--json", type=Path, help="write every round's figures to this file, too")
     arguments = parser.parse_args()
     table = Table()
