@@ -266,8 +266,7 @@ class _Stored:
         if (part, names) not in self._groups:
             if len(self._groups) == _GROUPS_KEPT:
                 del self._groups[next(iter(self._groups))]
-            with self._open() as file:
-                self._groups[part, names] = file.read_row_group(part, list(names), use_threads=False)
+            (self._groups[part, names],) = self.parts(names, [part])
         return self._groups[part, names]
 
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
