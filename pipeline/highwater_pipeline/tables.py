@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.files import BadTable, jsonl_parts, parquet_parts
+from highwater_pipeline.files import MOST_LINE, BadTable, jsonl_parts, parquet_parts
 from highwater_pipeline.micro_operations import pair
 from highwater_pipeline.recordings import (
     FAULTS_FILE,
@@ -187,8 +187,8 @@ class _File(Generic[Row]):
             return None if first is None else str(first["run_id"][0])
         with self.path.open("rb") as file:
             try:
-                return msgspec.json.decode(file.readline(), type=_RunId).run_id
-            except msgspec.DecodeError:
+                return msgspec.json.decode(file.readline(MOST_LINE), type=_RunId).run_id
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 return None
 
     def parts(self, run_id: str) -> Iterator[pa.Table]:
