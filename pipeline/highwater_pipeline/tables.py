@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic
 
 import msgspec
@@ -206,7 +207,10 @@ def _find(directory: AnyPath, name: str, kind: RowKind[Row]) -> _File[Row] | Non
     lines, parquet = directory / f"{name}.jsonl", directory / f"{name}.parquet"
     if lines.exists() and parquet.exists():
         raise BadTable(f"{directory}: expected {name} once, found it as .jsonl and as .parquet")
-    return _File(lines, kind) if lines.exists() else _File(parquet, kind) if parquet.exists() else None
+    found = lines if lines.exists() else parquet if parquet.exists() else None
+    if isinstance(found, Path) and not found.is_file():  # to open a named pipe may take for ever
+        raise BadTable(f"{found}: expected a file, found something else of that name")
+    return None if found is None else _File(found, kind)
 
 
 def _recorded_events(path: AnyPath) -> RecordedEvents | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -225,6 +226,30 @@ def test_a_directory_that_is_no_run(highwater: Any) -> None:
     done = highwater("check", ".")
     assert done.status == 254
     assert "expected a run directory" in done.err
+
+
+def test_what_is_named_and_is_no_file(highwater: Any, tiny_run: Path) -> None:
+    """A link to nothing, and a named pipe, which takes for ever to open."""
+    history = highwater.folder / "history" / "operations.jsonl"
+    history.parent.mkdir()
+    os.mkfifo(history)
+    done = highwater("check", ".")
+    assert (done.status, "operations.jsonl: expected a file" in done.err) == (254, True)
+    (highwater.folder / "runs").mkdir()
+    (highwater.folder / "runs" / "gone").symlink_to("nowhere")
+    for pattern in ("runs/*", "runs/gone"):
+        done = highwater("check", pattern, tiny_run)
+        assert (done.status, "gone: expected a file or a directory" in done.err) == (254, True)
+        assert "PASS" in done.out
+
+
+def test_what_is_hidden_in_a_directory_is_no_run(highwater: Any, tiny_run: Path) -> None:
+    """What a harness has not written to its end yet, or was killed at."""
+    shutil.copytree(tiny_run, highwater.folder / "runs" / "a")
+    for hidden in (".b", "c/.d"):
+        shutil.copytree(tiny_run / "history", highwater.folder / "runs" / hidden / "history")
+    assert highwater("check", "runs").out == highwater("check", "runs/a").out
+    assert highwater("check", "runs/.b").status == 0
 
 
 def test_a_node_that_crashed_is_found_by_every_model(highwater: Any) -> None:
