@@ -7,8 +7,10 @@ cycles, so the garbage collector leaves them alone (``gc=False``): it would look
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
@@ -228,9 +230,20 @@ MOST_RECORDS: Final = 1 << 24
 """In one event: checks look at them record by record."""
 
 
+_NODE: Final = re.compile(r"[a-z]+-[0-9]{1,9}")
+
+
+@lru_cache(maxsize=1024)
+def is_node(name: str) -> bool:
+    """Whether it is the name of a node."""
+    return _NODE.fullmatch(name) is not None
+
+
 def _event_complaint(row: NodeEventRow, previous: NodeEventRow | None) -> str | None:
     if previous is not None and row.seq <= previous.seq:
         return f"expected `seq` above {previous.seq}, found {row.seq}"
+    if not is_node(row.node):
+        return f"expected `node` to be a role and a number (broker-0, controller-1), found {row.node!r}"
     required = EVENT_FIELDS.get(row.kind)
     if required is None:
         return f"expected `kind` to be one of {', '.join(sorted(EVENT_FIELDS))}, found {row.kind!r}"

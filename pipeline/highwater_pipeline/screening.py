@@ -2,7 +2,7 @@
 
 A Parquet file is held to what a JSON Lines file is held to. To look at each row of it as the reader of JSON Lines does
 would take longer than all checks together, so its columns are looked at first. What they find suspicious is looked at
-row by row: in a good file, the first row of each part and the operations ``cas``.
+row by row: in a good file, the operations ``cas``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from highwater_pipeline.rows import (
     OPERATION_TYPES,
     REGISTER_OPERATIONS,
     RowKind,
+    is_node,
 )
 from highwater_pipeline.view import Bools, Ints
 
@@ -34,11 +35,7 @@ def suspects(table: pa.Table, kind: RowKind[Any]) -> Ints:
     The table has the schema of ``kind``. No null stands where the schema has none.
     """
     screen = _SCREENS.get(kind.name)
-    if screen is None or not table.num_rows:
-        return np.empty(0, np.int64)
-    suspicious = screen(table)
-    suspicious[0] = True  # what comes before it is in another part
-    return np.flatnonzero(suspicious)
+    return np.empty(0, np.int64) if screen is None else np.flatnonzero(screen(table))
 
 
 def _of_operations(table: pa.Table) -> Bools:
@@ -71,8 +68,10 @@ _NEEDED_BY: Final = {
 
 
 def _of_events(table: pa.Table) -> Bools:
+    names = table["node"].unique().to_pylist()
+    nameless = [name for name in names if not is_node(name)]
     kind = pc.fill_null(pc.index_in(table["kind"], pa.array(_KINDS)), len(_KINDS)).to_numpy()
-    suspicious: Bools = (kind == len(_KINDS)) | _goes_back(table["seq"])
+    suspicious: Bools = (kind == len(_KINDS)) | _goes_back(table["seq"]) | _is_any(table["node"], tuple(nameless))
     for name, by in _NEEDED_BY.items():
         if table[name].null_count:
             suspicious |= table[name].is_null().to_numpy() & by[kind]
@@ -101,7 +100,7 @@ _SCREENS: Final[dict[str, Callable[[pa.Table], Bools]]] = {
 
 
 def _is_any(column: pa.Array | pa.ChunkedArray, words: tuple[str, ...]) -> Bools:
-    found = pc.is_in(column, pa.array(words))
+    found = pc.is_in(column, pa.array(words, pa.string()))
     is_one: Bools = found.to_numpy() if isinstance(found, pa.ChunkedArray) else found.to_numpy(zero_copy_only=False)
     return is_one
 

@@ -206,7 +206,7 @@ def _operation(f: str = "send", type: str = "ok", **fields: Any) -> dict[str, An
 def _event(**fields: Any) -> dict[str, Any]:
     needed = {name: 1 for name in EVENT_FIELDS[fields.get("kind", "log-appended")] if name not in OF_LEADER}
     lists = {"isr", "replicas", "isr_epochs", "registered_epochs"}
-    made = {name: [1, 2] if name in lists else "x" if name == "node" else 1 for name in needed}
+    made = {name: [1, 2] if name in lists else 1 for name in needed}
     return {"run_id": "run", **EVENT, **OF_LEADER, **made, **fields}
 
 
@@ -227,12 +227,14 @@ WRONG_ROWS: list[tuple[Any, dict[str, Any]]] = [
     (OPERATION_ROWS, OPERATION | {"index": 0}),
     (NODE_EVENT_ROWS, _event(seq=0)),
     (NODE_EVENT_ROWS, _event(kind="log-appended") | {"kind": "gossip"}),
+    (NODE_EVENT_ROWS, _event(node="broker-zero")),
     (NODE_EVENT_ROWS, _event(partition=None)),
     (NODE_EVENT_ROWS, _event(end_offset=4)),
     (NODE_EVENT_ROWS, _event(end_offset=5 + (1 << 24) + 1)),
     (NODE_EVENT_ROWS, _event(kind="alter-partition-handled", isr=[1, 2], isr_epochs=[1])),
     (NODE_EVENT_ROWS, _event(kind="alter-partition-handled", isr=[1, 2], registered_epochs=[1])),
     (REPLICA_LOG_ROWS, RECORD | {"offset": -1}),
+    (REPLICA_LOG_ROWS, RECORD | {"offset": -1, "ended": "gap"}),
     (REPLICA_LOG_ROWS, RECORD | {"ended": "End", "start_offset": 0}),
     (REPLICA_LOG_ROWS, RECORD | {"ended": "end"}),
 ]
