@@ -307,6 +307,8 @@ class TableFile:
 
     def __init__(self, path: Path, schema: pa.Schema, group: int = GROUP) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # A writer that was given up ends its own file when it goes, which may be later.
+        path.unlink(missing_ok=True)
         self._schema: Final = schema
         self._group: Final = group
         self._writer: Final = pq.ParquetWriter(path, schema, compression="zstd")
