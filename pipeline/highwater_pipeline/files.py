@@ -133,7 +133,7 @@ def _good_rows(lines: Sequence[bytes], kind: RowKind[Row], previous: Row | None)
     """Decode all lines in one call: twice as fast. None: something is wrong, which is then looked for line by line."""
     try:
         rows: list[Row] = msgspec.json.Decoder(kind.row).decode_lines(b"\n".join(lines))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if len(rows) != len(lines):
         return None
@@ -161,6 +161,10 @@ def _line_by_line(
             previous = row
     except UnicodeDecodeError as error:
         raise BadTable(f"{path}:{number}: expected UTF-8, found: {error}; {_line(lines, number, before)}") from error
+    except RecursionError as error:
+        raise BadTable(
+            f"{path}:{number}: expected a row, found too many levels; {_line(lines, number, before)}"
+        ) from error
     except msgspec.DecodeError as error:  # ValidationError included
         what = str(error) if isinstance(error, msgspec.ValidationError) else f"expected a JSON object, found: {error}"
         raise BadTable(f"{path}:{number}: {what}; {_line(lines, number, before)}") from error

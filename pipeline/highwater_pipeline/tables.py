@@ -218,7 +218,7 @@ def _recorded_events(path: AnyPath) -> RecordedEvents | None:
         return None
     try:
         return msgspec.json.decode(path.read_bytes(), type=RecordedEvents)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTable(f"{path}: expected the kinds of events that were recorded, and why: {error}") from error
 
 
@@ -227,5 +227,5 @@ def _settings(path: AnyPath) -> Settings:
         return UNKNOWN
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Run).settings
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTable(f"{path}: expected the run's `settings`: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,25 @@ def test_what_is_named_and_is_no_file(highwater: Any, tiny_run: Path) -> None:
         done = highwater("check", pattern, tiny_run)
         assert (done.status, "gone: expected a file or a directory" in done.err) == (254, True)
         assert "PASS" in done.out
+
+
+@pytest.mark.parametrize("what", [b"\xff", b'{"a":' + b"[" * 100_000], ids=["no UTF-8", "too many levels"])
+def test_what_is_no_json_is_named(highwater: Any, tiny_run: Path, what: bytes) -> None:
+    """In files of a run directory that no digest protects, in tables of others, and in a store."""
+    run = shutil.copytree(tiny_run, highwater.folder / "run")
+    tables = shutil.copytree(tiny_run / "history", highwater.folder / "tables" / "history").parent
+    for name in ("events/recorded.json", "faults.jsonl"):
+        (tables / name).parent.mkdir(exist_ok=True)
+        (tables / name).write_bytes(b'{"kind":"hold"}\n' if name == "faults.jsonl" else b'{"kinds":[],"why":"x"}')
+    assert highwater("store", tiny_run, "--out", "store").status == 0
+    files = [run / "run.json", *tables.glob("*/*.json*"), tables / "faults.jsonl", *Path("store").glob("*/*.json")]
+    assert len(files) == 5
+    for file in files:
+        good = file.read_bytes()
+        file.write_bytes(re.sub(rb'": ?"', rb"\g<0>" + what, good, count=1) if what == b"\xff" else what + b"\n")
+        done = highwater("check", file.relative_to(highwater.folder).parts[0] if file.is_absolute() else "store")
+        assert (done.status, "Traceback" in done.err) == (254, False), (file, done.err)
+        file.write_bytes(good)
 
 
 def test_what_is_hidden_in_a_directory_is_no_run(highwater: Any, tiny_run: Path) -> None:
