@@ -247,16 +247,16 @@ def _is_of_type(found: pa.DataType, expected: pa.DataType) -> bool:
         return _is_of_type(found.value_type, expected)
     if types.is_list(expected):
         is_list = types.is_list(found) or types.is_large_list(found) or types.is_fixed_size_list(found)
-        return is_list and _is_of_type(found.value_type, expected.value_type)
+        return bool(is_list) and _is_of_type(found.value_type, expected.value_type)
     if types.is_struct(expected):
         fields = {field.name: field.type for field in expected}
-        return types.is_struct(found) and all(
+        return bool(types.is_struct(found)) and all(
             field.name in fields and _is_of_type(field.type, fields[field.name]) for field in found
         )
     if types.is_integer(expected):
-        return types.is_integer(found)
+        return bool(types.is_integer(found))
     if types.is_boolean(expected):
-        return types.is_boolean(found)
+        return bool(types.is_boolean(found))
     texts = (types.is_string, types.is_large_string, types.is_string_view)
     return any(is_it(found) for is_it in (*texts, types.is_binary, types.is_large_binary))
 

@@ -81,15 +81,17 @@ def _of_events(table: pa.Table) -> Bools:
         suspicious |= pc.fill_null(pc.not_equal(length, members), False).to_numpy()
     records = pc.subtract(pc.fill_null(table["end_offset"], 0), pc.fill_null(table["offset"], 0)).to_numpy()
     batch = np.array([*(one in BATCHES for one in _KINDS), False], np.bool_)[kind]
-    return suspicious | (batch & ((records < 0) | (records > MOST_RECORDS)))
+    suspicious |= batch & ((records < 0) | (records > MOST_RECORDS))
+    return suspicious
 
 
 def _of_replica_log(table: pa.Table) -> Bools:
     ended, start = table["ended"], table["start_offset"]
-    if ended.null_count == table.num_rows:
-        return table["offset"].to_numpy() < 0
-    unknown = ~(_is_any(ended, ENDED) | ended.is_null().to_numpy())
-    return unknown | (table["offset"].to_numpy() < 0) | (_is_any(ended, ("end",)) & start.is_null().to_numpy())
+    suspicious: Bools = table["offset"].to_numpy() < 0
+    if ended.null_count < table.num_rows:
+        suspicious |= ~(_is_any(ended, ENDED) | ended.is_null().to_numpy())
+        suspicious |= _is_any(ended, ("end",)) & start.is_null().to_numpy()
+    return suspicious
 
 
 _SCREENS: Final[dict[str, Callable[[pa.Table], Bools]]] = {

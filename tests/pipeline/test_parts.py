@@ -18,7 +18,7 @@ from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.rows import MicroOp, Operation
 from highwater_pipeline.tables import RunParts, RunTables, load_run, open_run
-from highwater_pipeline.units import split
+from highwater_pipeline.units import UNIT_SCHEMAS, split, unit_of
 
 
 @contextmanager
@@ -89,6 +89,15 @@ def test_units_do_not_depend_on_parts(new_story: Any, operations: list[Operation
         facts_of_parts, units_of_parts = split(in_parts(tables, rows))
         assert facts_of_parts == facts
         assert list(units_of_parts) == list(units)
+
+
+def test_an_event_of_the_cluster_that_names_a_partition_is_there_once(story: Any) -> None:
+    """However often a unit is put together: Spark does it again, of what one task has split."""
+    facts, units = split(story.send(1, at=0).event("broker-0", "node-started", partition="orders-0").tables())
+    (unit,) = units
+    again = unit_of(facts, unit.partition, [(name, getattr(unit, name).to_arrow()) for name in UNIT_SCHEMAS])
+    assert unit.events.num_rows == 1
+    assert again.events == unit.events
 
 
 def test_files_are_read_in_parts(story: Any, tmp_path: Path) -> None:
