@@ -170,7 +170,7 @@ def open_stored_run(directory: AnyPath) -> StoredRun:
     """
     try:
         entry = msgspec.json.decode((directory / _STORED).read_bytes(), type=_RunEntry)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTable(
             f"{directory}: expected {_STORED} of a run that was written to its end, found: {error}"
         ) from error

@@ -159,13 +159,13 @@ class _ByTime:
     """See :meth:`EventLog.lines`. ``keep`` lives as long as this does, and with it the files."""
 
     def __init__(self, paths: tuple[Path, ...], start_ns: int, keep: EventLog) -> None:
-        self._paths = paths
+        self.paths: Final = paths
         self._start_ns = start_ns
         self._keep = keep
 
     def __iter__(self) -> Iterator[bytes]:
         start_ns = self._start_ns
-        for seq, line in enumerate(_merged(self._paths)):
+        for seq, line in enumerate(_merged(self.paths)):
             yield numbered(line, seq, start_ns)
 
 
