@@ -1,10 +1,11 @@
 """What the brokers do: the table of goals measured, and the same load against Apache Kafka in the same run.
 
     python -m benchmarks.broker [--seconds 3] [--rounds 3] [--without-apache-kafka] [--event-loop asyncio|uvloop]
-                                [--brokers 3] [--json FILE]
+                                [--brokers 3] [--warm 60] [--json FILE]
 
 Three brokers and one controller of ours, then as many of Apache Kafka, as plain processes on loopback, both alive all
-the time and loaded in turns; the load generator shares the machine with them. Loads, each on a topic of its own:
+the time and loaded in turns; the load generator shares the machine with them. Before that each load warms Apache Kafka
+for ``--warm`` seconds, for Java to compile what is hot, and ours for five of them. Loads, each on a topic of its own:
 
 * one record a request (acks=1 on one replica, acks=all on all of them), 64 requests in flight;
 * ten records a request, acks=all;
@@ -48,6 +49,8 @@ from highwater_runtime.ports import Endpoint
 
 BULK_BYTES: Final = 64 * 1024
 READ_BYTES: Final = 8 << 20
+LONGEST_BULK: Final = 15.0
+"""Seconds. A bulk load writes some 200 MB a second to each replica."""
 RATE: Final = 500.0
 
 Run = Callable[[Connection, ProduceLoad], Produced]
@@ -61,6 +64,7 @@ def main() -> None:
     parser.add_argument("--brokers", type=int, default=3, help="and as many replicas under acks=all; goals are for 3")
     parser.add_argument("--without-apache-kafka", action="store_true")
     parser.add_argument("--event-loop", choices=["asyncio", "uvloop"], default="asyncio")
+    parser.add_argument("--warm", type=float, default=60.0, help="seconds of each load before; ours: 5 of them")
     parser.add_argument("--json", type=Path, help="write every round's figures to this file, too")
     arguments = parser.parse_args()
     table = Table()
@@ -71,8 +75,9 @@ def main() -> None:
             software.append(apache_kafka())
         clusters = [stack.enter_context(running(one, home, brokers=arguments.brokers)) for one in software]
         for cluster in clusters:
-            # Warm both up: Java compiles what is hot, Python specialises it.
-            measure(cluster, Table(), "warm-up", arguments.seconds)
+            print(f"warming {cluster.name}", file=sys.stderr)
+            seconds = arguments.warm if cluster.name == "apache-kafka" else min(arguments.warm, 5.0)
+            measure(cluster, Table(), "warm-up", seconds)
         for number in range(arguments.rounds):
             for cluster in clusters:
                 print(f"round {number + 1} of {arguments.rounds}: {cluster.name}", file=sys.stderr)
@@ -84,6 +89,7 @@ def main() -> None:
     machine = (
         f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} at the end, Python {platform.python_version()}"
         f", {arguments.event_loop}; median of {arguments.rounds} rounds of {arguments.seconds:g} s each"
+        f", after {arguments.warm:g} s of each load"
     )
     print(machine)
     table.show([cluster.name for cluster in clusters])
@@ -100,7 +106,7 @@ def measure(cluster: RunningCluster, table: Table, tag: str, seconds: float) -> 
         return produce(to, load, seconds=seconds, in_flight=64)
 
     def few(to: Connection, load: ProduceLoad) -> Produced:
-        return produce(to, load, seconds=seconds, in_flight=8)
+        return produce(to, load, seconds=min(seconds, LONGEST_BULK), in_flight=8)
 
     for acks, replicas in placements:
         layout, all_of_them = _layout_name(acks, replicas), acks < 0

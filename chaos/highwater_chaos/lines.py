@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 _CHUNK: Final = 1 << 18
 
@@ -20,6 +20,15 @@ def whole_lines(path: Path) -> Iterator[bytes]:
         while data := file.read(_CHUNK):
             *lines, partial = (partial + data).split(b"\n")
             yield from lines
+
+
+@runtime_checkable
+class OfFiles(Protocol):
+    """Lines that are a merge of files."""
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """The files, in the order in which lines of one time come."""
 
 
 class FileLines:

@@ -142,7 +142,7 @@ def _run_file(directory: Path) -> _File:
     path = directory / RUN_FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=_File)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadSummary(f"{path}: cannot be read: {error}") from error
 
 
@@ -165,7 +165,7 @@ def read_summary(directory: Path) -> RunSummary:
         faults = [decode(line) for line in path.read_bytes().splitlines()]
         path = directory / "phases.jsonl"
         phases = phase_rows(directory)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadSummary(f"{path}: cannot be read: {error}") from error
     written = {name: getattr(file, name) for name in _Written.__struct_fields__}
     return RunSummary(**written, faults=faults, phases=phases)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.lines import OfFiles
 from highwater_chaos.recorder.dump import DumpFile
 from highwater_chaos.run_result import RunResult, settings_of_run
 from highwater_pipeline.files import lines_in_parts
@@ -18,10 +20,23 @@ def finish_tables(directory: Path, experiment: ChaosExperiment, result: RunResul
     if recorder is None or not recorder.has_begun:
         return False
     dump = result.replica_log_lines
-    settings = settings_of_run(experiment, result)
     return recorder.finish(
-        directory, dump.path if isinstance(dump, DumpFile) else None, settings, tuple(experiment.spec.checks)
+        directory,
+        # Not the files that the recorder was told of so far: the last events may have gone to a further one.
+        _files_of(result.history),
+        _files_of(result.event_lines),
+        dump.path if isinstance(dump, DumpFile) else None,
+        settings_of_run(experiment, result),
+        tuple(experiment.spec.checks),
     )
+
+
+def _files_of(lines: Iterable[bytes]) -> Sequence[Path]:
+    """The files that lines are read from; none where there are no lines, as no client was ever started."""
+    if isinstance(lines, OfFiles):
+        return lines.paths
+    assert not any(True for _ in lines), "a run whose files are converted has all its lines in files"
+    return ()
 
 
 def write_tables(directory: Path, experiment: ChaosExperiment, result: RunResult, run_id: str) -> None:

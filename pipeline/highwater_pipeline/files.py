@@ -12,15 +12,20 @@ from pathlib import Path
 from typing import BinaryIO, Final, Generic
 
 import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.rows import Row, RowKind
+from highwater_pipeline.screening import suspects
 
 _SHOWN: Final = 160
 _PART: Final = 8 << 20
 """Bytes of a file that are rows in memory at once."""
+MOST_LINE: Final = 256 << 20
+"""Bytes of one line. What is longer is no line, and would fill the memory."""
 _PART_ROWS: Final = 1 << 16
 """Rows of a Parquet file that are read at once."""
 GROUP: Final = 1 << 17
@@ -101,6 +106,11 @@ def _parse(file: BinaryIO, kind: RowKind[Row], run_id: str, path: str) -> Iterat
         table, previous = _part(lines, kind, run_id, path, number, previous)
         yield table
         number += len(lines)
+        if len(partial) > MOST_LINE:
+            raise BadTable(
+                f"{path}:{number + 1}: expected lines of at most {MOST_LINE >> 20} MiB, found a longer one:"
+                f" {_shown(partial[:_SHOWN])}"
+            )
     if partial:
         raise BadTable(f"{path}:{number + 1}: expected a line feed at the end, found a torn line: {_shown(partial)}")
 
@@ -123,7 +133,7 @@ def _good_rows(lines: Sequence[bytes], kind: RowKind[Row], previous: Row | None)
     """Decode all lines in one call: twice as fast. None: something is wrong, which is then looked for line by line."""
     try:
         rows: list[Row] = msgspec.json.Decoder(kind.row).decode_lines(b"\n".join(lines))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if len(rows) != len(lines):
         return None
@@ -149,10 +159,20 @@ def _line_by_line(
                 raise BadTable(f"{path}:{number}: {wrong}; the line: {_shown(line)}")
             rows.append(row)
             previous = row
+    except UnicodeDecodeError as error:
+        raise BadTable(f"{path}:{number}: expected UTF-8, found: {error}; {_line(lines, number, before)}") from error
+    except RecursionError as error:
+        raise BadTable(
+            f"{path}:{number}: expected a row, found too many levels; {_line(lines, number, before)}"
+        ) from error
     except msgspec.DecodeError as error:  # ValidationError included
         what = str(error) if isinstance(error, msgspec.ValidationError) else f"expected a JSON object, found: {error}"
-        raise BadTable(f"{path}:{number}: {what}; the line: {_shown(lines[number - before - 1])}") from error
+        raise BadTable(f"{path}:{number}: {what}; {_line(lines, number, before)}") from error
     return rows
+
+
+def _line(lines: Sequence[bytes], number: int, before: int) -> str:
+    return f"the line: {_shown(lines[number - before - 1])}"
 
 
 def _not_for_arrow(rows: Sequence[Row], kind: RowKind[Row], lines: Sequence[bytes], path: str, before: int) -> BadTable:
@@ -184,23 +204,61 @@ def read_parquet(path: AnyPath, kind: RowKind[Row]) -> pa.Table:
 
 def parquet_parts(path: AnyPath, kind: RowKind[Row]) -> Iterator[pa.Table]:
     """As :func:`read_parquet`, but yield the table in parts."""
+    before = kind.schema.empty_table()  # the last row so far
+    number = 0
     try:
         where, filesystem = arrow_of(path)
         with pq.ParquetFile(where, filesystem=filesystem) as file:
-            _columns_fit(path, {field.name: field.type for field in file.schema_arrow}, kind)
+            _columns_fit(path, file.schema_arrow, kind)
             for batch in file.iter_batches(_PART_ROWS):
-                yield _cast(path, pa.Table.from_batches([batch]), kind)
-    except (pa.ArrowInvalid, pa.ArrowIOError) as error:
+                batch.validate(full=True)  # text is UTF-8
+                part = _cast(path, pa.Table.from_batches([batch]), kind)
+                if part.num_rows:
+                    _ensure_rows(path, pa.concat_tables([before, part]).combine_chunks(), kind, number)
+                    number += part.num_rows
+                    before = part.slice(part.num_rows - 1)
+                yield part
+    except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
+        raise
+    except (pa.ArrowException, OSError) as error:
         raise BadTable(f"{path}: expected a Parquet file, found: {error}") from error
 
 
-def _columns_fit(path: AnyPath, found: dict[str, pa.DataType], kind: RowKind[Row]) -> None:
+def _columns_fit(path: AnyPath, found: pa.Schema, kind: RowKind[Row]) -> None:
     for field in kind.schema:
-        if field.name not in found and not field.nullable:
-            raise BadTable(f"{path}: expected a column `{field.name}`, found {', '.join(sorted(found))}")
-    for name in found:
+        if field.name not in found.names and not field.nullable:
+            raise BadTable(f"{path}: expected a column `{field.name}`, found {', '.join(sorted(found.names))}")
+    for name in found.names:
         if name not in kind.schema.names:
             raise BadTable(f"{path}: expected columns {', '.join(kind.schema.names)}, found `{name}` too")
+        if found.names.count(name) > 1:
+            raise BadTable(f"{path}: expected a column `{name}`, found {found.names.count(name)}")
+        expected = kind.schema.field(name).type
+        if not _is_of_type(found.field(name).type, expected):
+            raise BadTable(f"{path}: expected `{name}` to be {expected}, found {found.field(name).type}")
+
+
+def _is_of_type(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether all that a column of type ``found`` can say is of the type ``expected``, and not converted by a guess."""
+    types = pa.types
+    if types.is_null(found):
+        return True
+    if types.is_dictionary(found):
+        return _is_of_type(found.value_type, expected)
+    if types.is_list(expected):
+        is_list = types.is_list(found) or types.is_large_list(found) or types.is_fixed_size_list(found)
+        return bool(is_list) and _is_of_type(found.value_type, expected.value_type)
+    if types.is_struct(expected):
+        fields = {field.name: field.type for field in expected}
+        return bool(types.is_struct(found)) and all(
+            field.name in fields and _is_of_type(field.type, fields[field.name]) for field in found
+        )
+    if types.is_integer(expected):
+        return bool(types.is_integer(found))
+    if types.is_boolean(expected):
+        return bool(types.is_boolean(found))
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(is_it(found) for is_it in (*texts, types.is_binary, types.is_large_binary))
 
 
 def _cast(path: AnyPath, table: pa.Table, kind: RowKind[Row]) -> pa.Table:
@@ -208,9 +266,32 @@ def _cast(path: AnyPath, table: pa.Table, kind: RowKind[Row]) -> pa.Table:
         if field.name not in table.schema.names:  # as a line may leave it out
             table = table.append_column(field, pa.nulls(table.num_rows, field.type))
     try:
-        return table.select(kind.schema.names).cast(kind.schema)
+        made = table.select(kind.schema.names).cast(kind.schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError) as error:
         raise BadTable(f"{path}: expected the columns of {kind.name}, found: {error}") from error
+    for name in made.schema.names:
+        if pa.types.is_list(made.schema.field(name).type) and pc.list_flatten(made[name]).null_count:
+            raise BadTable(f"{path}: expected lists without nulls in `{name}`, found a null in one")
+    return made
+
+
+def _ensure_rows(path: AnyPath, table: pa.Table, kind: RowKind[Row], number: int) -> None:
+    """Raise :class:`BadTable` for the first row that is wrong, as a line would be. If ``number`` is above 0, the first
+    row is the last of the part before, and is good; ``number``: of the first that is new."""
+    found = suspects(table, kind)
+    found = found[found > 0] if number else found
+    first = number - 1 if number else 0
+    wanted = table.select([name for name in kind.row.__struct_fields__ if name in table.schema.names])
+    rows, before = (wanted.take(pa.array(positions)).to_pylist() for positions in (found, np.maximum(found - 1, 0)))
+    for position, row, previous in zip(found.tolist(), rows, before, strict=True):
+        try:
+            wrong = kind.complaint(
+                msgspec.convert(row, kind.row), msgspec.convert(previous, kind.row) if position else None
+            )
+        except msgspec.ValidationError as error:
+            wrong = str(error)
+        if wrong:
+            raise BadTable(f"{path}: row {first + position}: {wrong}; the row: {_shown(str(row).encode())}")
 
 
 def write_parquet(path: AnyPath, table: pa.Table) -> None:
@@ -230,6 +311,8 @@ class TableFile:
 
     def __init__(self, path: Path, schema: pa.Schema, group: int = GROUP) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # A writer that was given up ends its own file when it goes, which may be later.
+        path.unlink(missing_ok=True)
         self._schema: Final = schema
         self._group: Final = group
         self._writer: Final = pq.ParquetWriter(path, schema, compression="zstd")

@@ -9,7 +9,7 @@ may depend on other partitions (one write of the same operation was read there),
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -47,10 +47,12 @@ MICRO_OPERATIONS: Final = pa.schema(
     ]
 )
 
+_SHOWN: Final = 5
 NEVER: Final = np.iinfo(np.int64).max
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Flattener:
     """Flattens a history that comes in parts: :meth:`add` takes each part, :meth:`finish` ends the history, and
     :meth:`settled` completes what these two returned.
 
-    It keeps the open operations, and the value of each record that was read or may have been written.
+    It keeps the open operations, and key and value of each record that was read or may have been written.
     """
 
     def __init__(self, path: str = "operations") -> None:
@@ -104,8 +106,9 @@ class Flattener:
         self._assigned: Final[dict[int, tuple[int, bool]]] = {}
         self._last_acknowledged = -1
         self._last_poll_began = -1
-        self._read_values: list[Ints] = []
-        self._uncertain: list[tuple[Ints, Ints]] = []
+        self._keys: Final[dict[str, int]] = {}
+        self._read: list[tuple[Codes, Ints]] = []
+        self._uncertain: list[tuple[Ints, Codes, Ints]] = []
         self._seen: Ints = np.empty(0, np.int64)
 
     @property
@@ -116,7 +119,8 @@ class Flattener:
     def add(self, part: pa.Table) -> pa.Table:
         """The micro-operations of those operations that this part completes.
 
-        Raises :class:`~highwater_pipeline.files.BadTable` as :func:`pair` does.
+        Raises :class:`~highwater_pipeline.files.BadTable` as :func:`pair` does, and if a completion does not repeat
+        what its invocation sent.
         """
         table = pa.concat_tables([self._open, part]).combine_chunks()
         rows = np.concatenate([self._open_rows, np.arange(self._rows, self._rows + part.num_rows)])
@@ -133,11 +137,21 @@ class Flattener:
             self._open.combine_chunks(), self._open_rows, np.arange(count), np.full(count, -1, np.int64)
         )
         if self._uncertain:
-            row, value = (np.concatenate(columns) for columns in zip(*self._uncertain, strict=True))
-            read = np.concatenate([*self._read_values, np.empty(0, np.int64)])
-            self._seen = np.unique(row[np.isin(value, read)])
-        self._read_values, self._uncertain = [], []
+            row, key, value = (np.concatenate(columns) for columns in zip(*self._uncertain, strict=True))
+            self._seen = np.unique(row[self._was_read(key, value)])
+        self._read, self._uncertain = [], []
         return table
+
+    def _was_read(self, key: Codes, value: Ints) -> Bools:
+        """Of each of some records, few: whether it was read. Another key may have the same values."""
+        values = np.unique(value)
+        was_read = np.zeros(len(value), np.bool_)
+        record = np.searchsorted(values, value) * len(self._keys) + key
+        for read_key, read_value in self._read:
+            found = np.isin(read_value, values)
+            read = np.searchsorted(values, read_value[found]) * len(self._keys) + read_key[found]
+            was_read |= np.isin(record, read)
+        return was_read
 
     def settled(self, table: pa.Table) -> pa.Table:
         """Micro-operations with their ``must_commit``, which may depend on any later part: one send of the operation
@@ -164,6 +178,8 @@ class Flattener:
         says_nothing = (length[ends] == 0) & (outcome[ends] != OK) & (invoke_of[ends] >= 0)
         source = np.where(says_nothing, invoke_of[ends], ends)
 
+        says_something = ends[(invoke_of[ends] >= 0) & ~says_nothing]
+        self._ensure_repeated(values, rows, says_something, invoke_of[says_something])
         taken = values.take(pa.array(source, pa.int64()))
         parent = pc.list_parent_indices(taken).to_numpy()
         flat = pc.list_flatten(taken)
@@ -188,11 +204,13 @@ class Flattener:
         self.acknowledged += int(acknowledged.sum())
         self.read += int(read.sum())
         self._last_acknowledged = max(self._last_acknowledged, int(rows[at][acknowledged].max(initial=-1)))
+        if read.any() or uncertain.any():
+            key = self._numbered(flat.field("key"))
+            self._read.append((key[read], value[read]))
+            if uncertain.any():
+                self._uncertain.append((rows[at][uncertain], key[uncertain], value[uncertain]))
         polls = ends[pc.and_(pc.equal(table["f"], "poll"), pc.equal(table["type"], "ok")).to_numpy()[ends]]
         self._last_poll_began = max(self._last_poll_began, int(rows[invoke_of[polls]].max(initial=-1)))
-        self._read_values.append(value[read])
-        if uncertain.any():
-            self._uncertain.append((rows[at][uncertain], value[uncertain]))
         return pa.Table.from_arrays(
             [
                 flat.field("key"),
@@ -216,6 +234,40 @@ class Flattener:
             ],
             schema=MICRO_OPERATIONS,
         )
+
+    def _numbered(self, keys: pa.Array) -> Codes:
+        """Keys as numbers, the same for the whole history."""
+        encoded = keys.dictionary_encode()
+        numbers = [self._keys.setdefault(key, len(self._keys)) for key in encoded.dictionary.to_pylist()]
+        of_rows: Codes = np.array(numbers, np.int32)[encoded.indices.to_numpy(zero_copy_only=False)]
+        return of_rows
+
+    def _ensure_repeated(self, values: pa.ListArray, rows: Ints, ends: Ints, begins: Ints) -> None:
+        """Refuse completions that do not repeat the sends of their invocations, if these name some. A record of which
+        no outcome is said would be missed by no check.
+
+        ``ends``, ``begins``: positions of completions and of their invocations. Raises
+        :class:`~highwater_pipeline.files.BadTable`.
+        """
+        items = pc.list_flatten(values)
+        is_send = pc.equal(items.field("op"), "send").to_numpy(zero_copy_only=False)
+        count = np.bincount(pc.list_parent_indices(values).to_numpy()[is_send], minlength=len(rows))
+        ends, begins = (some[count[begins] > 0] for some in (ends, begins))
+        wrong = count[ends] != count[begins]
+        if not wrong.any() and len(ends):
+            start = np.cumsum(count) - count
+            of_sends = np.flatnonzero(is_send)
+            said, sent = (of_sends[_ranges(start[which], count[which])] for which in (ends, begins))
+            value = pc.fill_null(items.field("value"), 0).to_numpy(zero_copy_only=False)
+            key = items.field("key").dictionary_encode().indices.to_numpy(zero_copy_only=False)
+            differ = (value[said] != value[sent]) | (key[said] != key[sent])
+            wrong = np.isin(ends, np.repeat(ends, count[ends])[differ])
+        if wrong.any():
+            end, begin = int(ends[wrong][0]), int(begins[wrong][0])
+            raise BadTable(
+                f"{self._path}:{int(rows[end]) + 1}: expected the outcome of all that the operation's invocation sent,"
+                f" {_sends(values[begin].as_py())}, found {_sends(values[end].as_py())}"
+            )
 
     def _assignments(self, table: pa.Table, process: Ints, outcome: npt.NDArray[np.int8]) -> tuple[Ints, Bools]:
         """For every position: how many assignments and subscriptions its process has made, up to and with it, and
@@ -243,6 +295,19 @@ class Flattener:
         for at in np.flatnonzero(moves).tolist():
             self._assigned[int(process[at])] = int(count[at]), bool(subscribed[at])
         return count, subscribed
+
+
+def _ranges(start: Ints, length: Ints) -> Ints:
+    """The numbers of ranges, one range behind the other."""
+    within = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
+    numbers: Ints = np.repeat(start, length) + within
+    return numbers
+
+
+def _sends(items: list[dict[str, Any]] | None) -> str:
+    """Some of the sends of an operation, for people."""
+    sends = [f"{item['value']} to {item['key']}" for item in items or () if item["op"] == "send"]
+    return ", ".join(sends[:_SHOWN]) + (", …" if len(sends) > _SHOWN else "") or "no send"
 
 
 def pair(process: Ints, is_invoke: Bools, path: str = "operations", numbers: Ints | None = None) -> tuple[Ints, Bools]:

@@ -7,10 +7,12 @@ cycles, so the garbage collector leaves them alone (``gc=False``): it would look
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
 import msgspec
 import pyarrow as pa
@@ -21,6 +23,11 @@ from highwater_runtime.ports.trace import NodeEvent
 OperationType = Literal["invoke", "ok", "fail", "info"]
 OperationKind = Literal["send", "poll", "txn", "assign", "subscribe", "crash", "read", "write", "cas"]
 MicroKind = Literal["send", "poll", "assign", "read", "write"]
+Ended = Literal["end", "gap", "corrupt"]
+OPERATION_TYPES: Final[tuple[str, ...]] = get_args(OperationType)
+OPERATION_KINDS: Final[tuple[str, ...]] = get_args(OperationKind)
+MICRO_KINDS: Final[tuple[str, ...]] = get_args(MicroKind)
+ENDED: Final[tuple[str, ...]] = get_args(Ended)
 
 
 class MicroOp(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -97,7 +104,7 @@ class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     crc: int
     run_id: str | None = None
     producer_epoch: int | None = None
-    ended: Literal["end", "gap", "corrupt"] | None = None
+    ended: Ended | None = None
     start_offset: int | None = None
     found: str | None = None
 
@@ -218,14 +225,25 @@ def _register_complaint(row: Operation) -> str | None:
     return None
 
 
-_BATCHES: Final = ("log-appended", "batch-committed")
-_MOST_RECORDS: Final = 1 << 24
+BATCHES: Final = ("log-appended", "batch-committed")
+MOST_RECORDS: Final = 1 << 24
 """In one event: checks look at them record by record."""
+
+
+_BROKER: Final = re.compile(r"broker-[0-9]{1,9}")
+
+
+@lru_cache(maxsize=1024)
+def is_node(name: str) -> bool:
+    """Whether it may be the name of a node: that of a broker has its id. In the simulator clients are nodes too."""
+    return not name.startswith("broker-") or _BROKER.fullmatch(name) is not None
 
 
 def _event_complaint(row: NodeEventRow, previous: NodeEventRow | None) -> str | None:
     if previous is not None and row.seq <= previous.seq:
         return f"expected `seq` above {previous.seq}, found {row.seq}"
+    if not is_node(row.node):
+        return f"expected the `node` of a broker to be broker-NUMBER, found {row.node!r}"
     required = EVENT_FIELDS.get(row.kind)
     if required is None:
         return f"expected `kind` to be one of {', '.join(sorted(EVENT_FIELDS))}, found {row.kind!r}"
@@ -238,9 +256,9 @@ def _event_complaint(row: NodeEventRow, previous: NodeEventRow | None) -> str | 
             if epochs is not None and len(epochs) != members:
                 return f"expected `{name}` to have one epoch for each of the {members} in `isr`, found {len(epochs)}"
     records = (row.end_offset or 0) - (row.offset or 0)
-    if row.kind in _BATCHES and not 0 <= records <= _MOST_RECORDS:
+    if row.kind in BATCHES and not 0 <= records <= MOST_RECORDS:
         return (
-            f"expected a {row.kind} event of 0 to {_MOST_RECORDS} records, found `offset` {row.offset} and"
+            f"expected a {row.kind} event of 0 to {MOST_RECORDS} records, found `offset` {row.offset} and"
             f" `end_offset` {row.end_offset}"
         )
     return None

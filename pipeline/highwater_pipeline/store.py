@@ -170,7 +170,7 @@ def open_stored_run(directory: AnyPath) -> StoredRun:
     """
     try:
         entry = msgspec.json.decode((directory / _STORED).read_bytes(), type=_RunEntry)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTable(
             f"{directory}: expected {_STORED} of a run that was written to its end, found: {error}"
         ) from error
@@ -266,8 +266,7 @@ class _Stored:
         if (part, names) not in self._groups:
             if len(self._groups) == _GROUPS_KEPT:
                 del self._groups[next(iter(self._groups))]
-            with self._open() as file:
-                self._groups[part, names] = file.read_row_group(part, list(names), use_threads=False)
+            (self._groups[part, names],) = self.parts(names, [part])
         return self._groups[part, names]
 
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.files import BadTable, jsonl_parts, parquet_parts
+from highwater_pipeline.files import MOST_LINE, BadTable, jsonl_parts, parquet_parts
 from highwater_pipeline.micro_operations import pair
 from highwater_pipeline.recordings import (
     FAULTS_FILE,
@@ -187,8 +188,8 @@ class _File(Generic[Row]):
             return None if first is None else str(first["run_id"][0])
         with self.path.open("rb") as file:
             try:
-                return msgspec.json.decode(file.readline(), type=_RunId).run_id
-            except msgspec.DecodeError:
+                return msgspec.json.decode(file.readline(MOST_LINE), type=_RunId).run_id
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 return None
 
     def parts(self, run_id: str) -> Iterator[pa.Table]:
@@ -206,7 +207,10 @@ def _find(directory: AnyPath, name: str, kind: RowKind[Row]) -> _File[Row] | Non
     lines, parquet = directory / f"{name}.jsonl", directory / f"{name}.parquet"
     if lines.exists() and parquet.exists():
         raise BadTable(f"{directory}: expected {name} once, found it as .jsonl and as .parquet")
-    return _File(lines, kind) if lines.exists() else _File(parquet, kind) if parquet.exists() else None
+    found = lines if lines.exists() else parquet if parquet.exists() else None
+    if isinstance(found, Path) and not found.is_file():  # to open a named pipe may take for ever
+        raise BadTable(f"{found}: expected a file, found something else of that name")
+    return None if found is None else _File(found, kind)
 
 
 def _recorded_events(path: AnyPath) -> RecordedEvents | None:
@@ -214,7 +218,7 @@ def _recorded_events(path: AnyPath) -> RecordedEvents | None:
         return None
     try:
         return msgspec.json.decode(path.read_bytes(), type=RecordedEvents)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTable(f"{path}: expected the kinds of events that were recorded, and why: {error}") from error
 
 
@@ -223,5 +227,5 @@ def _settings(path: AnyPath) -> Settings:
         return UNKNOWN
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Run).settings
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTable(f"{path}: expected the run's `settings`: {error}") from error

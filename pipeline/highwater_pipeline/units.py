@@ -228,7 +228,9 @@ class _ReplicaLog:
 
 
 def _is_of_cluster(events: pa.Table) -> Bools:
-    of_cluster: Bools = pc.is_in(events["kind"], pa.array(CLUSTER_EVENTS)).to_numpy()
+    """Which events belong to every partition. One that names a partition belongs to that alone, and is there once."""
+    is_its_kind = pc.is_in(events["kind"], pa.array(CLUSTER_EVENTS))
+    of_cluster: Bools = pc.and_(is_its_kind, pc.is_null(events["partition"])).to_numpy()
     return of_cluster
 
 

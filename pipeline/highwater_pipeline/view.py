@@ -458,7 +458,8 @@ def take_from_parts(schema: pa.Schema, starts: Sequence[int], at: Ints, read: Ca
     parts = [schema.empty_table()]
     for part, (begin, end) in enumerate(pairwise(bounds)):
         if begin < end:
-            parts.append(read(part).take(pa.array(at[ascending[begin:end]] - starts[part])))
+            rows = read(part).take(pa.array(at[ascending[begin:end]] - starts[part]))
+            parts.append(rows.cast(schema))  # strings may be dictionary-encoded
     back = np.empty(len(at), np.int64)
     back[ascending] = np.arange(len(at))
     return pa.concat_tables(parts).take(pa.array(back))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -225,6 +227,49 @@ def test_a_directory_that_is_no_run(highwater: Any) -> None:
     done = highwater("check", ".")
     assert done.status == 254
     assert "expected a run directory" in done.err
+
+
+def test_what_is_named_and_is_no_file(highwater: Any, tiny_run: Path) -> None:
+    """A link to nothing, and a named pipe, which takes for ever to open."""
+    history = highwater.folder / "history" / "operations.jsonl"
+    history.parent.mkdir()
+    os.mkfifo(history)
+    done = highwater("check", ".")
+    assert (done.status, "operations.jsonl: expected a file" in done.err) == (254, True)
+    (highwater.folder / "runs").mkdir()
+    (highwater.folder / "runs" / "gone").symlink_to("nowhere")
+    for pattern in ("runs/*", "runs/gone"):
+        done = highwater("check", pattern, tiny_run)
+        assert (done.status, "gone: expected a file or a directory" in done.err) == (254, True)
+        assert "PASS" in done.out
+
+
+@pytest.mark.parametrize("what", [b"\xff", b'{"a":' + b"[" * 100_000], ids=["no UTF-8", "too many levels"])
+def test_what_is_no_json_is_named(highwater: Any, tiny_run: Path, what: bytes) -> None:
+    """In files of a run directory that no digest protects, in tables of others, and in a store."""
+    run = shutil.copytree(tiny_run, highwater.folder / "run")
+    tables = shutil.copytree(tiny_run / "history", highwater.folder / "tables" / "history").parent
+    for name in ("events/recorded.json", "faults.jsonl"):
+        (tables / name).parent.mkdir(exist_ok=True)
+        (tables / name).write_bytes(b'{"kind":"hold"}\n' if name == "faults.jsonl" else b'{"kinds":[],"why":"x"}')
+    assert highwater("store", tiny_run, "--out", "store").status == 0
+    files = [run / "run.json", *tables.glob("*/*.json*"), tables / "faults.jsonl", *Path("store").glob("*/*.json")]
+    assert len(files) == 5
+    for file in files:
+        good = file.read_bytes()
+        file.write_bytes(re.sub(rb'": ?"', rb"\g<0>" + what, good, count=1) if what == b"\xff" else what + b"\n")
+        done = highwater("check", file.relative_to(highwater.folder).parts[0] if file.is_absolute() else "store")
+        assert (done.status, "Traceback" in done.err) == (254, False), (file, done.err)
+        file.write_bytes(good)
+
+
+def test_what_is_hidden_in_a_directory_is_no_run(highwater: Any, tiny_run: Path) -> None:
+    """What a harness has not written to its end yet, or was killed at."""
+    shutil.copytree(tiny_run, highwater.folder / "runs" / "a")
+    for hidden in (".b", "c/.d"):
+        shutil.copytree(tiny_run / "history", highwater.folder / "runs" / hidden / "history")
+    assert highwater("check", "runs").out == highwater("check", "runs/a").out
+    assert highwater("check", "runs/.b").status == 0
 
 
 def test_a_node_that_crashed_is_found_by_every_model(highwater: Any) -> None:

@@ -45,6 +45,19 @@ LOGS = {
         False,
     ),
     "one value twice": ((*SENT, POLL, "ok poll 1 [[:poll {5 [[0 7] [1 8] [2 7]]}]]"), {"duplicate"}, False),
+    "a value that was read of another key": (
+        (
+            *SENT,
+            "invoke txn 2 [[:send 6 8]]",
+            "info txn 2 [[:send 6 [0 8]]]",
+            "invoke send 0 [[:send 6 9]]",
+            "ok send 0 [[:send 6 [0 9]]]",
+            POLL,
+            "ok poll 1 [[:poll {5 [[0 7] [1 8]], 6 [[0 9]]}]]",
+        ),
+        set(),
+        True,
+    ),
     "nobody read": (SENT, set(), "unknown"),
     "of a transaction": (
         (

@@ -45,7 +45,7 @@ def completed(operations: list[Operation]) -> list[Done]:
 def client(operations: list[Operation], *, idempotent: bool = True) -> dict[str, int]:
     """Counts of the client-visible anomalies, over all partitions, with ``acks=all``."""
     ops = completed(operations)
-    read_anywhere = {m.value for op in ops if op.outcome == "ok" for m in op.value if m.op == "poll"}
+    read_anywhere = {(m.key, m.value) for op in ops if op.outcome == "ok" for m in op.value if m.op == "poll"}
     last_ack = max((op.ended for op in ops if op.outcome == "ok" for m in op.value if m.op == "send"), default=-1)
     drained = any(op.f == "poll" and op.outcome == "ok" and op.began > last_ack for op in ops)
     counts: dict[str, int] = defaultdict(int)
@@ -53,7 +53,7 @@ def client(operations: list[Operation], *, idempotent: bool = True) -> dict[str,
         at_offset: dict[int, set[int]] = defaultdict(set)
         written, acked, failed, maybe, read = set(), set(), set(), set(), set()
         for op in ops:
-            seen = any(m.op == "send" and m.value in read_anywhere for m in op.value)
+            seen = any(m.op == "send" and (m.key, m.value) in read_anywhere for m in op.value)
             own = {m.value for m in op.value if m.op == "send" and m.key == key}
             for m in op.value:
                 if m.key != key or m.op == "assign":

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline import schemas
+from highwater_pipeline import files, schemas
 from highwater_pipeline.files import BadTable, parse_jsonl, read_jsonl, read_parquet, write_jsonl, write_parquet
 from highwater_pipeline.rows import (
     EVENT_FIELDS,
@@ -188,6 +188,132 @@ def test_parquet_with_other_columns_is_refused(tmp_path: Path) -> None:
     (tmp_path / "y.parquet").write_bytes(b"no parquet")
     with pytest.raises(BadTable, match="expected a Parquet file"):
         read_parquet(tmp_path / "y.parquet", REPLICA_LOG_ROWS)
+
+
+OPERATION = {"run_id": "run", "time": 5, "process": 1, "type": "ok", "f": "send", "value": []}
+SEND = {"op": "send", "key": "t-0", "offset": 3, "value": 9}
+OF_LEADER = {"kind": "log-appended", "partition": "t-0", "offset": 5, "end_offset": 6, "reason": "leader"}
+RECORD = {
+    **{"run_id": "run", "broker": 0, "partition": "t-0", "topic_id": "0", "offset": 1, "leader_epoch": 0},
+    **{"producer_id": -1, "sequence": -1, "value": 5, "crc": 1},
+}
+
+
+def _operation(f: str = "send", type: str = "ok", **fields: Any) -> dict[str, Any]:  # noqa: A002 - as it is written
+    return OPERATION | {"f": f, "type": type, "value": [SEND | fields]}
+
+
+def _event(**fields: Any) -> dict[str, Any]:
+    needed = {name: 1 for name in EVENT_FIELDS[fields.get("kind", "log-appended")] if name not in OF_LEADER}
+    lists = {"isr", "replicas", "isr_epochs", "registered_epochs"}
+    made = {name: [1, 2] if name in lists else 1 for name in needed}
+    return {"run_id": "run", **EVENT, **OF_LEADER, **made, **fields}
+
+
+WRONG_ROWS: list[tuple[Any, dict[str, Any]]] = [
+    (OPERATION_ROWS, OPERATION | {"type": "OK"}),
+    (OPERATION_ROWS, OPERATION | {"f": "pol"}),
+    (OPERATION_ROWS, _operation(op="Send")),
+    (OPERATION_ROWS, _operation(op="read", offset=None)),
+    (OPERATION_ROWS, _operation(value=None)),
+    (OPERATION_ROWS, _operation("poll", op="poll", offset=None)),
+    (OPERATION_ROWS, _operation("poll", op="poll", offset=-1)),
+    (OPERATION_ROWS, _operation("assign", op="assign", offset=-1, value=None)),
+    (OPERATION_ROWS, _operation("read", op="write", offset=None)),
+    (OPERATION_ROWS, _operation("read", op="read", offset=3)),
+    (OPERATION_ROWS, _operation("write", op="write", offset=None, value=None)),
+    (OPERATION_ROWS, _operation("cas", op="read", offset=None)),
+    (OPERATION_ROWS, OPERATION | {"f": "read", "value": []}),
+    (OPERATION_ROWS, OPERATION | {"index": 0}),
+    (NODE_EVENT_ROWS, _event(seq=0)),
+    (NODE_EVENT_ROWS, _event(kind="log-appended") | {"kind": "gossip"}),
+    (NODE_EVENT_ROWS, _event(node="broker-zero")),
+    (NODE_EVENT_ROWS, _event(partition=None)),
+    (NODE_EVENT_ROWS, _event(end_offset=4)),
+    (NODE_EVENT_ROWS, _event(end_offset=5 + (1 << 24) + 1)),
+    (NODE_EVENT_ROWS, _event(kind="alter-partition-handled", isr=[1, 2], isr_epochs=[1])),
+    (NODE_EVENT_ROWS, _event(kind="alter-partition-handled", isr=[1, 2], registered_epochs=[1])),
+    (REPLICA_LOG_ROWS, RECORD | {"offset": -1}),
+    (REPLICA_LOG_ROWS, RECORD | {"offset": -1, "ended": "gap"}),
+    (REPLICA_LOG_ROWS, RECORD | {"ended": "End", "start_offset": 0}),
+    (REPLICA_LOG_ROWS, RECORD | {"ended": "end"}),
+]
+
+
+def _loose(kind: pa.DataType) -> pa.DataType:
+    """A type without what must not be null."""
+    if pa.types.is_list(kind):
+        return pa.list_(_loose(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _loose(field.type)) for field in kind])
+    return kind
+
+
+def _as_parquet(path: Path, kind: Any, rows: list[dict[str, Any]]) -> Path:
+    schema = pa.schema([pa.field(field.name, _loose(field.type)) for field in kind.schema])
+    write_parquet(path, pa.Table.from_pylist(rows, schema))
+    return path
+
+
+@pytest.mark.parametrize("parts", [1 << 16, 2], ids=["in one part", "in several parts"])
+@pytest.mark.parametrize(("kind", "wrong"), WRONG_ROWS, ids=range(len(WRONG_ROWS)))
+def test_parquet_is_held_to_what_lines_are_held_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, wrong: dict[str, Any], parts: int
+) -> None:
+    monkeypatch.setattr(files, "_PART_ROWS", parts)
+    number = {"operations": "index", "node_event": "seq"}.get(kind.name)
+    good = {"operations": _operation(), "node_event": _event(), "replica_log": RECORD}[kind.name]
+    rows = [good if number is None else good | {number: at} for at in range(5)]
+    number_of_wrong = {} if number is None or (number in wrong and wrong[number] == 0) else {number: 5}
+    rows += [wrong | number_of_wrong, good if number is None else good | {number: 6}]
+    lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+    with pytest.raises(BadTable) as of_lines:
+        parse_jsonl(lines, kind, "run", "x")
+    with pytest.raises(BadTable) as of_parquet:
+        read_parquet(_as_parquet(tmp_path / "x.parquet", kind, rows), kind)
+    said = str(of_lines.value).removeprefix("x:6: ").partition("; the line: ")[0]
+    assert str(of_parquet.value).startswith(f"{tmp_path / 'x.parquet'}: row 5: {said}; the row: ")
+    assert read_parquet(_as_parquet(tmp_path / "good.parquet", kind, [*rows[:5], rows[6]]), kind).num_rows == 6
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "expected"),
+    [
+        ("time", pa.array([7], pa.timestamp("us")), "expected `time` to be int64, found timestamp"),
+        ("process", pa.array([1.0]), "expected `process` to be int64, found double"),
+        ("client", pa.array([b"\xff"]).view(pa.string()), "Invalid UTF8"),
+        ("process", pa.array([None], pa.int64()), "with null values to non-nullable"),
+        ("value", pa.array([[None]], _loose(schemas.OPERATIONS.field("value").type)), "Can't cast to non-nullable"),
+        ("value", pa.array([[{"op": "send", "where": 1}]]), "expected `value` to be list"),
+    ],
+)
+def test_columns_of_other_types_are_refused(tmp_path: Path, column: str, values: pa.Array, expected: str) -> None:
+    table = _operations(GOOD)
+    at = table.schema.get_field_index(column)
+    other = table.set_column(at, pa.field(column, values.type), values)
+    write_parquet(tmp_path / "x.parquet", other)
+    with pytest.raises(BadTable, match=expected):
+        read_parquet(tmp_path / "x.parquet", OPERATION_ROWS)
+    twice = pa.Table.from_arrays([*table.columns, table.column(at)], names=[*table.schema.names, column])
+    write_parquet(tmp_path / "y.parquet", twice)
+    with pytest.raises(BadTable, match=f"expected a column `{column}`, found 2"):
+        read_parquet(tmp_path / "y.parquet", OPERATION_ROWS)
+
+
+def test_a_null_among_replicas_is_refused(tmp_path: Path) -> None:
+    file = _as_parquet(tmp_path / "x.parquet", NODE_EVENT_ROWS, [_event(isr=[1, None])])
+    with pytest.raises(BadTable, match="expected lists without nulls in `isr`"):
+        read_parquet(file, NODE_EVENT_ROWS)
+
+
+def test_a_line_that_is_no_text_or_has_no_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadTable, match=r"operations\.jsonl:2: expected UTF-8, found: .*; the line: "):
+        parse_jsonl(GOOD.encode() + GOOD.encode().replace(b"t-0", b"t-\xff"), OPERATION_ROWS, "run", "operations.jsonl")
+    monkeypatch.setattr(files, "_PART", 64)
+    monkeypatch.setattr(files, "MOST_LINE", 1 << 20)
+    assert len(_operations(GOOD.replace("t-0", "t" * (1 << 19)))) == 1
+    with pytest.raises(BadTable, match=r"operations\.jsonl:2: expected lines of at most 1 MiB, found a longer one: x"):
+        _operations(GOOD, "x" * (1 << 21))
 
 
 # --- run directories ------------------------------------------------------------------------------------------------

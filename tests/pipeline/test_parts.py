@@ -18,7 +18,7 @@ from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.rows import MicroOp, Operation
 from highwater_pipeline.tables import RunParts, RunTables, load_run, open_run
-from highwater_pipeline.units import split
+from highwater_pipeline.units import UNIT_SCHEMAS, split, unit_of
 
 
 @contextmanager
@@ -91,6 +91,15 @@ def test_units_do_not_depend_on_parts(new_story: Any, operations: list[Operation
         assert list(units_of_parts) == list(units)
 
 
+def test_an_event_of_the_cluster_that_names_a_partition_is_there_once(story: Any) -> None:
+    """However often a unit is put together: Spark does it again, of what one task has split."""
+    facts, units = split(story.send(1, at=0).event("broker-0", "node-started", partition="orders-0").tables())
+    (unit,) = units
+    again = unit_of(facts, unit.partition, [(name, getattr(unit, name).to_arrow()) for name in UNIT_SCHEMAS])
+    assert unit.events.num_rows == 1
+    assert again.events == unit.events
+
+
 def test_files_are_read_in_parts(story: Any, tmp_path: Path) -> None:
     for value in range(1, 60):
         story.send(value, at=value - 1).moves_hw(0, value)
@@ -110,3 +119,36 @@ def test_an_impossible_history_is_told_by_its_line(story: Any, tmp_path: Path) -
         patched.setattr(files, "_PART", 50)
         with pytest.raises(BadTable, match=r"operations:3: expected process \d+ to have an open operation"):
             judge_run(open_run(run))
+
+
+ONE, OTHER = MicroOp("send", "a-0", None, 1), MicroOp("send", "b-0", None, 2)
+
+
+@pytest.mark.parametrize("kind", ["ok", "fail", "info"])
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ([ONE], "1 to a-0"),
+        ([OTHER, ONE], "2 to b-0, 1 to a-0"),
+        ([ONE, MicroOp("send", "b-0", None, 3)], "1 to a-0, 3 to b-0"),
+        ([ONE, MicroOp("send", "a-0", None, 2)], "1 to a-0, 2 to a-0"),
+        ([MicroOp("poll", "a-0", 1, 1)], "no send"),
+        (None, "no send"),
+    ],
+)
+def test_an_outcome_is_of_all_that_was_sent(new_story: Any, kind: Any, said: list[MicroOp] | None, found: str) -> None:
+    """The record of which it says nothing may be lost, and no check would miss it. Only ``ok`` has to say something."""
+    story = new_story()
+    story.operations = [
+        Operation(0, 0, 1, "invoke", "txn", [ONE, OTHER]),
+        Operation(1, 1, 1, kind, "txn", said),
+        Operation(2, 2, 2, "invoke", "txn"),
+        Operation(3, 3, 2, "ok", "txn", [OTHER]),
+    ]
+    run = in_parts(story.tables(), 1)
+    if said is None and kind != "ok":
+        assert judge_run(run).stats["operations"] == 2
+        return
+    expected = rf"operations:2: .* invocation sent, 1 to a-0, 2 to b-0, found {found}$"
+    with pytest.raises(BadTable, match=expected):
+        judge_run(run)

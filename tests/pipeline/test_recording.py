@@ -94,6 +94,21 @@ def test_no_more_than_a_group_of_rows_is_kept(story: Any, tmp_path: Path) -> Non
         assert written.read().cast(table.schema) == table
 
 
+def test_a_writer_that_was_given_up_leaves_nothing(story: Any, tmp_path: Path) -> None:
+    """The recorder begins anew in the same files. The first writer ends its file when it goes: that is another one."""
+    for value in range(1, 60):
+        story.send(value, at=value - 1)
+    table = story.tables().operations
+    path = tmp_path / "operations.parquet"
+    given_up = TableFile(path, OPERATION_ROWS.schema, group=1)
+    given_up.add(table)
+    file = TableFile(path, OPERATION_ROWS.schema, group=1)
+    del given_up
+    file.add(table.slice(0, 1))
+    file.close()
+    assert pq.read_table(path, partitioning=None).num_rows == 1
+
+
 def test_the_buffers_of_a_split_are_bounded(story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for few bytes, no buffer of a partition ever holds more than that and one part."""
     for value in range(1, 200):

@@ -163,6 +163,18 @@ def test_the_log_start_that_nodes_report_is_the_one_that_counts(story: Any, star
         assert [example["value"] for example in examples] == missed
 
 
+@pytest.mark.parametrize("reason", ["retention-time", "retention-size"])
+def test_a_log_start_that_moves_without_evidence_is_too_greedy(story: Any, reason: str) -> None:
+    """Age and size may be left out."""
+    story.under(retention=("orders",)).send(1, at=0).started(0, epoch=10, leo=3).moves_hw(0, 3)
+    story.event(
+        "broker-0", LOG_START_MOVED, partition=P0, topic_id="0" * 31 + "1", offset=0, end_offset=1, reason=reason,
+        retention_ms=1000, retention_bytes=1000,
+    )  # fmt: skip
+    judgement = judge_run(story.tables(), ["retention-too-greedy"])
+    assert judgement.anomalies["retention-too-greedy"].count == 1
+
+
 @pytest.mark.parametrize(
     ("deleted", "may_be", "missed"),
     [(False, None, True), (True, None, False), (True, ("orders",), False), (True, ("others",), True)],

@@ -185,7 +185,12 @@ def test_the_process_leaves_what_is_judged_as_json_lines(files: Files, tmp_path:
     directory = files.about(tmp_path / "run")
     (directory / "history").mkdir()
     try:
-        assert recorder.finish(directory, files.dump(tmp_path / "spool").path, STRICTEST, ("all",))
+        # The last event comes late, and to a file that the recorder has not heard of.
+        for time in (files.now, files.now - 50):
+            files.log.add([Observed(time + START_NS, 0, "broker-2", 1, NodeStarted())])
+        assert len(files.log.paths()) == len(files.events) + 2
+        dump = files.dump(tmp_path / "spool").path
+        assert recorder.finish(directory, files.history, files.log.paths(), dump, STRICTEST, ("all",))
     finally:
         recorder.close()
     then = files.at_the_end(tmp_path / "then")
@@ -216,7 +221,7 @@ def test_a_recorder_that_was_killed_leaves_nothing_in_the_run(files: Files, tmp_
     assert recorder._process is not None
     os.kill(recorder._process.pid, signal.SIGKILL)
     directory = files.about(tmp_path / "run")
-    assert not recorder.finish(directory, None, STRICTEST, ())
+    assert not recorder.finish(directory, files.history, files.log.paths(), None, STRICTEST, ())
     assert sorted(path.name for path in directory.iterdir()) == ["faults.jsonl", "run.json"]
 
 

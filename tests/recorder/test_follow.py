@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from heapq import merge
 from pathlib import Path
@@ -113,6 +114,40 @@ def test_a_late_line_is_seen(tmp_path: Path) -> None:
     append(tmp_path / "b", b"7:late\n")
     with pytest.raises(LateLine, match="a line of 7 ns came after those before 8 ns"):
         merged.take(10)
+
+
+@pytest.mark.parametrize("settled", [7, None])
+def test_a_file_that_is_not_looked_at_may_have_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: int | None
+) -> None:
+    """So much of it waits that it is not read on, though it was read to its end before: it has grown since."""
+    monkeypatch.setattr(follow, "_WAITING", 3)
+    paths = [tmp_path / "busy", tmp_path / "quiet"]
+    merged = Merge(time_of)
+    for path in paths:
+        merged.add(path)
+    append(paths[0], b"1:a\n2:a\n3:a\n4:a\n")
+    append(paths[1], b"0:b\n")
+    taken, more = merged.take(1)
+    assert ([time for time, _, _ in taken], more) == ([0], False)
+    append(paths[0], b"5:a\n6:a\n")
+    append(paths[1], b"7:b\n")
+    taken += merged.take(settled)[0]
+    assert taken + rest_of(merged) == finished(paths)
+
+
+def test_a_line_that_was_cut_off_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node is killed in the middle of a line. The harness removes it, and the next incarnation goes on there."""
+    monkeypatch.setattr(follow, "_CHUNK", 8)
+    path = tmp_path / "node"
+    merged = Merge(time_of)
+    merged.add(path)
+    append(path, b"1:a\n2:a torn line, longer than what is read at once")
+    taken = merged.take(2)[0]
+    assert [line for _, _, line in taken] == [b"1:a"]
+    os.truncate(path, len(b"1:a\n"))
+    append(path, b"5:a line that is longer, too\n6:b\n")
+    assert taken + rest_of(merged) == finished([path])
 
 
 def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from highwater_chaos.report.files import ParquetRows
 from highwater_chaos.report.timeline import BUCKETS, fault_label, timeline_of
 from highwater_chaos.report.tracks import Drawn, Folder, Track, draw
+from highwater_pipeline import files
+from highwater_pipeline.rows import NODE_EVENT_ROWS
 
 MS = 1_000_000
 
@@ -33,6 +43,44 @@ def test_a_truncation_lowers_the_log_end(recording: Any) -> None:
     recording.on_partition(2, "broker-0", "log-appended", leader_epoch=0, offset=0, end_offset=9, reason="leader")
     recording.on_partition(3, "broker-0", "log-truncated", leader_epoch=1, offset=4, end_offset=9, reason="x")
     assert timeline_of(recording.files()).partitions[0].log_end["broker-0"] == [(2 * MS, 9), (3 * MS, 4)]
+
+
+LONG_MS = 20_000
+"""A run in which several events lie in one slot of the drawing."""
+SERIES = st.lists(
+    st.tuples(
+        st.integers(0, 9),
+        st.sampled_from(["orders-0", "orders-0", "orders-1"]),
+        st.sampled_from(["broker-0", "broker-0", "broker-1"]),
+        st.sampled_from(["log-appended", "log-appended", "high-watermark", "log-truncated", "log-loaded"]),
+        st.integers(0, 4),
+    ),
+    min_size=12,
+    max_size=40,
+)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=SERIES, rows=st.sampled_from([2, 5, 1000]))
+def test_what_is_left_out_of_parquet_does_not_show(recording: Any, drawn: list[Any], rows: int) -> None:
+    recording.events.clear()
+    changed = {"metadata_offset": 1, "replicas": [0], "isr": [0], "leader": 0, "leader_epoch": 0, "reason": "created"}
+    for partition in ("orders-0", "orders-1"):
+        recording.event(0, "controller-0", "partition-changed", partition=partition, **changed)
+    for ms, partition, node, kind, offset in sorted(drawn, key=lambda one: one[0]):
+        fields = {"leader_epoch": 0, "offset": offset, "end_offset": offset + 1, "reason": "", "partition": partition}
+        recording.event(ms, node, kind, **fields)
+    recording.event(LONG_MS, "broker-0", "node-stopped", reason="kill")
+    run = recording.files()
+    lines = b"".join(json.dumps(row).encode() + b"\n" for row in run.events)
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "nodes.parquet"
+        files.write_parquet(path, files.parse_jsonl(lines, NODE_EVENT_ROWS, "run", "nodes"))
+        before, files._PART_ROWS = files._PART_ROWS, rows
+        try:
+            assert timeline_of(replace(run, events=ParquetRows(path, NODE_EVENT_ROWS))) == timeline_of(run)
+        finally:
+            files._PART_ROWS = before
 
 
 def test_nodes_are_fenced_up_and_down(recording: Any) -> None:

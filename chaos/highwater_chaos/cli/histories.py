@@ -106,6 +106,8 @@ def _named(path: str, local: Path) -> list[AnyPath]:
     matches = [Path(name) for name in sorted(glob.glob(str(local)))]  # noqa: PTH207 - absolute patterns too
     if not matches:
         raise UsageError(f"{path}: no such file or directory")
+    if (dangling := next((match for match in matches if not match.exists()), None)) is not None:
+        raise UsageError(f"{dangling}: expected a file or a directory, found a symbolic link to nothing")
     return [one for match in matches for one in _named(str(match), match)]
 
 
@@ -115,7 +117,8 @@ def _is_one_run(directory: AnyPath) -> bool:
 
 
 def _below(directory: AnyPath, levels: int) -> Iterator[AnyPath]:
-    for child in sorted(one for one in directory.iterdir() if one.is_dir()):
+    """Runs in a directory. What is hidden there is none: a harness writes it still, or was killed."""
+    for child in sorted(one for one in directory.iterdir() if one.is_dir() and not one.name.startswith(".")):
         if _is_one_run(child):
             yield child
         elif levels > 1:

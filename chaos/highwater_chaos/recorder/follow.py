@@ -41,7 +41,9 @@ class _File:
         """Whether the file went on when it was last looked at."""
         self._path: Final = path
         self._position = 0
-        self._partial = b""
+        """Where the first line begins that was not read as a whole."""
+        self._size = _CHUNK
+        """Bytes that are read next: more than a chunk in a line that is longer."""
 
     def read(self, time_of: TimeOf, after: int, *, ended: bool) -> None:
         """Read on, unless many rows of several times are waiting. Raises :class:`LateLine`, ``OSError``."""
@@ -57,13 +59,15 @@ class _File:
         try:
             with self._path.open("rb") as file:
                 file.seek(self._position)
-                data = file.read(_CHUNK)
+                data = file.read(self._size)
         except FileNotFoundError:
             data = b""
-        self._position += len(data)
-        self.has_more = len(data) == _CHUNK
-        *lines, self._partial = (self._partial + data).split(b"\n")
-        for line in lines:
+        self.has_more = len(data) == self._size
+        # A line without its end is read again: if its writer was killed, it is cut off, and others take its place.
+        end = data.rfind(b"\n") + 1
+        self._position += end
+        self._size = 2 * self._size if self.has_more and not end else _CHUNK
+        for line in data[: end - 1].split(b"\n") if end else ():
             if (time := time_of(line)) is None:
                 continue
             if time < after:

@@ -62,12 +62,22 @@ class Recorder:
             self._tell(Follow(*(tuple(map(str, paths)) for paths in new)))
             self._followed = [len(history), len(events)]
 
-    def finish(self, directory: Path, replica_log: Path | None, settings: Settings, checks: tuple[str, ...]) -> bool:
+    def finish(
+        self,
+        directory: Path,
+        history: Sequence[Path],
+        events: Sequence[Path],
+        replica_log: Path | None,
+        settings: Settings,
+        checks: tuple[str, ...],
+    ) -> bool:
         """Move the tables into a run directory that has all else already, when they are whole; all files are complete.
 
-        False: the recorder has failed, which is logged; the lines are there as ever.
+        ``history``, ``events``: as for :meth:`look`, all there are. False: the recorder has failed, which is logged;
+        the lines are there as ever.
         """
         assert self._process is not None
+        self.look(history, events)
         dump = None if replica_log is None else str(replica_log)
         self._tell(Finish(replica_log=dump, about=str(directory), settings=settings, checks=checks))
         answer, _ = self._process.communicate()

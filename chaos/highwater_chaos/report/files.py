@@ -7,7 +7,7 @@ needs, with values of their types.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from highwater_pipeline.files import BadTable, parquet_parts
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RUN_FILE
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
+from highwater_pipeline.view import Bools
 
 Row = Mapping[str, Any]
 Checked = TypeVar("Checked")
@@ -204,18 +205,17 @@ class ParquetRows(Generic[Typed]):
             pass
 
     def __iter__(self) -> Iterator[Row]:
-        complaint, convert = self._kind.complaint, self._kind.row
-        previous: Typed | None = None
+        return self.some(lambda _: None)
+
+    def some(self, which: Callable[[pa.Table], Bools | None]) -> Iterator[Row]:
+        """The rows of each part that ``which`` names; None: all. To make a row takes much longer than to look at it in
+        its columns."""
         try:
             for part in parquet_parts(self._path, self._kind):
                 kept = part if self._skip is None else part.filter(pc.not_equal(part["kind"], self._skip))
-                for row in rows_of(kept):
-                    typed = msgspec.convert(row, convert)
-                    if wrong := complaint(typed, previous):
-                        raise BadRunFile(f"{self._path}: {wrong}; the row: {_start(msgspec.json.encode(row))}")
-                    previous = typed
-                    yield row
-        except (BadTable, OSError, msgspec.ValidationError) as error:
+                wanted = which(kept)
+                yield from rows_of(kept if wanted is None else kept.filter(pa.array(wanted)))
+        except (BadTable, OSError) as error:
             raise BadRunFile(f"{self._path}: cannot be read: {error}") from error
 
     def last(self) -> Row | None:

@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from highwater_chaos.report.files import FileRows, ParquetRows, Row, RunFiles
+from highwater_pipeline.view import Bools
 
 BUCKETS = 300
 """Columns of throughput and latency over the whole run."""
@@ -15,8 +20,8 @@ _SLOTS = 3400
 """Number of distinct times in a lane of offsets: three to a pixel."""
 _KEPT = 4000
 """Latencies of a bucket from which its quantiles are taken."""
-
-
+_LOG_ENDS: Final = ("log-appended", "log-loaded", "log-cut", "log-truncated")
+_WITH_EVERY_BATCH: Final = ("log-appended", "high-watermark")
 MESSAGE_FAULTS: Final = frozenset({"hold", "drop", "delay", "duplicate"})
 
 
@@ -104,7 +109,8 @@ def timeline_of(run: RunFiles) -> Timeline:
     bucket_ns = max(1, -(-end_ns // BUCKETS))
     acked, failed, p50, p99 = _clients(run.operations, bucket_ns)
     lanes, nodes, quorum = _Lanes(end_ns), _Nodes(end_ns), _Quorum()
-    for row in run.events:
+    events = run.events
+    for row in events.some(lanes.can_show) if isinstance(events, ParquetRows) else events:
         lanes.take(row)
         nodes.take(row)
         quorum.take(row)
@@ -254,10 +260,35 @@ class _Lanes:
                 lane.isr.append((time, row["isr"]))
             case "high-watermark":
                 self._high_watermarks.setdefault(name, _Steps(self._slot_ns)).add(time, row["offset"])
-            case "log-appended" | "log-loaded" | "log-cut":
+            case "log-appended" | "log-loaded" | "log-cut":  # and log-truncated: _LOG_ENDS
                 self._log_end(name, row).add(time, row["end_offset"])
             case "log-truncated":
                 self._log_end(name, row).add(time, row["offset"])
+
+    def can_show(self, part: pa.Table) -> Bools:
+        """Which events may make a difference to what is drawn: of those that come with every batch only those that
+        :class:`_Steps` keeps, and those that it compares with."""
+        kind = part["kind"]
+        shown: Bools = pc.invert(pc.is_in(kind, pa.array(_WITH_EVERY_BATCH))).to_numpy()
+        slot = part["time_ns"].to_numpy() // self._slot_ns
+        offsets = pc.is_in(kind, pa.array(("high-watermark", "log-truncated")))
+        value = pc.if_else(offsets, part["offset"], part["end_offset"])
+        for kinds, names in ((("high-watermark",), ["partition"]), (_LOG_ENDS, ["partition", "node"])):
+            at = np.flatnonzero(pc.is_in(kind, pa.array(kinds)).to_numpy())
+            if not len(at):
+                continue
+            series = np.zeros(len(at), np.int64)
+            for name in names:
+                words = part[name].take(pa.array(at)).combine_chunks().dictionary_encode()
+                series = series * len(words.dictionary) + words.indices.to_numpy()
+            at = at[order := np.argsort(series, kind="stable")]
+            offset = pc.fill_null(value, 0).to_numpy()[at]
+            same = np.diff(series[order]) == 0
+            falls = same & (np.diff(offset) < 0)
+            new = ~same | (np.diff(slot[at]) != 0)
+            shown[at[np.append(True, new | falls)]] = True
+            shown[at[np.append(falls | ~same, True)]] = True
+        return shown
 
     def _log_end(self, name: str, row: Row) -> _Steps:
         return self._log_ends.setdefault((name, row["node"]), _Steps(self._slot_ns))

@@ -71,11 +71,11 @@ class MergedHistory:
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = tuple(paths)
+        self.paths: Final = tuple(paths)
 
     def __iter__(self) -> Iterator[bytes]:
         """Every line, ``index`` counted from 0."""
-        rows = merge(*(self._rows(number, path) for number, path in enumerate(self._paths)))
+        rows = merge(*(self._rows(number, path) for number, path in enumerate(self.paths)))
         for index, (_, number, line) in enumerate(rows):
             yield renumbered(line, index, number)
 

@@ -29,6 +29,9 @@ from highwater_pipeline.view import View
 ALL_COMMITTED: Final = -1
 """DeleteRecords of that offset asks for everything below the high watermark."""
 
+UNTOLD: Final = -1
+"""An age or a size that was not told: no evidence, then."""
+
 _EVIDENCE: Final = (
     "node",
     "offset",
@@ -69,6 +72,9 @@ def _moves(events: View) -> list[Example]:
     table = of_kind(events, "log-start-moved", "log-loaded", "log-truncated")
     moves = []
     for move in table.to_pylist("kind", "row", *_EVIDENCE):
+        for evidence in ("age_ms", "size_left"):
+            if move[evidence] is None:
+                move[evidence] = UNTOLD
         match move["kind"]:
             case "log-loaded":
                 move |= {"end_offset": move["offset"], "reason": "restart"}

@@ -49,7 +49,7 @@ class Decisions:
                     found.accepted[event["metadata_offset"]] = event
                 case "alter-partition-handled":
                     found.refused.add((event["broker"], event["leader_epoch"], event["partition_epoch"]))
-                case "isr-proposed":
+                case "isr-proposed" if event["node"].startswith("broker-"):
                     broker = int(event["node"].rpartition("-")[2])
                     isr = frozenset(event["isr"])
                     found.proposed.add((broker, event["leader_epoch"], event["partition_epoch"], isr))

@@ -9,6 +9,7 @@ is not kept, so that its memory does not depend on how long the run is.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections import deque
@@ -113,11 +114,10 @@ class EventLog:
 
     def by_time(self, parse: Parse, kinds: Sequence[bytes]) -> Iterator[TimedEvent]:
         """Events of some kinds by time; those of one time as they came in. A kind may be the beginning of its name."""
-        wanted = tuple(b'"kind":"' + kind for kind in kinds)
-        for seq, line in enumerate(_merged(tuple(self._paths))):
-            if any(kind in line for kind in wanted):
-                one = parse(line)
-                yield TimedEvent(seq, one.time_ns - self.start_ns, one.node, one.incarnation, one.event)
+        wanted = re.compile(b'"kind":"(?:%b)' % b"|".join(map(re.escape, kinds))).search
+        for seq, line in enumerate(_merged(tuple(self._paths), wanted)):
+            one = parse(line)
+            yield TimedEvent(seq, one.time_ns - self.start_ns, one.node, one.incarnation, one.event)
 
     def _record(self, observed: Iterable[Observed]) -> None:
         """Append to files each of which is by time. What comes late goes to another one than what it should precede."""
@@ -159,13 +159,13 @@ class _ByTime:
     """See :meth:`EventLog.lines`. ``keep`` lives as long as this does, and with it the files."""
 
     def __init__(self, paths: tuple[Path, ...], start_ns: int, keep: EventLog) -> None:
-        self._paths = paths
+        self.paths: Final = paths
         self._start_ns = start_ns
         self._keep = keep
 
     def __iter__(self) -> Iterator[bytes]:
         start_ns = self._start_ns
-        for seq, line in enumerate(_merged(self._paths)):
+        for seq, line in enumerate(_merged(self.paths)):
             yield numbered(line, seq, start_ns)
 
 
@@ -207,11 +207,11 @@ def condensed(observed: Sequence[Observed]) -> list[Observed]:
     return [one for place, one in enumerate(observed) if place in kept or not isinstance(one.event, BULK)]
 
 
-def _merged(paths: Sequence[Path]) -> Iterator[bytes]:
-    """The lines of all files by time; those of one file stay in their order."""
+def _merged(paths: Sequence[Path], wanted: Callable[[bytes], object] | None = None) -> Iterator[bytes]:
+    """The lines of all files that are ``wanted``, by time; those of one file stay in their order."""
 
     def rows(number: int, path: Path) -> Iterator[tuple[int, int, bytes]]:
-        for line in whole_lines(path):
+        for line in filter(wanted, whole_lines(path)):
             if (time_ns := time_of(line)) is not None:
                 yield time_ns, number, line
 
