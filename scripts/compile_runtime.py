@@ -26,6 +26,9 @@ from typing import Any, Final
 
 from mypyc.build import mypycify
 
+# Who builds again has a build that does not fit, and may have it in the environment still.
+os.environ.pop("HIGHWATER_COMPILED", None)
+
 from highwater_runtime import compiled
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -134,15 +137,14 @@ def modules_to_compile(only: Collection[str] | None = None) -> dict[str, Path]:
 
 def fits(directory: Path, modules: Collection[str]) -> bool:
     """Whether the build in ``directory`` has these modules of these sources, for this Python."""
-    try:
-        manifest = json.loads((directory / compiled.MANIFEST).read_bytes())
-    except OSError:
-        return False
+    manifest = compiled.manifest_in(directory)
     return (
-        manifest["sources"] == compiled.digest_of_sources()
+        manifest is not None
+        and manifest["sources"] == compiled.digest_of_sources()
         and manifest["suffix"] == compiled.SUFFIX
         and manifest["made_by"] == _made_by()
         and set(modules) <= set(manifest["modules"])
+        and all((directory / file).is_file() for file in manifest["modules"].values())
     )
 
 

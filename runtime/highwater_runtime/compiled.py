@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 SETTING: Final = "HIGHWATER_COMPILED"
 MANIFEST: Final = "manifest.json"
@@ -45,20 +45,34 @@ def use(directory: str) -> None:
     """Import from the build in ``directory`` what it has. Called before any other module of the package is imported.
 
     Raises:
-        ImportError: there is no whole build, or it was made from other sources or for another interpreter.
+        ImportError: there is no whole build, or it was made from other sources or for another interpreter. Its ``name``
+            is :data:`SETTING`.
     """
-    again = f"build it again (make compiled), or unset {SETTING}"
     place = Path(directory).resolve()
+    manifest = manifest_in(place)
+    if manifest is None:
+        why = "no finished build is there"
+    elif manifest["suffix"] != SUFFIX:
+        why = f"built for {manifest['suffix']}, this Python has {SUFFIX}"
+    elif manifest["sources"] != digest_of_sources():
+        why = f"built from other sources than those in {SOURCES}"
+    elif missing := sorted(file for file in set(manifest["modules"].values()) if not (place / file).is_file()):
+        why = f"the build is not whole, {missing[0]} is missing"
+    else:
+        files = {name: str(place / file) for name, file in manifest["modules"].items()}
+        sys.meta_path.insert(0, _Finder(files, manifest["made_by"]))
+        return
+    again = f"build it again (make compiled), or unset {SETTING}"
+    raise ImportError(f"{SETTING}={directory}: {why}; {again}", name=SETTING)
+
+
+def manifest_in(place: Path) -> dict[str, Any] | None:
+    """What a build says of itself; None if there is none, or if it was not written to its end."""
     try:
-        manifest = json.loads((place / MANIFEST).read_bytes())
-    except OSError as error:
-        raise ImportError(f"{SETTING}={directory}: no finished build is there ({error.strerror}); {again}") from error
-    if manifest["suffix"] != SUFFIX:
-        raise ImportError(f"{SETTING}={directory}: built for {manifest['suffix']}, this Python has {SUFFIX}; {again}")
-    if manifest["sources"] != digest_of_sources():
-        raise ImportError(f"{SETTING}={directory}: built from other sources than those in {SOURCES}; {again}")
-    files = {name: str(place / file) for name, file in manifest["modules"].items()}
-    sys.meta_path.insert(0, _Finder(files, manifest["made_by"]))
+        found = json.loads((place / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.keys() >= {"made_by", "sources", "suffix", "modules"} else None
 
 
 class _Finder:

@@ -31,6 +31,7 @@ FOUND = {
     "controller-hangs": ("registration-keeps-isr", "isr-incomplete"),
     "stop-of-former-move": ("zk-stop-of-former-leader-epoch", "live-partition-deleted"),
     "deletion-arrives-again": ("zk-late-stop-deletes-next-topic", "live-partition-deleted"),
+    "order-arrives-again": ("zk-late-order-revives-replica", "stray-partition"),
     "full-list-arrives-again": ("zk-late-list-judges-strays", "live-partition-deleted"),
     "flushed-segments-truncated": ("truncation-leaves-segments", "divergence"),
     "truncated-while-flushing": ("flush-under-way-outlives-truncation", "recovery-point-durable"),

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_chaos.experiment import dump_experiment, load_experiment, parse_experiment
+from highwater_chaos.experiment.units import parse_duration
 from highwater_chaos.shrink import CannotShrink, file_text, shrink
 from highwater_chaos.shrink.ddmin import fewest
 from highwater_chaos.shrink.explicit import explicit_steps
@@ -170,7 +171,12 @@ def names(data) -> list[str]:
 
 
 def found_by_search(count: int, fails, most_runs: int) -> tuple[Search, int]:
-    """What the search finds if ``fails`` says which proposals fail in the same way, and how many it tried."""
+    """What the search finds in a long schedule if ``fails`` says which proposals fail in the same way."""
+    return searched(with_schedule(as_data(parse_experiment(LARGE, "large.yaml")), drawn(count)), fails, most_runs)
+
+
+def searched(data, fails, most_runs: int, jobs: int = 1) -> tuple[Search, int]:
+    """What the search makes of an experiment, and how many it tried."""
     tried: list[str] = []
 
     def submit(data):
@@ -179,9 +185,9 @@ def found_by_search(count: int, fails, most_runs: int) -> tuple[Search, int]:
         promised.set_result((fails(data), 1))
         return promised
 
-    search = Search(submit, 1, most_runs)
-    assert search.run(with_schedule(as_data(parse_experiment(LARGE, "large.yaml")), drawn(count)))
-    assert len(tried) == len(set(tried)), "nothing is run twice"
+    search = Search(submit, jobs, most_runs)
+    assert search.run(data)
+    assert jobs > 1 or len(tried) == len(set(tried)), "nothing is run twice"
     return search, len(tried)
 
 
@@ -223,6 +229,170 @@ def test_runs_are_bounded():
     assert runs <= 41, "one may be under way when the last one that counts is over"
 
 
+def times_of(data):
+    return {one.step["inject"]["name"]: one.at_ns for one in timeline_of(schedule_of(data)).steps}
+
+
+def test_what_comes_after_the_anomaly_is_cut_off_by_halving():
+    """As in a run, no change before it shows the anomaly, and none after it hides it."""
+    needed = [f"f{number}" for number in range(21)]
+    at = {name: times_of(with_schedule({"spec": {}}, drawn(21)))[name] for name in needed}
+    search, _ = found_by_search(120, lambda data: at.items() <= times_of(data).items(), 10)
+    assert names(search.smallest) == needed
+    assert timeline_of(schedule_of(search.smallest)).end_ns == at["f20"] + 2 * SECOND, "when the last fault is over"
+
+
+def test_of_what_comes_before_the_anomaly_the_end_is_tried_first():
+    for first, left in (("f119", 16), ("f104", 31)):  # with what began 2 s before, and is in force
+        search, _ = found_by_search(120, lambda data: {first, "f119"} <= set(names(data)), 14)  # noqa: B023
+        assert len(names(search.smallest)) <= left
+
+
+def test_steps_that_go_do_not_move_those_that_stay():
+    kill = {"kill": {"target": {"broker": 0}}}
+    steps = [
+        {"parallel": [[step(5), {"inject": {"name": "needless", **kill}}]]},
+        step(1),
+        {"inject": {"name": "needed", **kill}},
+        step(4),
+    ]
+    data = with_schedule(as_data(parse_experiment(LARGE, "large.yaml")), steps)
+
+    def fails(tried):
+        timeline = timeline_of(schedule_of(tried))
+        return timeline.end_ns == 10 * SECOND and times_of(tried).get("needed") == 6 * SECOND
+
+    assert names(searched(data, fails, 100)[0].smallest) == ["needed"]
+
+
+def test_more_seeds_are_tried_while_much_is_left_and_none_for_what_is_small():
+    """Every change shows it with one seed in twelve only."""
+
+    def fails(data):
+        return {"f3", "f7"} <= set(names(data)) and (len(names(data)) == 10 or data["spec"]["seed"] % 12 == 0)
+
+    assert names(found_by_search(10, fails, 900)[0].smallest) == ["f3", "f7"]
+    assert found_by_search(5, lambda data: len(names(data)) == 5, 400)[1] < 80
+
+
+def test_whole_kinds_of_faults_and_all_that_hits_a_node_go_at_once():
+    needed = {f"f{number}" for number in range(0, 120, 12)}  # all kills of broker 0
+    search, _ = found_by_search(120, lambda data: needed <= set(names(data)), 25)
+    assert set(names(search.smallest)) == needed
+
+
+def test_what_becomes_needless_later_goes_too():
+    def fails(data):
+        return "f3" in names(data) and ("f7" in names(data) or data["spec"]["workload"]["producers"] == 1)
+
+    assert names(found_by_search(12, fails, 300)[0].smallest) == ["f3"]
+
+
+VARIED = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: varied}
+spec:
+  seed: 1
+  timeout: 10m
+  cluster:
+    brokers: 4
+    controllers: 5
+    config: {min.insync.replicas: 1, replica.lag.time.max.ms: 3000}
+    topics:
+      - {name: invoices, partitions: 2, replicationFactor: 2}
+      - {name: orders, partitions: 8, replicationFactor: 3}
+      - {name: moved, partitions: 3, assignment: [[0, 1], [1, 2], [2, 3]]}
+  workload: {producers: 4, rate: 200/s, consumers: 2, recordSize: 100, groupMembers: 8, metadata: {}}
+  schedule:
+    - wait: 2345ms
+    - inject: {name: first, for: 7s, kill: {target: {broker: 3}}}
+    - wait: 9s
+    - inject: {name: second, pause: {target: {broker: 3}}, for: 5s}
+"""
+
+
+def test_everything_else_becomes_as_small_as_it_may():
+    data = as_data(parse_experiment(VARIED, "varied.yaml"))
+    del data["spec"]["cluster"]["topics"][2]
+    search, _ = searched(data, lambda tried: names(tried) == ["first", "second"], 300)
+    spec = search.smallest["spec"]
+    cluster, workload = spec["cluster"], spec["workload"]
+    assert schedule_of(search.smallest) == [
+        {"inject": {"name": "first", "for": "1s", "kill": {"target": {"broker": 0}}}},
+        {"inject": {"name": "second", "pause": {"target": {"broker": 0}}, "for": "1s"}},
+    ]
+    (topic,) = cluster["topics"]
+    assert (cluster["brokers"], cluster["controllers"], cluster["config"]) == (1, 1, {})
+    assert (topic["name"], topic["partitions"], topic["replicationFactor"]) == ("orders", 1, 1)
+    assert "metadata" not in workload
+    sizes = [workload[name] for name in ("producers", "consumers", "recordSize", "groupMembers", "rate")]
+    assert sizes == [1, 0, 0, 0, "1/s"]
+
+
+def test_what_is_needed_of_it_stays():
+    """Each at the smallest that the steps of its rule reach."""
+
+    def fails(tried):
+        cluster, workload, times = tried["spec"]["cluster"], tried["spec"]["workload"], timeline_of(schedule_of(tried))
+        topics = {topic["name"]: topic for topic in cluster["topics"]}
+        return (
+            names(tried) == ["first", "second"]
+            and cluster["controllers"] >= 3
+            and cluster["brokers"] >= 3
+            and "replica.lag.time.max.ms" in cluster["config"]
+            and {"orders", "moved"} <= topics.keys()
+            and topics["orders"]["partitions"] >= 3
+            and len(topics["moved"]["assignment"]) >= 2
+            and workload["groupMembers"] >= 2
+            and float(workload["rate"].removesuffix("/s")) >= 30
+            and parse_duration(times.steps[0].step["inject"]["for"]) >= 3 * SECOND
+            and times.steps[0].at_ns >= 2.2 * SECOND
+            and times.steps[1].at_ns - times.steps[0].at_ns == 9 * SECOND
+        )
+
+    data = as_data(parse_experiment(VARIED, "varied.yaml"))
+    search, runs = searched(data, fails, 400)
+    spec = search.smallest["spec"]
+    cluster, workload = spec["cluster"], spec["workload"]
+    orders, moved = cluster["topics"]
+    assert (cluster["controllers"], cluster["brokers"]) == (3, 4), "an assignment names each broker"
+    assert list(cluster["config"]) == ["replica.lag.time.max.ms"]
+    assert (orders["partitions"], orders["replicationFactor"], moved["assignment"]) == (3, 2, [[0, 1], [1, 2]])
+    assert (workload["groupMembers"], workload["rate"]) == (2, "50/s")
+    assert schedule_of(search.smallest)[:2] == [
+        {"wait": "3s"},
+        {"inject": {"name": "first", "for": "3s", "kill": {"target": {"broker": 3}}}},
+    ]
+    # With several at a time it is the same, though later ones are run before it is known whether they are needed.
+    ahead, _ = searched(data, fails, 400, jobs=3)
+    assert (ahead.smallest, ahead.runs) == (search.smallest, runs)
+
+
+def test_times_are_rounded_all_together_and_each_alone():
+    def first(wait, pause, fails):
+        schedule = [
+            {"wait": wait},
+            {"inject": {"name": "a", "kill": {"target": {"broker": 0}}}},
+            {"wait": pause},
+            {"inject": {"name": "b", "kill": {"target": {"broker": 0}}}},
+        ]
+        data = with_schedule(as_data(parse_experiment(LARGE, "large.yaml")), schedule)
+
+        def holds(tried):
+            at = times_of(tried)
+            return at.keys() == {"a", "b"} and fails(at["a"], at["b"] - at["a"])
+
+        return times_of(searched(data, holds, 200)[0].smallest)
+
+    assert first("2345ms", "2345ms", lambda a, b: a == b > SECOND) == {"a": 3 * SECOND, "b": 6 * SECOND}
+    exactly = 1234 * SECOND // 1000
+    assert first("2345ms", "1234ms", lambda a, b: a > 2 * SECOND and b == exactly) == {
+        "a": 3 * SECOND,
+        "b": 3 * SECOND + exactly,
+    }
+
+
 def test_what_would_fail_without_the_bug_too_is_not_a_smaller_case_of_it(failing):
     """Of the two replicas the second is killed, and then the first loses its cache: that is promised to nobody."""
     legitimate = as_data(failing)
@@ -236,6 +406,8 @@ def test_what_would_fail_without_the_bug_too_is_not_a_smaller_case_of_it(failing
     legitimate["spec"]["cluster"]["topics"] = [{"name": "orders", "assignment": [[0, 1]]}]
     assert Trial("lost-write", wire=False, most_ns=100 * SECOND, only_with_switches=False)(legitimate) == (True, 1)
     assert Trial("lost-write", wire=False, most_ns=100 * SECOND, only_with_switches=True)(legitimate) == (False, 2)
+    assert Trial("lost-write", wire=False, most_ns=SECOND)(legitimate) == (False, 1), "it takes too long"
+    assert Trial("stale-read", wire=False, most_ns=100 * SECOND)(legitimate) == (False, 1), "it fails in another way"
 
 
 # --- the timeline ---

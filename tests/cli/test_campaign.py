@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -151,6 +152,8 @@ def test_exit_statuses(
         (["--mutants", "--only", "hw"], "--only 'hw': there is no such mutant"),
         (["random", "--master", "local[2]"], "--master needs --engine spark"),
         (["random", "--resume"], "--resume needs --out"),
+        (["random", "--patience", "99999999999"], "'--patience': expected"),
+        (["random", "--out", "/proc/c"], "/proc/c: cannot be written: No such file or directory; choose another place"),
         (["random", "--resume", "--out", "."], "expected the plan of a campaign"),
         (["random", "--out", "."], "expected a new or empty directory"),
         (["random", "--switch", "pre-vote=off,on"], "expected one value"),
@@ -163,6 +166,20 @@ def test_what_cannot_be_done_is_refused(highwater: Any, tiny_file: Path, argumen
     done = highwater("campaign", *arguments)
     assert (done.status, message in done.err) == (254, True), done.err
     assert highwater.files() == ["tiny.yaml"]
+
+
+def test_two_campaigns_are_not_at_work_in_one_directory(highwater: Any, tiny_file: Path) -> None:
+    """The lock is of the process, so the other campaign is this one; ``highwater`` runs in it, too."""
+    command = ["campaign", "tiny.yaml", "--seeds", "1..2", "--out", "c", "--resume"]
+    assert highwater(*command[:-1]).status == 0
+    with Path("c/journal.jsonl").open("ab") as journal:
+        fcntl.lockf(journal, fcntl.LOCK_EX)
+        done = subprocess.run([HIGHWATER, *command], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (
+        254,
+        "--out c: another campaign is at work there; wait for it, or end it\n",
+    )
+    assert subprocess.run([HIGHWATER, *command], check=False, capture_output=True).returncode == 0
 
 
 def test_another_campaign_is_not_resumed(highwater: Any, tiny_file: Path) -> None:

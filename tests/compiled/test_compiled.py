@@ -137,7 +137,8 @@ def test_a_build_that_cannot_work_is_not_left_to_be_used(tmp_path):
     ],
 )
 def test_what_cannot_be_built_is_refused(tmp_path, modules, why):
-    done = python(BUILDER, tmp_path / "build", *only(*modules))
+    stale = tmp_path / "stale"  # that is why one builds again
+    done = python(BUILDER, tmp_path / "build", *only(*modules), build=stale)
     assert done.returncode == 1
     assert done.stderr.startswith(f"--only: {why}")
     assert not (tmp_path / "build").exists()
@@ -155,17 +156,31 @@ def test_without_a_compiler_it_is_said(tmp_path, monkeypatch):
     [
         ({"sources": "of yesterday"}, "built from other sources"),
         ({"suffix": ".cpython-27-pdp11.so"}, "built for .cpython-27-pdp11.so"),
+        ({"modules": {"highwater_runtime.log.log": "log.so"}}, "the build is not whole, log.so is missing"),
         (None, "no finished build is there"),
+        ('{"sources": "', "no finished build is there"),
+        ("{}", "no finished build is there"),
+        ("[]", "no finished build is there"),
     ],
 )
 def test_a_build_that_does_not_fit_is_refused(tmp_path, changed, why):
-    if changed is not None:
+    if isinstance(changed, str):
+        (tmp_path / compiled.MANIFEST).write_text(changed)
+    elif changed is not None:
         write_manifest(tmp_path, **changed)
     done = python("-c", "import highwater_runtime", build=tmp_path)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"ImportError: {compiled.SETTING}={tmp_path}: {why}")
     assert last.endswith("build it again (make compiled), or unset HIGHWATER_COMPILED")
+    assert not builder.fits(tmp_path, ["highwater_runtime.log.log"]), "it is built again"
+
+
+def test_a_command_with_a_build_that_does_not_fit_is_bad_usage(tmp_path):
+    for arguments in (["--version"], ["scenarios"]):
+        done = python("-c", "from highwater_chaos.cli import main; main()", *arguments, build=tmp_path)
+        assert done.returncode == 254
+        assert done.stderr.startswith(f"HIGHWATER_COMPILED={tmp_path}: no finished build is there; build it again")
 
 
 def test_every_change_of_a_source_is_another_build(tmp_path, monkeypatch):

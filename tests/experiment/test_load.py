@@ -120,6 +120,7 @@ BAD = [
         "between[1][0].brok: unknown field; did you mean 'broker'?",
     ),
     ("assignment: [[0, 1]]", "assignment: [[0, 5]]", "topics[0].assignment[0]: there is no broker 5"),
+    ("partitions: 1", "partitions: 2", "topics[0].assignment: has 1 entries for 2 partitions"),
     ("acks: all", "acks: one", "spec.workload.acks: expected '0', '1' or 'all'; found 'one'"),
     ("acks: all", "acks: 1", "spec.workload.acks: idempotence needs acks: all; found '1'"),
     (
@@ -202,8 +203,10 @@ def test_the_format_is_read(kafka_14139: str) -> None:
     assert [step.choice for step in experiment.spec.schedule][:3] == ["await", "inject", "wait"]
 
 
-def test_what_is_written_is_read_back_the_same(kafka_14139: str) -> None:
-    experiment = parse_experiment(kafka_14139, "cx.yaml")
+@pytest.mark.parametrize("topic", ["partitions: 1, assignment: [[0, 1]]", "assignment: [[0, 1], [1, 0]]"])
+def test_what_is_written_is_read_back_the_same(kafka_14139: str, topic: str) -> None:
+    """An assignment says how many partitions there are, and the default of that is written all the same."""
+    experiment = parse_experiment(kafka_14139.replace("partitions: 1, assignment: [[0, 1]]", topic), "cx.yaml")
     assert parse_experiment(dump_experiment(experiment), "dump") == experiment
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -92,6 +93,36 @@ def test_a_set_makes_pods_and_claims_by_ordinal(bare_kube_api):
         assert claims["data-web-0"]["status"]["phase"] == "Bound"
         status = bare_kube_api.get(*PLACE)["status"]
         assert (status["readyReplicas"], status["updatedReplicas"], status["observedGeneration"]) == (3, 3, 1)
+
+
+def test_refused_pods_are_tried_again_by_one_timer(bare_kube_api, monkeypatch):
+    monkeypatch.setattr("api_server.world._TRY_AGAIN_SECONDS", 0.005)
+    refused: list[str] = []
+    most = 0
+
+    def refuse(pod: dict[str, Any]) -> str:
+        nonlocal most
+        refused.append(pod["metadata"]["name"])
+        most = max(most, len(_timers() - before))
+        return "violates PodSecurity"
+
+    before = _timers()
+    with World(bare_kube_api) as world:
+        world.refuse_pod = refuse
+        bare_kube_api.create(_set())
+        _until(lambda: refused.count("web-2") >= 10, "tried again")
+        assert _pods(bare_kube_api) == {}
+        assert most <= 2, "the one that tries, and the next one"
+        world.refuse_pod = lambda pod: None
+        _until(lambda: len(_pods(bare_kube_api)) == 3, "all pods")
+        world.refuse_pod = refuse
+        bare_kube_api.create(_set("other"))
+        _until(lambda: "other-2" in refused, "refused")
+    _until(lambda: _timers() <= before, "none is left")
+
+
+def _timers() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)}
 
 
 def test_on_delete_leaves_pods_until_they_are_deleted(bare_kube_api):

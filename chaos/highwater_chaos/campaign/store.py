@@ -13,9 +13,13 @@ shrunk/             small experiments made of them
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.metadata import version
+from io import BufferedRandom
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -61,8 +65,9 @@ class BadCampaign(UserError):  # noqa: N818 - what is wrong is the directory
 class CampaignDirectory:
     """A campaign's directory, open for outcomes. A context manager."""
 
-    def __init__(self, path: Path, known: Sequence[Outcome]) -> None:
+    def __init__(self, path: Path, journal: BufferedRandom, known: Sequence[Outcome]) -> None:
         self.path = path
+        self._journal = journal
         self.known = known
         """Outcomes of an earlier part of the same campaign."""
         self.on_line: Callable[[bytes], None] = lambda _line: None
@@ -74,16 +79,20 @@ class CampaignDirectory:
         """Begin a campaign in an empty or new directory, or with ``resume`` go on with the one that is there.
 
         Raises:
-            BadCampaign: it is of something else, of another version, or not a campaign's.
+            BadCampaign: it is of something else, of another version, not a campaign's, or cannot be written to; or
+                another campaign is at work there.
         """
         plan = path / PLAN
         wanted = {"version": version("highwater"), **asked}
         if not resume:
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
-                raise BadCampaign(f"--out {path}: expected a new or empty directory; choose another, or add --resume")
-            path.mkdir(parents=True, exist_ok=True)
-            plan.write_bytes(msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
-            return cls(path, [])
+            with _writing(path, "choose another place (--out)"):
+                if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                    raise BadCampaign(
+                        f"--out {path}: expected a new or empty directory; choose another, or add --resume"
+                    )
+                path.mkdir(parents=True, exist_ok=True)
+                plan.write_bytes(msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
+                return cls(path, _open_journal(path), [])
         try:
             found = msgspec.json.decode(plan.read_bytes(), type=dict[str, Any])
         except (OSError, msgspec.DecodeError) as error:
@@ -95,42 +104,73 @@ class CampaignDirectory:
                 f"--resume: {path} is a campaign with other {', '.join(differing)}; give the same arguments (seeds may"
                 " differ), or another --out"
             )
-        return cls(path, _read_journal(path / JOURNAL))
+        with _writing(path, "see to it, or choose another --out"):
+            journal = _open_journal(path)
+            return cls(path, journal, _known(journal))
 
     def __enter__(self) -> Self:
-        self._journal = (self.path / JOURNAL).open("ab")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._journal.close()
+        with suppress(OSError):  # what could not be written is said already
+            self._journal.close()
 
     def add(self, outcome: Outcome) -> None:
-        """Make sure that this outcome is known from now on, whatever becomes of the driver."""
+        """Make sure that this outcome is known from now on, whatever becomes of the driver.
+
+        Raises:
+            BadCampaign: the disk is full or has failed.
+        """
         line = self._encode(outcome) + b"\n"
-        self._journal.write(line)
-        self._journal.flush()
+        with self.writing():
+            self._journal.write(line)
+            self._journal.flush()
         self.on_line(line)
 
     def finish(self, outcomes: Iterable[Outcome]) -> None:
-        """Write the tables."""
+        """Write the tables. Raises as :meth:`add`."""
         rows = [msgspec.structs.asdict(one) for one in sorted(outcomes, key=lambda one: one.key)]
         for name, schema in ((RESULTS, RESULTS_SCHEMA), (TIMES, TIMES_SCHEMA)):
             table = pa.Table.from_pylist([{field: row[field] for field in schema.names} for row in rows], schema=schema)
             unfinished = self.path / f".{name}"
-            pq.write_table(table, unfinished, compression="zstd")
-            os.replace(unfinished, self.path / name)  # noqa: PTH105 - atomic, as its name says
+            with self.writing():
+                pq.write_table(table, unfinished, compression="zstd")
+                os.replace(unfinished, self.path / name)  # noqa: PTH105 - atomic, as its name says
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Say what to do if this directory cannot be written to."""
+        return _writing(self.path, "what was known until then is kept: add --resume --out")
 
 
-def _read_journal(path: Path) -> list[Outcome]:
-    """Its outcomes; a torn last line is cut off, for further ones follow it."""
-    if not path.exists():
-        return []
-    content = path.read_bytes()
+@contextmanager
+def _writing(path: Path, advice: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadCampaign(f"{path}: cannot be written: {error.strerror or error}; {advice}") from error
+
+
+def _open_journal(path: Path) -> BufferedRandom:
+    """The journal, for this process alone: the lock goes with it, however it ends, and no child has it."""
+    journal = (path / JOURNAL).open("a+b")
+    try:
+        fcntl.lockf(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise BadCampaign(f"--out {path}: another campaign is at work there; wait for it, or end it") from error
+        # This file system has no locks.
+    return journal
+
+
+def _known(journal: BufferedRandom) -> list[Outcome]:
+    """The outcomes in a journal; a torn last line is cut off, for further ones follow it."""
+    journal.seek(0)
+    content = journal.read()
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
-        os.truncate(path, len(whole))
+        journal.truncate(len(whole))
     decode = msgspec.json.Decoder(Outcome).decode
     try:
         return [decode(line) for line in whole.splitlines()]
     except msgspec.DecodeError as error:
-        raise BadCampaign(f"--resume: {path}: expected outcomes, one a line; found: {error}") from error
+        raise BadCampaign(f"--resume: {journal.name}: expected outcomes, one a line; found: {error}") from error

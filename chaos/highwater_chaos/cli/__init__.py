@@ -21,7 +21,6 @@ from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import EndedEarly, Interrupts
 from highwater_chaos.user_error import UserError
-from highwater_runtime.compiled import in_force
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 """Every error about arguments; typer brings its own copy of click and exports only this subclass of it."""
@@ -31,6 +30,9 @@ _TYPER_INTERRUPTED: Final = 130
 
 _COMPLETION: Final = "_HIGHWATER_COMPLETE"
 """Set in the environment by a shell that asks for completion, which may be that of any command."""
+
+_COMPILED: Final = "HIGHWATER_COMPILED"
+"""Names a build of the runtime. Nothing of ``highwater_runtime`` can be imported if it does not fit."""
 
 _EXPECTED: Final = (
     (r"Input should be a valid integer.*", "expected a whole number"),
@@ -69,6 +71,8 @@ GROUPS: Final = {
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from highwater_runtime.compiled import in_force  # noqa: PLC0415 - see execute
+
         made_by = in_force()
         print(f"highwater {version('highwater')}{f' (runtime compiled by {made_by})' if made_by else ''}")
         raise typer.Exit
@@ -120,8 +124,8 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
         interrupts: knows whether the process was asked to stop. An exception after that counts as the interruption.
     """
     asked_for = next((argument for argument in arguments if not argument.startswith("-")), "")
-    app = command_line(None if _COMPLETION in os.environ else asked_for)
     try:
+        app = command_line(None if _COMPLETION in os.environ else asked_for)
         status = app(args=list(arguments), prog_name="highwater", standalone_mode=False)
     except typer.Exit as stop:
         return stop.exit_code
@@ -135,7 +139,10 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
         return _interrupted("the one in progress as far as it went")
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
-    except Exception:
+    except Exception as error:
+        if isinstance(error, ImportError) and error.name == _COMPILED:
+            print(error, file=sys.stderr)
+            return Exit.USAGE
         if interrupts is not None and interrupts.received:
             return _interrupted()
         traceback.print_exc()

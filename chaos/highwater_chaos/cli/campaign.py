@@ -56,6 +56,8 @@ from highwater_runtime.switches import SWITCHES
 _LINE_SECONDS: Final = 10.0
 """Time between two lines of progress where there is no terminal."""
 _MOST_SEEDS: Final = 10_000_000
+_MOST_PATIENCE: Final = 1_000_000
+"""More than a week; what a timer of the system takes."""
 
 
 def campaign(
@@ -102,7 +104,10 @@ def campaign(
         int, typer.Option(min=0, metavar="RUNS", help="Shrink these failing seeds, with at most so many runs each.")
     ] = 0,
     patience: Annotated[
-        int, typer.Option(min=1, metavar="SECONDS", help="How long one seed may take; longer is an error.")
+        int,
+        typer.Option(
+            min=1, max=_MOST_PATIENCE, metavar="SECONDS", help="How long one seed may take; longer is an error."
+        ),
     ] = 300,
     mutants: Annotated[
         bool, typer.Option("--mutants", help="Run with bugs put in on purpose: does a campaign find them?")
@@ -180,6 +185,20 @@ def _place(path: str) -> AnyPath:
 def _campaign(plan: Plan, title: str, out: Path, copy: Copy | None, options: _Options, metrics: str | None) -> int:
     """Run a campaign in the directory ``out``, of which there may be a copy elsewhere."""
     shown: AnyPath = out if copy is None else copy.there
+    try:
+        return _counted(plan, title, out, copy, options, metrics)
+    except (KeyboardInterrupt, SparkGone) as end:
+        what = "" if isinstance(end, KeyboardInterrupt) else f"{end}; "
+        print(f"highwater: {what}to go on: {_resume(shown)}", file=sys.stderr)
+        if copy is not None:
+            copy.flush()
+        if isinstance(end, KeyboardInterrupt):
+            raise
+        return Exit.HARNESS
+
+
+def _counted(plan: Plan, title: str, out: Path, copy: Copy | None, options: _Options, metrics: str | None) -> int:
+    shown: AnyPath = out if copy is None else copy.there
     directory = CampaignDirectory.open(out, plan.describe(), resume=options.resume)
     if copy is not None:
         copy.copy_plan()
@@ -189,24 +208,14 @@ def _campaign(plan: Plan, title: str, out: Path, copy: Copy | None, options: _Op
     seeds_in_all = len(plan.seeds) * len(plan.series)
     watched = CampaignMetrics(title, list(dict.fromkeys(one.experiment for one in plan.series)), seeds_in_all)
     with directory, served(metrics, watched.exposition):
-        try:
-            with _engine(options.engine, options.master, options.jobs, seeds_in_all) as run:
-                _run(plan, progress, directory, run, title, watched)
-        except KeyboardInterrupt:
-            print(f"highwater: to go on: {_resume(shown)}", file=sys.stderr)
-            if copy is not None:
-                copy.flush()
-            raise
-        except SparkGone as error:
-            print(f"highwater: {error}; to go on: {_resume(shown)}", file=sys.stderr)
-            if copy is not None:
-                copy.flush()
-            return Exit.HARNESS
-    outcomes = progress.outcomes()
-    directory.finish(outcomes)
-    rows = [row_of(*series.key, series.expected, progress.of_series(series)) for series in plan.series]
-    examples = _examples(plan, rows, progress, out, options.keep, options.shrink)
-    page = write_page(out, title, _command(shown), rows, outcomes, examples)
+        with _engine(options.engine, options.master, options.jobs, seeds_in_all) as run:
+            _run(plan, progress, directory, run, title, watched)
+        outcomes = progress.outcomes()
+        directory.finish(outcomes)
+        rows = [row_of(*series.key, series.expected, progress.of_series(series)) for series in plan.series]
+        examples = _examples(plan, rows, progress, out, options.keep, options.shrink)
+        with directory.writing():
+            page = write_page(out, title, _command(shown), rows, outcomes, examples)
     if copy is not None:
         copy.finish()
 

@@ -160,7 +160,8 @@ def _topic(path: str, topic: CreateTopic, cluster: Cluster) -> Iterator[Problem]
         return
     if topic.replication_factor is not None:
         yield Problem(f"{path}.replicationFactor", "is given by assignment: leave one of them out")
-    if "partitions" in topic.model_fields_set and topic.partitions != len(topic.assignment):
+    # A recorded experiment, and Kubernetes, write the default out: beside an assignment it says nothing.
+    if topic.partitions not in (CreateTopic.model_fields["partitions"].default, len(topic.assignment)):
         yield Problem(f"{path}.assignment", f"has {len(topic.assignment)} entries for {topic.partitions} partitions")
     for number, replicas in enumerate(topic.assignment):
         at = f"{path}.assignment[{number}]"

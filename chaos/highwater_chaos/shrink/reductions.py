@@ -246,7 +246,7 @@ def _smaller_topics(topic: dict[str, Any]) -> Iterator[dict[str, Any]]:
     partitions = len(assignment) if assignment else topic.get("partitions", 1)
     for count in sorted({1, partitions // 2, partitions - 1}):
         if 0 < count < partitions:
-            yield {"assignment": assignment[:count]} if assignment else {"partitions": count}
+            yield {"partitions": count, **({"assignment": assignment[:count]} if assignment else {})}
     if topic.get("replicationFactor", 1) > 2:
         yield {"replicationFactor": topic["replicationFactor"] - 1}
 

@@ -280,6 +280,56 @@ def test_a_late_copy_of_a_deletion_deletes_nothing_of_the_next_topic_of_that_nam
     c.until(lambda: "orders-0" not in c.directories(1))
 
 
+def test_a_late_copy_of_an_order_makes_no_replica_that_was_deleted_since(make_orders):
+    c, orders = make_orders()
+
+    def outcome(leader_epoch):
+        response = orders.lead(0, leader_epoch=leader_epoch, partition_epoch=leader_epoch)
+        return response.topics[0].partition_errors[0].error_code
+
+    orders.stop(leader_epoch=3)  # the replica moves away
+    assert outcome(3) == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert outcome(4) == ErrorCode.NONE, "and comes back"
+    orders.update(leader=-2)  # the topic is deleted
+    orders.stop()
+    assert outcome(5) == ErrorCode.STALE_CONTROLLER_EPOCH
+    c.until(lambda: "orders-0" not in c.directories(1))
+    former, orders.topic_id = orders.topic_id, UUID(int=78)
+    assert outcome(0) == ErrorCode.NONE, "another topic of that name"
+    orders.stop()
+    orders.topic_id = former
+    orders.next_controller()
+    assert outcome(5) == ErrorCode.NONE, "the next controller has not heard that it was deleted"
+
+
+def test_a_partition_that_was_removed_alone_may_be_added_again(make_orders):
+    c, orders = make_orders()
+    orders.stop()  # the topic has not been deleted
+    assert orders.lead(0, leader_epoch=0, partition_epoch=0).topics[0].partition_errors[0].error_code == ErrorCode.NONE
+    c.until(lambda: c.replica(1) is not None)
+
+
+def test_without_the_fence_what_a_zombie_sent_before_is_obeyed(make_orders):
+    """The switch shows what the fence is for, so that what else knows late commands must not stand in for it."""
+    c, orders = make_orders(switches={"controller-epoch-fencing": "off"})
+    orders.next_controller()
+    former, next_one = orders.topic_id, UUID(int=78)
+    orders.lead(0, leader_epoch=0, partition_epoch=0, kind=FULL)
+    orders.stop()
+    orders.next_controller()
+    orders.topic_id = next_one
+    orders.lead(0, leader_epoch=0, partition_epoch=0)
+    c.until(lambda: c.replica(1) is not None and c.replica(1).topic_id == next_one)
+    orders.controller_epoch -= 1
+    orders.topic_id = former
+    orders.stop()
+    c.until(lambda: "orders-0" not in c.directories(1))
+    assert orders.lead(0, leader_epoch=0, partition_epoch=0).topics[0].partition_errors[0].error_code == ErrorCode.NONE
+    c.until(lambda: c.replica(1) is not None)
+    orders.lead(0, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
+    c.until(lambda: "orders-0" not in c.directories(1))
+
+
 def test_a_stray_that_a_stop_has_left_is_deleted_after_the_next_start(make_orders):
     c, orders = make_orders()
     orders.next_controller()

@@ -125,8 +125,8 @@ ZOOKEEPER: Final = (
     Mutant(
         "zk-late-list-judges-strays",
         f"{_COMMANDS}._names_all",
-        " or epochs == self._listed",
-        "",
+        "if body.broker_epoch == self._listed:",
+        "if False:",
         "a late copy of a full list does not say what is stray",
         mode="zookeeper",
     ),
@@ -136,6 +136,14 @@ ZOOKEEPER: Final = (
         "held != topic.topic_id",
         "False",
         "a late copy of a deletion deletes nothing of the next topic of that name",
+        mode="zookeeper",
+    ),
+    Mutant(
+        "zk-late-order-revives-replica",
+        f"{_COMMANDS}._check",
+        "state.leader_epoch <= self._deleted.get(key, _NO_EPOCH)",
+        "False",
+        "a late copy of a LeaderAndIsr makes no replica that was deleted since",
         mode="zookeeper",
     ),
     Mutant(

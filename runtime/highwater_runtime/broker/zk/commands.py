@@ -16,6 +16,11 @@ Rules in words, those of Apache Kafka 3.9 (``ReplicaManager``, ``KafkaApis``) wh
 * StopReplica names the topic id (KIP-516 planned that; in Kafka it names none). The controller repeats one that got no
   response. When such a copy arrives late, this broker has deleted that replica already, and deletes nothing of a topic
   that was created under the same name since.
+* A late copy of a LeaderAndIsr does not make a replica again that this broker has deleted since. In Kafka it does: the
+  leader epoch that was known of the replica goes with it.
+
+What is remembered to know late copies by holds for the newest controller: an older one's commands are late by their
+controller epoch, and obeyed if ``controller-epoch-fencing`` is off.
 """
 
 from __future__ import annotations
@@ -64,6 +69,7 @@ _TOPIC_IDS_SINCE: Final = 5
 _ANY_BROKER_EPOCH: Final = -1
 _NO_EPOCH: Final = -1
 _EPOCH_DURING_DELETE: Final = -2
+_LAST_EPOCH: Final = 2**31 - 1
 
 Command = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
 
@@ -86,11 +92,11 @@ class Commands:
     ) -> None:
         self.controller_epoch = 0
         """The highest that a command had."""
-        self._listed = (_NO_EPOCH, _ANY_BROKER_EPOCH)
-        """Controller epoch and broker epoch of the full list that was obeyed last."""
+        self._listed: int | None = None
+        """Broker epoch of the full list of this controller that was obeyed last."""
         self._deleted: dict[PartitionKey, int] = {}
-        """The replicas that this life of the broker has deleted, as far as copies of a command may be late. Value: the
-        epoch of the controller that said so."""
+        """The replicas that this life of the broker has deleted for this controller, as far as copies of a command may
+        be late. Value: the leader epoch up to which a state of the replica is older than that."""
         self._core = core
         self._cluster = cluster
         self._configs = configs
@@ -123,7 +129,10 @@ class Commands:
                 self._core.ports.trace.emit(TransitionTaken(reason="stale-command-refused"))
                 request.reply(refusal(request.body, error, version=request.version))
                 continue
-            self.controller_epoch = max(self.controller_epoch, request.body.controller_epoch)
+            if request.body.controller_epoch > self.controller_epoch:
+                self.controller_epoch = request.body.controller_epoch
+                self._listed = None
+                self._deleted.clear()
             self._is_busy = True
             self._configs.know(_topics_of(request.body), lambda request=request: self._carry_out(request))  # type: ignore[misc]
 
@@ -160,7 +169,7 @@ class Commands:
             for state in topic.partition_states:
                 key = (key_of(topic.topic_name, topic_id), state.partition_index)
                 named[key] = topic.topic_name
-                error = self._check(topic.topic_name, key, state, is_full=is_full)
+                error = self._check(body, topic.topic_name, key, state, is_full=is_full)
                 if error is ErrorCode.NONE:
                     roles[key] = (Role(topic.topic_name, _registration(state)), state.controller_epoch)
                 outcomes.append((topic.topic_name, topic.topic_id, state.partition_index, error))
@@ -185,13 +194,27 @@ class Commands:
 
     def _names_all(self, body: LeaderAndIsrRequest, version: int) -> bool:
         """Whether this is a full list, and no late copy of one."""
-        epochs = (body.controller_epoch, body.broker_epoch)
-        if version < _TOPIC_IDS_SINCE or body.type != ALL_REPLICAS or epochs == self._listed:
+        if version < _TOPIC_IDS_SINCE or body.type != ALL_REPLICAS:
             return False
-        self._listed = epochs
+        if self._is_newest(body):
+            if body.broker_epoch == self._listed:
+                return False
+            self._listed = body.broker_epoch
         return True
 
-    def _check(self, topic: str, key: PartitionKey, state: LeaderAndIsrPartitionState, *, is_full: bool) -> ErrorCode:
+    def _is_newest(self, body: Command) -> bool:
+        """Whether this is of the controller that what is remembered here is of."""
+        return body.controller_epoch == self.controller_epoch
+
+    def _check(
+        self,
+        body: LeaderAndIsrRequest,
+        topic: str,
+        key: PartitionKey,
+        state: LeaderAndIsrPartitionState,
+        *,
+        is_full: bool,
+    ) -> ErrorCode:
         replicas, node_id = self._core.replicas, self._core.options.node_id
         if not is_legal(topic) or state.partition_index < 0:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -204,6 +227,8 @@ class Commands:
             return ErrorCode.KAFKA_STORAGE_ERROR
         known = replicas.roles.get(key)
         if known is None:
+            if self._is_newest(body) and state.leader_epoch <= self._deleted.get(key, _NO_EPOCH):
+                return ErrorCode.STALE_CONTROLLER_EPOCH
             held = replicas.key_by_name(topic, state.partition_index)
             # A full list says what there is; another command does not take away a partition of another topic id. One
             # that was stopped has gone for the controller, though its log may still be under way.
@@ -232,7 +257,7 @@ class Commands:
                 if error is not ErrorCode.NONE or self._is_late_copy(body, topic, state.partition_index, key):
                     continue
                 if state.delete_partition:
-                    self._note_deleted((topic.topic_id, state.partition_index), body.controller_epoch)
+                    self._note_deleted(body, (topic.topic_id, state.partition_index), state.leader_epoch)
                 if key is not None:
                     (deleted if state.delete_partition else halted).append(key)
                 elif state.delete_partition and self._core.logs.get(topic.topic_name, state.partition_index):
@@ -249,17 +274,21 @@ class Commands:
         self, body: StopReplicaRequest, topic: StopReplicaTopicState, index: int, key: PartitionKey | None
     ) -> bool:
         """Whether this was carried out before, and the replica that has the name now is another topic's."""
-        if self._deleted.get((topic.topic_id, index)) != body.controller_epoch:
+        if not self._is_newest(body) or (topic.topic_id, index) not in self._deleted:
             return False
         log = self._core.logs.get(topic.topic_name, index)
         held = key[0] if key is not None else None if log is None else log.topic_id
         return held != topic.topic_id
 
-    def _note_deleted(self, key: PartitionKey, controller_epoch: int) -> None:
-        if key[0] == ZERO_UUID:
+    def _note_deleted(self, body: StopReplicaRequest, key: PartitionKey, leader_epoch: int) -> None:
+        if key[0] == ZERO_UUID or not self._is_newest(body):
             return  # below inter.broker.protocol.version 2.8 topics have no ids
+        if leader_epoch == _EPOCH_DURING_DELETE:
+            # A partition that is removed alone may be added again, and its leader epochs begin again then.
+            is_alone = key[0] in self._cluster.image.topics_by_id
+            leader_epoch = _NO_EPOCH if is_alone else _LAST_EPOCH
         self._deleted.pop(key, None)
-        self._deleted[key] = controller_epoch
+        self._deleted[key] = leader_epoch
         if len(self._deleted) > MOST_DELETED:
             del self._deleted[next(iter(self._deleted))]
 

@@ -60,8 +60,9 @@ class World:
             self._condition.notify_all()
         self._thread.join()
         self._store.unfollow(self._subscription)
-        for timer in list(self._timers.values()):
-            timer.cancel()
+        with self._store.lock:  # one that is at work has begun no other by now, or begins none
+            for timer in self._timers.values():
+                timer.cancel()
         if self.failures:
             raise ExceptionGroup("the miniature cluster failed", self.failures)
 
@@ -180,7 +181,7 @@ class World:
             self._guarded(what, key[1:])
 
         with self._store.lock:
-            if key not in self._timers:
+            if key not in self._timers and not self._stopping:
                 timer = self._timers[key] = threading.Timer(_TRY_AGAIN_SECONDS, again)
                 timer.daemon = True
                 timer.start()
