@@ -60,7 +60,7 @@ APART = (
     "machine/",
 )
 """Folders and files of long tests that share nothing, but for these files of theirs."""
-TOGETHER = ("kubernetes/experiments/test_judging.py", "local/test_broken_faults.py")
+TOGETHER = ("chaos/test_third_party_fault.py", "kubernetes/experiments/test_judging.py", "local/test_broken_faults.py")
 LONGEST = (
     "interop/",
     "local/test_broken_faults.py",
