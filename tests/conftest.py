@@ -40,19 +40,24 @@ SPARK = (
     "assertions/test_runs.py",
     "campaign/test_on_spark.py",
     "campaign/test_standalone.py",
-    "cli/test_campaign.py",
+    "cli/test_campaign.py::test_spark_gives_the_same_bytes",
     "cli/test_check.py",
+    "cli/test_check_jepsen.py",
+    "cli/test_parquet_run.py",
     "cli/test_remote.py",
+    "cli/test_store.py",
     "kubernetes/experiments/test_judging_on_spark.py",
     "linearizability/test_spark.py",
     "pipeline/test_spark.py",
 )
+"""Files, and tests of files, that share a session of Spark, or start Java for Spark several times."""
 SHARING = ("interop/", "security/", "kubernetes/agent/")
 """Folders whose tests share a cluster of processes, or an agent, which ends with the last of them."""
 APART = (
     "apache_kafka/test_real.py",
     "campaign/test_directed.py",
     "chaos/",
+    "cli/test_campaign.py",
     "drivers/test_runs.py",
     "host/test_scale_benchmark.py",
     "kubernetes/experiments/",
@@ -168,9 +173,10 @@ def _children() -> list[int]:
 
 def unit_of(nodeid: str) -> str:
     """What goes to one worker."""
-    file = nodeid.partition("::")[0].removeprefix("tests/")
-    if file in SPARK:
+    test = nodeid.removeprefix("tests/")
+    if test.startswith(SPARK):
         return "spark"
+    file = test.partition("::")[0]
     for folder in SHARING:
         if file.startswith(folder):
             return folder
@@ -202,6 +208,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    on_spark = [item.nodeid for item in items if "spark" in getattr(item, "fixturenames", ())]
+    if elsewhere := [nodeid for nodeid in on_spark if unit_of(nodeid) != "spark"]:
+        raise pytest.UsageError(f"expected in SPARK, or one more worker starts a session of Spark: {elsewhere}")
     if not hasattr(config, "workerinput"):
         return
     units: dict[str, list[pytest.Item]] = {}
