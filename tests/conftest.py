@@ -72,8 +72,11 @@ LONGEST = (
     "local/test_broken_faults.py",
     "kubernetes/experiments/test_agents_replaced.py",
     "kubernetes/agent/",
+    "compiled/",
     "kubernetes/experiments/test_judging.py",
     "security/",
+    "kubernetes/installation/test_spark_manifests.py",
+    "cli/test_campaign.py",
     "local/test_scenario.py",
     "kubernetes/log_cluster/test_real_nodes.py",
     "kubernetes/log_cluster/test_bad_days.py",
@@ -86,6 +89,9 @@ LONGEST = (
     "groups/test_real_clients.py",
     "coordination/",
     "wire/test_fuzz.py",
+    "chaos/test_shrink.py",
+    "invariants/",
+    "campaign/test_mutants.py",
     "chaos/test_engine.py",
 )
 """What takes half a minute or more, the longest first."""
