@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import hashlib
 import importlib.util
 import os
@@ -39,19 +40,24 @@ SPARK = (
     "assertions/test_runs.py",
     "campaign/test_on_spark.py",
     "campaign/test_standalone.py",
-    "cli/test_campaign.py",
+    "cli/test_campaign.py::test_spark_gives_the_same_bytes",
     "cli/test_check.py",
+    "cli/test_check_jepsen.py",
+    "cli/test_parquet_run.py",
     "cli/test_remote.py",
+    "cli/test_store.py",
     "kubernetes/experiments/test_judging_on_spark.py",
     "linearizability/test_spark.py",
     "pipeline/test_spark.py",
 )
+"""Files, and tests of files, that share a session of Spark, or start Java for Spark several times."""
 SHARING = ("interop/", "security/", "kubernetes/agent/")
 """Folders whose tests share a cluster of processes, or an agent, which ends with the last of them."""
 APART = (
     "apache_kafka/test_real.py",
     "campaign/test_directed.py",
     "chaos/",
+    "cli/test_campaign.py",
     "drivers/test_runs.py",
     "host/test_scale_benchmark.py",
     "kubernetes/experiments/",
@@ -60,14 +66,17 @@ APART = (
     "machine/",
 )
 """Folders and files of long tests that share nothing, but for these files of theirs."""
-TOGETHER = ("kubernetes/experiments/test_judging.py", "local/test_broken_faults.py")
+TOGETHER = ("chaos/test_third_party_fault.py", "kubernetes/experiments/test_judging.py", "local/test_broken_faults.py")
 LONGEST = (
     "interop/",
     "local/test_broken_faults.py",
     "kubernetes/experiments/test_agents_replaced.py",
     "kubernetes/agent/",
+    "compiled/",
     "kubernetes/experiments/test_judging.py",
     "security/",
+    "kubernetes/installation/test_spark_manifests.py",
+    "cli/test_campaign.py",
     "local/test_scenario.py",
     "kubernetes/log_cluster/test_real_nodes.py",
     "kubernetes/log_cluster/test_bad_days.py",
@@ -80,6 +89,9 @@ LONGEST = (
     "groups/test_real_clients.py",
     "coordination/",
     "wire/test_fuzz.py",
+    "chaos/test_shrink.py",
+    "invariants/",
+    "campaign/test_mutants.py",
     "chaos/test_engine.py",
 )
 """What takes half a minute or more, the longest first."""
@@ -110,6 +122,16 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, handler)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Hardly anything that is made meanwhile is garbage, and all of it would be looked at again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests and their modules are no garbage: the collector looks at them no more.
 
@@ -135,19 +157,32 @@ def clients_of_this_process() -> list[str]:
     except ChildProcessError:
         return []
     found = []
-    for child in psutil.Process().children():
+    for pid in _children():
         with contextlib.suppress(psutil.NoSuchProcess):  # or a zombie: it has ended
-            words = " ".join(child.cmdline())
+            words = " ".join(psutil.Process(pid).cmdline())
             if "workload.drivers" in words:
                 found.append(words)
     return found
 
 
+def _children() -> list[int]:
+    """Linux says which they are. Elsewhere all processes have to be looked at: milliseconds, after every test."""
+    files = list(Path("/proc/self/task").glob("*/children"))
+    if not files:
+        return [child.pid for child in psutil.Process().children()]
+    found = []
+    for file in files:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+            found += map(int, file.read_bytes().split())
+    return found
+
+
 def unit_of(nodeid: str) -> str:
     """What goes to one worker."""
-    file = nodeid.partition("::")[0].removeprefix("tests/")
-    if file in SPARK:
+    test = nodeid.removeprefix("tests/")
+    if test.startswith(SPARK):
         return "spark"
+    file = test.partition("::")[0]
     for folder in SHARING:
         if file.startswith(folder):
             return folder
@@ -179,6 +214,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    on_spark = [item.nodeid for item in items if "spark" in getattr(item, "fixturenames", ())]
+    if elsewhere := [nodeid for nodeid in on_spark if unit_of(nodeid) != "spark"]:
+        raise pytest.UsageError(f"expected in SPARK, or one more worker starts a session of Spark: {elsewhere}")
     if not hasattr(config, "workerinput"):
         return
     units: dict[str, list[pytest.Item]] = {}

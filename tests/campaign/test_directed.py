@@ -64,8 +64,23 @@ FOUND_TOO = [
 """Other mutants that some of them find."""
 SEEDS = {"snapshot-arrives-power-fails": 8, "segments-lost-in-between": 2}
 """How many seeds may be needed, if what survives a power loss is drawn; else one."""
-NEVER_RECOVER = ("longer-older-log", "two-diverging-epochs")
-"""Where a controller crashes for good: nothing is gained by waiting for the cluster to recover."""
+RECOVERY = {
+    **dict.fromkeys(("longer-older-log", "two-diverging-epochs"), 10 * SECOND),
+    **dict.fromkeys(
+        (
+            "command-lost",
+            "expired-unseen",
+            "leader-not-told",
+            "new-topic-not-heard",
+            "shutdown-of-former-life",
+            "snapshot-of-another-history",
+            "throttled-once",
+            "voter-restarts",
+        ),
+        20 * SECOND,
+    ),
+}
+"""Where the mutant leaves the cluster broken for good, which the file waits a minute for. Without it this is enough."""
 
 
 def test_every_file_is_tried() -> None:
@@ -76,8 +91,8 @@ def test_every_file_is_tried() -> None:
 def test_it_fails_with_its_mutant_alone(name: str) -> None:
     """Watched, a run is what it is without that (``test_reach.py``)."""
     experiment = load_experiment(DIRECTED / f"{name}.yaml")
-    if name in NEVER_RECOVER:
-        spec = experiment.spec.model_copy(update={"recovery": 10 * SECOND})
+    if name in RECOVERY:
+        spec = experiment.spec.model_copy(update={"recovery": RECOVERY[name]})
         experiment = experiment.model_copy(update={"spec": spec})
     series = series_of_file(experiment, {}, until_failure=False)
     unit = Unit(series.experiment, experiment.spec.seed, series.text)

@@ -15,6 +15,8 @@ from highwater_chaos.experiment import load_experiment
 from highwater_runtime.broker import isr
 
 PACKAGE = Path(__file__).parents[2]
+AGAIN = pytest.mark.thorough
+"""The same check is seen to find a bug in the same file, or this one in ``test_directed.py``."""
 
 
 @pytest.mark.parametrize("mutant", CATALOGUE.values(), ids=CATALOGUE)
@@ -109,9 +111,9 @@ def test_a_bug_is_found_and_gone_afterwards() -> None:
     [
         ("last-isr-member-removed", "consumer-groups", 1, "isr-empty"),
         ("group-commit-answered-at-append", "consumer-groups", 1, "group-offset-uncommitted"),
-        ("group-keeps-first-commit", "consumer-groups", 1, "group-offset-stale"),
+        pytest.param("group-keeps-first-commit", "consumer-groups", 1, "group-offset-stale", marks=AGAIN),
         ("compaction-drops-last-record", "consumer-groups", 1, "compaction-lost-record"),
-        ("recovery-point-at-end", "consumer-groups", 1, "recovery-point-durable"),
+        pytest.param("recovery-point-at-end", "consumer-groups", 1, "recovery-point-durable", marks=AGAIN),
         ("recovery-point-before-fsync", "consumer-groups", 1, "recovery-point-durable"),
         ("epoch-cache-survives-truncation", "consumer-groups", 1, "leader-epoch-cache"),
         ("epoch-cache-keeps-later-starts", "isr-proposals", 1, "leader-epoch-cache"),

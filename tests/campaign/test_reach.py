@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import cache
 
 import msgspec
 import pytest
 
-from highwater_chaos.campaign import Unit, run_unit
+from highwater_chaos.campaign import Outcome, Unit, run_unit
 from highwater_chaos.campaign.mutants import CATALOGUE, applied, watching
 from highwater_runtime.broker import isr
 from highwater_runtime.broker.follower_state import FollowerState
 
 SEEDS = {"kraft": 2, "zookeeper": 5}
 """Short seeds of ``random``, one of each mode."""
+
+
+@cache
+def _plain(mode: str) -> Outcome:
+    return run_unit(Unit("random", SEEDS[mode], mode=mode))
 
 
 def _digest(seed: int, mode: str, *mutants: str) -> str:
@@ -26,10 +32,9 @@ def _digest(seed: int, mode: str, *mutants: str) -> str:
 
 @pytest.mark.parametrize("mode", SEEDS)
 def test_a_run_with_all_mutants_that_it_does_not_reach_is_the_same_run(mode: str) -> None:
-    unit = Unit("random", SEEDS[mode], mode=mode)
-    plain = run_unit(unit)
+    plain = _plain(mode)
     with watching(CATALOGUE.values()) as reached:
-        watched = run_unit(unit)
+        watched = run_unit(Unit("random", SEEDS[mode], mode=mode))
     assert watched.trace_digest == plain.trace_digest, "watching changed the run"
     functions: set[str] = set()
     left_out = []
@@ -68,8 +73,7 @@ def test_a_mutant_is_reached_when_its_expression_would_differ() -> None:
 
 
 def test_a_mutant_that_is_not_reached_is_not_run() -> None:
-    seed = SEEDS["kraft"]
-    plain = run_unit(Unit("random", seed, mode="kraft"))
+    seed, plain = SEEDS["kraft"], _plain("kraft")
     missed = run_unit(Unit("random", seed, mutant="zk-writes-unguarded", mode="kraft"))
     assert not missed.mutant_reached
     assert missed == msgspec.structs.replace(

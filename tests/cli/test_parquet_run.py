@@ -64,20 +64,28 @@ def test_its_report_is_the_same(failed_run: Path, parquet_run: Path) -> None:
     assert all(failed_run.name in first or "highwater" in first for first, _ in differing), differing
 
 
+@pytest.fixture(scope="module")
+def register_runs(tmp_path_factory: pytest.TempPathFactory, scenarios: Path) -> list[Path]:
+    """A linearizable read that is not, with JSON Lines and with Parquet tables; not to be changed."""
+    from highwater_chaos.cli import execute
+
+    folder = tmp_path_factory.mktemp("registers")
+    file = folder / "registers.yaml"
+    shutil.copyfile(scenarios / "raft" / "deposed-leader-answers-reads.yaml", file)
+    runs = []
+    for tables in ("jsonl", "parquet"):
+        execute(["run", str(file), "--out", str(folder / tables), "--tables", tables])
+        runs += (folder / tables).iterdir()
+    return runs
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("engine", ["process", "spark"])
-def test_registers_are_judged_by_the_whole_tables(highwater: Any, scenarios: Path, engine: str) -> None:
-    """A linearizable read that is not: no partition has the registers, so such a run has no units."""
-    file = scenarios / "raft" / "deposed-leader-answers-reads.yaml"
-    text = file.read_text(encoding="utf-8")
-    runs = []
-    for tables in ("jsonl", "parquet"):
-        out = highwater.folder / tables
-        highwater("run", highwater.write("registers.yaml", text), "--out", out, "--tables", tables)
-        runs += out.iterdir()
-    assert not (runs[1] / "units").exists()
-    rows = [highwater("check", run, "--engine", engine, "--json").json for run in runs]
+def test_registers_are_judged_by_the_whole_tables(highwater: Any, register_runs: list[Path], engine: str) -> None:
+    """No partition has the registers, so such a run has no units."""
+    assert not (register_runs[1] / "units").exists()
+    rows = [highwater("check", run, "--engine", engine, "--json").json for run in register_runs]
     assert rows[0] | {"path": ""} == rows[1] | {"path": ""}
     assert "stale-read" in rows[0]["checks"]
 

@@ -73,8 +73,11 @@ def serve_control(end: socket.socket) -> None:
 def serve_admin(end: socket.socket) -> None:
     try:
         with end:
-            while b"\r\n\r\n" not in end.recv(65_536):
-                pass
+            head = b""
+            while b"\r\n\r\n" not in head:
+                if not (more := end.recv(65_536)):
+                    return  # a probe that only connects
+                head += more
             if what := mode():
                 attack(end, what, b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
                 return

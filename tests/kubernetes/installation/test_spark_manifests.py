@@ -16,12 +16,14 @@ import pytest
 import yaml
 
 from highwater_chaos.cli import execute
-from highwater_pipeline.spark import driver
+from highwater_pipeline.java import find_java
+from highwater_pipeline.spark import class_archive, driver
 from highwater_pipeline.spark.executor import NotAPod, command_of
 
 ROOT = Path(__file__).parents[3]
 MANIFEST = ROOT / "manifests" / "spark" / "judge.yaml"
 APPLICATION = ROOT / "manifests" / "spark" / "application.yaml"
+SHORT_LIFE = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 POD = {
     "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@127.0.0.1:1",
     "SPARK_EXECUTOR_ID": "1",
@@ -33,6 +35,7 @@ POD = {
     "SPARK_EXECUTOR_POD_NAME": "executor-1",
     "SPARK_JAVA_OPT_0": "-Dspark.rpc.askTimeout=5s",
     "SPARK_JAVA_OPT_1": "-Dspark.driver.port=1",
+    **{f"SPARK_JAVA_OPT_{number}": option for number, option in enumerate(SHORT_LIFE, 2)},
 }
 """What Spark 4.0's ``BasicExecutorFeatureStep`` puts into the environment of an executor's container."""
 
@@ -107,11 +110,12 @@ def test_the_program_of_a_driver_judges(tmp_path: Path) -> None:
     (run,) = (tmp_path / "runs").iterdir()
     application, properties = tmp_path / "highwater.py", tmp_path / "spark.properties"
     application.write_text("from highwater_chaos.cli import main\n\nmain()\n", encoding="utf-8")
-    short_life = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    options = " ".join([*SHORT_LIFE, *class_archive.jvm_options(find_java())])
     properties.write_text(
-        f"spark.master local[1]\nspark.driver.host 127.0.0.1\nspark.driver.extraJavaOptions {short_life}\n",
+        f"spark.master local[1]\nspark.driver.host 127.0.0.1\nspark.driver.extraJavaOptions {options}\n",
         encoding="utf-8",
     )
+    addresses = {"SPARK_DRIVER_BIND_ADDRESS": "127.0.0.1", "SPARK_LOCAL_IP": "127.0.0.1"}
     submitted = ("--properties-file", str(properties), "--class", "org.apache.spark.deploy.PythonRunner")
     check = ("check", str(run), "--master", "local[1]", "--json")
     done = subprocess.run(
@@ -124,7 +128,7 @@ def test_the_program_of_a_driver_judges(tmp_path: Path) -> None:
             f"local://{application}",
             *check,
         ],
-        env={**os.environ, "SPARK_DRIVER_BIND_ADDRESS": "127.0.0.1", "SPARK_LOCAL_IP": "127.0.0.1"},
+        env={**os.environ, **addresses, "SPARK_LAUNCHER_OPTS": " ".join(SHORT_LIFE)},
         check=False,
         capture_output=True,
         text=True,
