@@ -109,7 +109,9 @@ NODE_EVENT: Final = pa.schema(
         _field("partition_epoch", pa.int64(), "epoch of the partition's registration", nullable=True),
         _field("replicas", pa.list_(pa.int64()), "assigned replicas, in order of preference", nullable=True),
         _field("isr", pa.list_(pa.int64()), "in-sync replicas", nullable=True),
-        _field("isr_epochs", pa.list_(pa.int64()), "broker epochs that the leader sent for isr; -1: unknown", nullable=True),
+        _field(
+            "isr_epochs", pa.list_(pa.int64()), "broker epochs that the leader sent for isr; -1: unknown", nullable=True
+        ),
         _field("registered_epochs", pa.list_(pa.int64()), "broker epochs in force for isr, same order", nullable=True),
         _field("offset", pa.int64(), "log offset (inclusive); see the kind", nullable=True),
         _field("end_offset", pa.int64(), "log offset (exclusive); see the kind", nullable=True),
