@@ -1,8 +1,8 @@
 """What clients can see, by Jepsen's definitions; the checks of order are in ``checks.order``.
 
-``checks.version_order`` says which values stand at which offsets, ``checks.promises`` which of them were promised to
+``checks.version_order`` says which values are at which offsets, ``checks.promises`` which of them were promised to
 stay, and ``checks.client_topics`` distinguishes topics of one name. If an anomaly depends on a promise that is not
-known, it is counted as ``unknown``: it makes no fail, and no pass either.
+known, the check is ``unknown``, which is neither a fail nor a pass.
 
 * ``inconsistent-offsets``: an offset has two or more values.
 * ``duplicate``: a value has two or more offsets, and was allowed fewer (``checks.duplicate``).
