@@ -1,4 +1,4 @@
-"""Mutants of what stands beside replication: fetch sessions, groups' offsets, compaction, throttles."""
+"""Mutants of fetch sessions, groups' offsets, compaction and throttles."""
 
 from __future__ import annotations
 
