@@ -17,7 +17,7 @@ help:
 	@echo "make coverage  runs all tests and writes build/coverage/html: which lines and branches they reach"
 	@echo "make setup  leaves $(BIN)/highwater"
 	@echo "make benchmark  loads real brokers, and Apache Kafka's beside them, for some minutes (docs/performance.md)"
-	@echo "make compiled  compiles the runtime with mypyc into build/compiled, for those who ask for it (docs/performance.md)"
+	@echo "make compiled  compiles the runtime with mypyc into build/compiled; optional (docs/performance.md)"
 
 setup: $(VENV)/.complete
 

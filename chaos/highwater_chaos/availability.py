@@ -1,13 +1,13 @@
 """unavailable: the cluster makes no progress although a majority is healthy, for longer than the experiment allows.
 
 Worked example: a follower was killed and started again, everything is healed, all nodes run, and ``spec.recovery``
-later the follower is still not in the ISR. Nothing was lost, and nothing is there that could excuse it.
+later the follower is still not in the ISR. Nothing was lost, and no fault explains it.
 
-The trap: a cluster that *cannot* make progress must not be blamed. So this is judged only
+The trap: a cluster that *cannot* make progress is not at fault. So this is judged only
 
 * in the phase *recovered*, after all faults, for as long as ``spec.recovery`` and not beyond ``spec.timeout``;
 * if a probe saw that every fault is gone;
-* of *healthy* nodes: the process runs, and no disk fault hit it in its present life (a log whose disk failed stays
+* of *healthy* nodes: the process runs, and no disk fault hit it since it started (a log whose disk failed stays
   offline until its broker restarts);
 * if a majority of the controllers, or of the ZooKeeper servers, is healthy.
 

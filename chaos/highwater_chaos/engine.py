@@ -5,12 +5,12 @@ Phases:
 1. *setup*: nodes start, topics are created, every replica is in sync;
 2. *steady*: the workload runs and nothing is wrong yet;
 3. *fault*: the schedule;
-4. everything is healed, whatever happened before;
-5. *recovered*: the workload runs on until the cluster is whole again (bounded), and a little longer;
+4. every fault is healed, also after an error;
+5. *recovered*: the workload continues until the cluster has recovered (bounded), and two seconds more;
 6. *final*: producers finish, then a fresh reader drains every partition up to the HW;
 7. each replica's log is dumped.
 
-Whatever makes it impossible to judge the run becomes an *inconclusive reason*: a condition that was not met, a fault
+A problem that makes it impossible to judge the run is an *inconclusive reason*: a condition that was not met, a fault
 without evidence, no acknowledged write. A run with such a reason is inconclusive, never a pass.
 """
 

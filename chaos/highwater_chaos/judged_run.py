@@ -1,6 +1,6 @@
 """One experiment, run, written down, judged and reported: what ``highwater run`` does for each file.
 
-What judges (NumPy, PyArrow, checks) loads when the first run is judged, so that a run begins without it.
+The modules that judge (NumPy, PyArrow, checks) are imported when the first run is judged, so runs start sooner.
 """
 
 from __future__ import annotations
@@ -61,11 +61,10 @@ def run_and_judge(
 ) -> JudgedRun:
     """Run ``experiment`` on the backend of that name and leave a run directory below ``parent``.
 
-    It is judged from the files that were written, so that what is judged is what can be judged again. ``varied`` are
-    switches that tell this run from its siblings; they become part of the directory's name. ``wire``: every
-    simulated message goes through the codec. ``on_turn`` is called very often while the run goes on, and
-    ``ends_early`` asked: a run that it ends is written down and judged as far as it went. ``tables``: how the large
-    tables are written; None: by how much the run records.
+    It is judged from the written files, so the judgement can be repeated. ``varied``: the switches in which the runs of
+    one command differ; they become part of the directory's name. ``wire``: encode and decode every simulated message.
+    ``on_turn`` and ``ends_early`` are called very often during the run; if ``ends_early`` ends the run, the part until
+    then is written and judged. ``tables``: the format of the large tables; None: by the amount of recordings.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
@@ -99,10 +98,10 @@ def run_and_forget(
     keep: Callable[[Path], None] = lambda _directory: None,
     ends_early: Callable[[Backend], str | None] = lambda _backend: None,
 ) -> tuple[RunResult, dict[str, Any]]:
-    """Run ``experiment`` in the simulator and judge it from files that are gone afterwards, for those who run many.
+    """Run ``experiment`` in the simulator and judge it from temporary files, for callers that run many.
 
-    ``keep`` may copy them before. ``ends_early`` is as for :func:`run_and_judge`. Returns what the run left behind and
-    the content of ``verdict.json``.
+    ``keep`` may copy them before. ``ends_early`` is as for :func:`run_and_judge`. Returns the result of the run
+    and the content of ``verdict.json``.
 
     Raises:
         BackendCannotError: the simulator cannot do what the experiment needs.
@@ -128,7 +127,7 @@ def write_judged(
     wire: bool,
     tables: TableFormat | None = None,
 ) -> JudgedRun:
-    """Write a run down below ``parent``, judge it from what was written, report it."""
+    """Write the run directory below ``parent``, judge it from its files, and write the report."""
     with new_run_directory(parent, name) as (directory, final):
         write_run(directory, experiment, result, wire=wire, tables=tables)
         verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory), shown_as=final)
@@ -158,7 +157,7 @@ def write_verdict(
     verdict = verdict_of(experiment, summary, judgement, assertions.judge_assertions(experiment.spec, directory))
     write_json(directory / "verdict.json", verdict)
     write_junit(directory / "junit.xml", [verdict])
-    # Imported here: a campaign draws no page for a seed, and its processes would start with what draws one.
+    # Imported here: a campaign writes no report for a seed, so its processes need not import this.
     from highwater_chaos.report import write_report  # noqa: PLC0415
 
     write_report(directory, shown_as=shown_as)
@@ -166,7 +165,7 @@ def write_verdict(
 
 
 def _ask_prometheus(spec: ExperimentSpec, result: RunResult, directory: Path) -> None:
-    """Let what the experiment's Prometheus has to say of the run become part of what was recorded."""
+    """Add the responses of the experiment's Prometheus to the recordings."""
     if spec.prometheus is not None:
         began_unix_ms = result.began_unix_ns // 1_000_000
         answers = assertions.ask_prometheus(spec.prometheus, spec.assertions, read_phases(directory), began_unix_ms)
@@ -237,7 +236,7 @@ def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPat
 
 
 def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:
-    """Yield a sentence for each thing that the tables do not say and that no pass is compatible with."""
+    """Yield a sentence for each problem that is not in the tables and that rules out a pass."""
     summary = read_summary(directory)
     yield from summary.inconclusive_reasons
     for one in summary.violations:

@@ -1,4 +1,4 @@
-"""Lines in files: what processes of a run append to while it goes on, and what is made of them at its end."""
+"""Files of lines: the processes of a run append to them, and the run's tables are made of them at its end."""
 
 from __future__ import annotations
 

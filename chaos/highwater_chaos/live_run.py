@@ -1,4 +1,4 @@
-"""A run that goes on, for those who watch it: they read, and change nothing."""
+"""A run in progress, for screens and metrics: they only read it."""
 
 from __future__ import annotations
 

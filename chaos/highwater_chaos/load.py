@@ -1,4 +1,4 @@
-"""What producers were asked for, and what came of it: no run of a tenth of the load says anything of the whole."""
+"""The load of a run: requested, offered and acknowledged. A run with much less load than requested proves little."""
 
 from __future__ import annotations
 

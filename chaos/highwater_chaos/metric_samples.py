@@ -1,6 +1,6 @@
-"""Samples of metrics on their way to the run directory: in memory while they are few, then in a file.
+"""Samples of metrics for the run directory: in memory while they are few, then in a file.
 
-PyArrow loads when the first are written: a run begins without it.
+PyArrow is imported when the first samples are written, so runs start sooner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an experiment needs of a backend, and what of that the backend cannot do: known before anything starts."""
+"""Find out, before anything starts, what an experiment needs and the backend cannot do."""
 
 from __future__ import annotations
 

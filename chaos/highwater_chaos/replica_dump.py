@@ -1,7 +1,7 @@
-"""What a broker's disk holds, record by record: the ``replica_log`` table.
+"""The contents of a broker's disk, record by record: the ``replica_log`` table.
 
-Read from the files and not from the broker, so that a stopped or confused broker cannot hide anything. Behind the
-records of each replica come *marks*, rows whose ``ended`` is not null, so that nothing ends silently:
+It is read from the files and not from the broker, so a stopped or faulty broker can hide nothing. After the records of
+each replica come *marks*, rows whose ``ended`` is not null. So a log never ends without a reason:
 
 * ``gap``: the batch after ``offset`` does not begin there; ``found`` says where it begins, and in which file;
 * ``corrupt``: at ``offset`` bytes are no intact batch; the rest of that segment is not read, the next one is;

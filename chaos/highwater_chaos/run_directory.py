@@ -1,4 +1,4 @@
-"""A run directory: everything needed to judge a run again, written whole or not at all."""
+"""A run directory: everything needed to judge a run again. It appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class CannotWriteError(PortableError, UserError):
-    """The place for run directories takes none. What there was of the run is removed again."""
+    """A run directory cannot be written. The incomplete one has been removed."""
 
     def __init__(self, parent: Path, error: OSError) -> None:
         advice = "free some space, or give" if error.errno in _NO_ROOM else "give"
@@ -40,7 +40,7 @@ class CannotWriteError(PortableError, UserError):
 
 @contextmanager
 def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
-    """Make a hidden directory below ``parent`` for what a run writes while it goes on; it is removed at the end.
+    """Make a hidden directory below ``parent`` for files that a run writes; it is removed at the end.
 
     Those of harnesses that were killed are removed too.
 
@@ -72,8 +72,8 @@ def _remove_ownerless(parent: Path) -> None:
 def new_run_directory(parent: Path, name: str) -> Iterator[tuple[Path, Path]]:
     """Fill a new directory below ``parent``, which is made where it is missing.
 
-    Yields (where to write, what it will be called). It gets its name when the block ends well; when it does not,
-    nothing stays behind. An existing directory is never touched: the new one gets a number.
+    Yields (where to write, what it will be called). It gets its name when the block ends without an exception;
+    otherwise nothing is left. An existing directory is never touched: the new one gets a number.
 
     Raises:
         CannotWriteError: ``parent`` cannot be written to, or its disk is full.

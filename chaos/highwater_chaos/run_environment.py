@@ -1,4 +1,4 @@
-"""What a run runs on: versions and the machine, for those who wonder why another machine came to something else."""
+"""The environment of a run: versions and the machine. It helps if another machine gives another result."""
 
 from __future__ import annotations
 

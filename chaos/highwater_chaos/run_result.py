@@ -1,4 +1,4 @@
-"""What a run leaves behind, to be written down and judged."""
+"""The result of a run, from which its directory is written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Phase:
 
 @dataclass(slots=True)
 class RunResult:
-    """Everything that one run left behind. Times in ns of run time unless named otherwise."""
+    """The result of one run. Times are in ns of run time unless named otherwise."""
 
     name: str
     seed: int

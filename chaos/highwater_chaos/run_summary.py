@@ -1,10 +1,10 @@
-"""What a verdict needs of a run beside its recordings: ``run.json``.
+"""``run.json``: what a verdict needs beside the recordings.
 
-Violated invariants and inconclusive reasons are known only to the run itself. Written down, they make a run directory
-enough to come to the whole verdict again: by ``highwater check``, by a Job on Kubernetes, on another day.
+Only the run itself knows broken invariants and inconclusive reasons. With them a run directory is enough to reach the
+same verdict again: by ``highwater check``, or by a Job on Kubernetes.
 
-It also says which files were recorded, with a digest of each. A recording that is missing or cut short cannot fail a
-check, so a run directory that is not whole is not judged.
+It also lists the recorded files, with a digest of each. A check finds nothing in a missing or shortened recording, so
+an incomplete run directory is not judged.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def is_run_directory(directory: AnyPath) -> bool:
 
 
 def ensure_judgeable(directory: Path) -> None:
-    """Look whether the two files are there without which it is not known what else should be there.
+    """Check that the two files exist that say which other files must exist.
 
     Raises:
         BadSummary: one is missing, or ``run.json`` is not of this version.

@@ -1,4 +1,4 @@
-"""The tables that grow with a run, as Parquet in its run directory: as wholes, and split by partition for checks."""
+"""Write the large tables of a run as Parquet: as a whole, and split by partition for checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from highwater_pipeline.tables import about_run
 
 
 def finish_tables(directory: Path, experiment: ChaosExperiment, result: RunResult) -> bool:
-    """Put what was converted while the run went on into its directory, which has all else. False: nothing was."""
+    """Move the tables that were converted during the run into its directory. Returns False if there are none."""
     recorder = result.recorder
     if recorder is None or not recorder.has_begun:
         return False

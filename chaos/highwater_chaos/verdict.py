@@ -1,4 +1,4 @@
-"""From what checks, faults and invariants say to one verdict, and whether it is the one that was expected."""
+"""Combine checks, faults and invariants into one verdict, and compare it with the expected one."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ Need = Literal["history", "events", "replica-log", "dump-marks"]
 
 CLIENT_CHECKS: Final[dict[str, str]] = {
     "lost-write": "a value whose writer must have committed was never read, though a reader read past it",
-    "duplicate": "one value stands at two or more offsets",
-    "inconsistent-offsets": "two or more values stand at one offset",
+    "duplicate": "one value is at two or more offsets",
+    "inconsistent-offsets": "two or more values are at one offset",
     "aborted-read": "a value was read although its writer failed (G1a)",
-    "unseen": "an acknowledged value had not been read when the final reads were through",
+    "unseen": "an acknowledged value had not been read when the final reads were complete",
     "precommitted-read": "an operation read a value that it had sent itself",
     "poll-skip": "a consumer read on past a record that it had not read",
     "nonmonotonic-poll": "a consumer read an offset at or below the one that it had read before",
@@ -27,7 +27,7 @@ CLIENT_CHECKS: Final[dict[str, str]] = {
 """What clients can see, by Jepsen's definitions."""
 
 CLIENT_CHECKS_ON_REQUEST: Final[dict[str, str]] = {
-    "int-send-skip": "a record of another operation stands between two of one operation",
+    "int-send-skip": "a record of another operation lies between two of one operation",
 }
 """What clients can see and a replicated log does not promise: only looked for where ``checks`` names it."""
 
@@ -52,8 +52,8 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
     "replica-incomplete": "an in-sync replica's log ends early, begins late, has a gap or a corrupt batch below the HW",
     "sequence-gap": "a batch of an idempotent producer was accepted out of sequence",
     "retention-too-greedy": "a log start moved further than the settings allow",
-    "stray-partition": "a broker that runs kept a replica's log that the cluster had not assigned to it for long",
-    "live-partition-deleted": "a broker took a replica's log away though the replica was assigned to it",
+    "stray-partition": "a broker kept the log of a replica long after the replica was removed from it",
+    "live-partition-deleted": "a broker deleted or set aside a replica's log although the replica was assigned to it",
     "deleted-topic-records": "a topic that was created again holds records of the deleted topic of its name",
     "model-step": "an event that the executable specification of replication does not permit",
     "node-crash": "a node ended by an exception of its own",
@@ -89,8 +89,8 @@ AVAILABILITY: Final[dict[str, str]] = {
 """What the harness saw at the end of the run; no table shows it."""
 
 ON_REQUEST: Final[dict[str, str]] = {
-    "epoch-inflation": "a controller bumped the quorum's epoch although a leader lived that a majority heard",
-    "stable-leadership": "the quorum's leadership moved, though the experiment demands that it does not",
+    "epoch-inflation": "a controller bumped the quorum's epoch although a majority heard a live leader",
+    "stable-leadership": "the quorum elected another leader, although the experiment demands that it keeps the first",
 }
 """Invariants that not every run must keep: only looked at where ``checks`` names them (``all`` does not)."""
 

@@ -1,7 +1,7 @@
 """Reads and writes tables as JSON Lines and Parquet, strictly: a bad line is an error that names file and line.
 
-A history that is half read is worse than none, since what is missing from it cannot fail a check. So nothing is
-skipped, guessed or repaired: unknown fields, missing fields, wrong types and torn lines are refused alike.
+A history that is read in part is worse than none, because missing rows cannot fail a check. So nothing is skipped,
+guessed or repaired: unknown fields, missing fields, wrong types and torn lines are refused.
 """
 
 from __future__ import annotations
@@ -306,7 +306,8 @@ class TableFile:
     """A Parquet file that is written while its table grows: :meth:`add` takes the rows that come next.
 
     In memory are no more than ``group`` rows and the part that is added. The bytes depend on the rows alone, and not on
-    the parts that they came in. What a process did not live to close is no Parquet file: its footer is missing.
+    the parts that they came in. If the process dies before the file is closed, the footer is missing, and no reader
+    takes it.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, group: int = GROUP) -> None:

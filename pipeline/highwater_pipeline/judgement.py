@@ -1,4 +1,4 @@
-"""Verdicts, and how what units found becomes one: counts add up, examples stay few, order does not matter."""
+"""Verdicts, merged from the findings of units: counts are added, a few examples are kept, order does not matter."""
 
 from __future__ import annotations
 

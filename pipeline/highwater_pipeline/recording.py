@@ -6,12 +6,12 @@
     units/run_id=RUN/stored.json
     units/run_id=RUN/partition=TOPIC-0/history.parquet, events.parquet, replica_log.parquet
 
-The whole tables have every column and every row, in the order of the run: reports and exports read them, and whoever
-has no use for units. ``units`` is a store (:mod:`~highwater_pipeline.store`) with this one run: checks read it.
+The whole tables have every column and every row, in the order of the run: reports, exports and other tools read them.
+``units`` is a store (:mod:`~highwater_pipeline.store`) with this one run: checks read it.
 
 Both come from one pass over the recording, in bounded memory: of each whole table a group of rows, and what
 :class:`~highwater_pipeline.units.Splitter` keeps. The bytes depend on the rows alone, and not on the parts in which
-they came. The files' footers and ``stored.json`` are written at the end: what was cut off cannot be read.
+they came. Footers and ``stored.json`` are written at the end, so an unfinished recording cannot be read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rows of the tables as JSON Lines have them: one strict struct per table, and the way to Arrow and back.
 
-A struct says which fields there are and of what type; what a type cannot say (which kinds of events need which fields,
-that a record read has an offset, that order is order) :func:`complaint` functions say, one row at a time. Rows hold no
-cycles, so the garbage collector leaves them alone (``gc=False``): it would look at all rows again and again.
+A struct has the fields and their types. The ``complaint`` functions check, row by row, what a type cannot express:
+which kinds of events need which fields, that a read record has an offset, that rows are in order. Rows hold no cycles,
+so the garbage collector leaves them alone (``gc=False``): it would look at all rows again and again.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ Row = TypeVar("Row", Operation, NodeEventRow, ReplicaRecord, FaultRow)
 class RowKind(Generic[Row]):
     """How one table is written as JSON Lines: its struct, its Arrow schema, and what else must hold.
 
-    ``complaint(row, previous)`` says what is wrong with a row ("expected …, found …"), None where nothing is.
+    ``complaint(row, previous)`` returns the error of a row ("expected …, found …"), or None.
     ``rows_only`` are columns of the schema that are computed, not fields of the struct.
     """
 

@@ -97,25 +97,27 @@ NODE_EVENT: Final = pa.schema(
         _field("seq", pa.int64(), "strictly increasing over all nodes: the order in which events happened"),
         _field("time_ns", pa.int64(), "run time"),
         _field("node_time_ns", pa.int64(), "the node's own clock"),
-        _field("node", pa.string(), "who says so (broker-0, controller-1)"),
+        _field("node", pa.string(), "the node that reports it (broker-0, controller-1)"),
         _field("incarnation", pa.int64(), "how often the node had been started, from 1"),
         _field("kind", pa.string(), "what happened: a tag of highwater_runtime.ports.trace"),
         _field("partition", pa.string(), "topic, dash, partition index", nullable=True),
         _field("topic_id", pa.string(), "the topic's uuid, 32 hex digits", nullable=True),
-        _field("broker", pa.int64(), "the broker spoken of; of a vote: the candidate", nullable=True),
+        _field("broker", pa.int64(), "the broker concerned; of a vote: the candidate", nullable=True),
         _field("broker_epoch", pa.int64(), "offset of that broker's registration record", nullable=True),
         _field("leader", pa.int64(), "leader's broker id; -1: none", nullable=True),
         _field("leader_epoch", pa.int64(), "leader epoch of the partition", nullable=True),
         _field("partition_epoch", pa.int64(), "epoch of the partition's registration", nullable=True),
         _field("replicas", pa.list_(pa.int64()), "assigned replicas, in order of preference", nullable=True),
         _field("isr", pa.list_(pa.int64()), "in-sync replicas", nullable=True),
-        _field("isr_epochs", pa.list_(pa.int64()), "broker epochs claimed for isr; -1: not told", nullable=True),
+        _field(
+            "isr_epochs", pa.list_(pa.int64()), "broker epochs that the leader sent for isr; -1: unknown", nullable=True
+        ),
         _field("registered_epochs", pa.list_(pa.int64()), "broker epochs in force for isr, same order", nullable=True),
         _field("offset", pa.int64(), "log offset (inclusive); see the kind", nullable=True),
         _field("end_offset", pa.int64(), "log offset (exclusive); see the kind", nullable=True),
         _field("epoch", pa.int64(), "leader epoch of a batch, or epoch of the metadata quorum", nullable=True),
         _field("crc", pa.int64(), "CRC-32C of a record batch", nullable=True),
-        _field("metadata_offset", pa.int64(), "offset of the metadata record that made it so", nullable=True),
+        _field("metadata_offset", pa.int64(), "offset of the metadata record of this change", nullable=True),
         _field("min_isr", pa.int64(), "min.insync.replicas in force, at most the number of replicas", nullable=True),
         _field("retention_ms", pa.int64(), "setting in force for a log; -1: no limit", nullable=True),
         _field("retention_bytes", pa.int64(), "setting in force for a log; -1: no limit", nullable=True),
@@ -124,7 +126,7 @@ NODE_EVENT: Final = pa.schema(
         _field("reason", pa.string(), "short stable word; of a crash: the exception", nullable=True),
         _field("stack", pa.string(), "of a crash: where the exception was raised", nullable=True),
     ],
-    metadata={"doc": "what nodes said of themselves: one wide table for all kinds of events"},
+    metadata={"doc": "events that nodes reported: one wide table for all kinds of events"},
 )
 
 REPLICA_LOG: Final = pa.schema(
@@ -157,7 +159,7 @@ FAULTS: Final = pa.schema(
     [
         _field("run_id", pa.string(), "the run"),
         _field("id", pa.string(), "of this injection", nullable=True),
-        _field("name", pa.string(), "as the schedule names it", nullable=True),
+        _field("name", pa.string(), "its name in the schedule", nullable=True),
         _field("kind", pa.string(), "powerLoss, partition, hold …"),
         _field("targets", pa.list_(pa.string()), "nodes, as resolved when it began", nullable=True),
         _field("injected_ns", pa.int64(), "run time", nullable=True),
@@ -167,7 +169,7 @@ FAULTS: Final = pa.schema(
         _field(
             "drawn", pa.bool_(), "whether it was drawn at random: nothing in the schedule depends on it", nullable=True
         ),
-        _field("idle", pa.bool_(), "whether it met nothing to act upon", nullable=True),
+        _field("idle", pa.bool_(), "whether it had no effect, because there was nothing to act upon", nullable=True),
         _field("detail", pa.string(), "the whole line as it was written (JSON), evidence included"),
     ],
     metadata={"doc": "faults that were injected, with evidence"},

@@ -1,8 +1,8 @@
 """The rows of a run by partition: in memory as long as they are few, else in a temporary file without a name.
 
-A recording can be larger than memory, and each check looks at one partition. So rows are taken in as they are read,
-sorted by partition whenever :data:`LIMIT` bytes have come together, and written away. A partition's rows are read back
-when its turn comes: all at once if they are at most :data:`LIMIT` bytes, else column by column as checks ask for them.
+A recording can be larger than memory, and each check looks at one partition. So whenever :data:`LIMIT` bytes of rows
+have been read, they are sorted by partition and written to the file. The rows of a partition are read back when it is
+judged: all at once if they are at most :data:`LIMIT` bytes, else column by column as checks use them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Spool:
     """A table by its column ``partition``, each partition in the order of its column ``row``.
 
     First :meth:`add` all parts, then :meth:`close`, then ask :meth:`of`. Rows without a partition belong to none,
-    except those that ``is_shared`` finds: they belong to every partition. ``complete`` has the last word on rows that
-    are given out, when all parts are known: on column ``completed``, by this column and those of ``completed_by``.
+    except those that ``is_shared`` finds: they belong to every partition. When all parts are known, ``complete``
+    computes the final column ``completed`` of the returned rows from this column and those of ``completed_by``.
     """
 
     def __init__(

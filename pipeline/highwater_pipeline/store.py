@@ -1,10 +1,10 @@
-"""Runs kept as units: what is judged again and again, or is too long for one task to read, is split once, on disk.
+"""Runs that are stored split by partition. A run that is judged often, or is too large for one task, is split once.
 
 A store holds for each run a directory ``run_id=<id>`` with ``stored.json``, and in it for each partition a directory
 ``partition=<name>`` with ``history.parquet``, ``events.parquet`` and ``replica_log.parquet``: exactly the tables that a
 kernel sees. So each Spark task reads the files of its own units, and nothing is shuffled.
 
-``stored.json`` names all partitions and how many rows each table has, so that what is missing is an error, not a pass.
+``stored.json`` names all partitions and the number of rows of each table, so a missing file is an error, not a pass.
 """
 
 from __future__ import annotations

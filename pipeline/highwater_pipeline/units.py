@@ -1,8 +1,7 @@
-"""What one check kernel sees: the tables of one partition of one run. Splitting a run into such units, and no more.
+"""Split a run into units: the tables of one partition of one run, which is what a check kernel gets.
 
-Units are what Spark schedules, and what a simulator's worker goes through one after the other. Events that concern a
-whole cluster (registrations, nodes starting and stopping) go into the unit of every partition, in their place in the
-order of things.
+Spark schedules units; in one process they are judged one after the other. Events that concern the whole cluster
+(registrations, nodes starting and stopping) are in the unit of every partition, in their order.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ class RunFacts:
 
     ``read``: records of polls that completed ok. ``duplicates_sends``: whether a fault may have delivered sends twice.
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
-    ``inconclusive_reasons``: sentences on uncertain faults and on logs that must have been there. What such a run
-    withstood is not known.
+    ``inconclusive_reasons``: sentences on uncertain faults and on missing logs.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
     ``crashes`` counts nodes that ended by an exception of their own, ``crash_examples`` has the first of them.
     ``recorded_events``: the kinds of node events that were recorded in full, None for all; ``why_not_recorded``: why

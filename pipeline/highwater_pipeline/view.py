@@ -1,8 +1,8 @@
 """Some rows of an Arrow table, with columns as NumPy arrays that are made once for the whole table.
 
 A run has one table of events and thousands of partitions, and each check looks at each partition's rows in its own way.
-To filter an Arrow table costs tens of microseconds for each of its columns, however few rows are left. A view costs one
-array of positions: columns are converted when first asked for, and shared by all views of a table.
+To filter an Arrow table costs tens of microseconds for each column, even if few rows are left. A view costs one array
+of positions: a column is converted when it is first used, and all views of a table share it.
 
 A partition may be larger than memory. :meth:`View.by_range` cuts a view by the ranges of a column into views of about
 :data:`CHUNK` rows. Of a table on disk only the rows of one range are in memory then.

@@ -103,7 +103,7 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "unclean-leader-election",
             ("off", "on"),
             "Detailed Replication Design V3, A step 3.2",
-            "a replica outside the ISR never leads",
+            "a replica outside the ISR does not lead, unless unclean.leader.election.enable allows it",
         ),
         Switch(
             "isr-expansion-rule",
@@ -116,7 +116,7 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "truncation",
             ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
             "KIP-320, KIP-279, KIP-101, Design V3",
-            "how a follower finds where its log parts from its leader's, as releases of Kafka did",
+            "how a follower finds the offset at which its log diverges from its leader's, as releases of Kafka did",
         ),
         Switch(
             "stray-cleanup",

@@ -56,9 +56,9 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "retention": "retention.ms",
         "compaction": "compact",
         "deletion": "a topic is deleted",
-        "final_reads_cut_short": "before the final reads were through",
+        "final_reads_cut_short": "before the final reads were complete",
         "unclean": "unclean.leader.election.enable",
-        "exact_order": "backend `sim`",
+        "exact_order": "other than `sim`",
         "lost_command_ms": "controller.socket.timeout.ms",
     }
     assert set(words) == set(Settings.__struct_fields__)

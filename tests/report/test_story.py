@@ -112,6 +112,6 @@ def test_what_became_of_the_send(recording: Any) -> None:
     recording.operations[1]["type"] = "fail"
     texts = [text for _, _, _, text in told(record_story(recording.files(), "orders-0", 0, 6))]
     assert texts[1:] == [
-        "process 1 was told that it was not written (operation 1)",
+        "the send of process 1 failed (operation 1)",
         "no client ever read it, and the final reads did not find it",
     ]

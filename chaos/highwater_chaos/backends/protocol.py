@@ -1,4 +1,4 @@
-"""What the harness asks of a place where clusters run (``sim``, ``local``, ``kubernetes``).
+"""The protocols of a backend, a place where clusters run (``sim``, ``local``, ``kubernetes``).
 
 Every backend offers a cluster's *lifecycle*, its *observation*, and a home for *clients*
 (:class:`~highwater_chaos.workload.client_host.ClientHost`). What it can do to nodes and links are *primitives*, a small
@@ -24,8 +24,8 @@ from highwater_runtime.ports.trace import NodeEvent
 
 
 class BackendError(Exception):
-    """A backend could not do what it was asked to: the machine refused, or a node did not answer. The message says
-    what and why. The fault that asked has not come about, or is not known to be undone; the run goes on."""
+    """A backend could not carry out a request: the machine refused, or a node did not respond. The message says
+    what and why. The fault is not in force, or it is unknown whether it is undone; the run continues."""
 
 
 class NodeState(Enum):
@@ -77,7 +77,7 @@ class InvariantViolation:
 
 
 class Abilities(Protocol):
-    """What a place can do to a cluster, known before there is one."""
+    """What a backend can do to a cluster, known before the cluster exists."""
 
     @property
     def name(self) -> str:
@@ -122,7 +122,7 @@ class Lifecycle(Protocol):
         """What must be done before this backend starts this process; None: nothing."""
 
     def close(self) -> None:
-        """Tear everything down. Idempotent."""
+        """Remove everything. Idempotent."""
 
 
 class Observation(Protocol):

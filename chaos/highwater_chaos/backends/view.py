@@ -1,10 +1,9 @@
-"""What the harness knows of the cluster: a fold over node events.
+"""The harness's view of the cluster: a fold over node events.
 
-Targets, conditions and the rules of random faults look here and nowhere else. Because it is built from the same events
-on every backend (and never peeks into a core), a schedule means the same in the simulator and on real nodes.
-Committed state comes from those who keep the metadata (the controllers, or the ZooKeeper servers), whose events carry
-the position in the metadata that made it so: events with a lower one than has been seen are ignored, since each node of
-the quorum reports each change once.
+Targets, conditions and the rules of random faults use only this view. It is built from the same events on every
+backend, and never from the state of a core. So a schedule means the same in the simulator and on real nodes. Committed
+state comes from the events of controllers or ZooKeeper servers, which have the position in the metadata. Each node of
+the quorum reports each change once, so events with a lower position than the last one are ignored.
 """
 
 from __future__ import annotations
@@ -133,7 +132,7 @@ class ClusterView:
     crashed: list[str] = field(default_factory=list)
     """Nodes that ended by an exception of their own, in order."""
     controller_vacancies: int = 0
-    """How often there began to be no active controller, however soon there was another."""
+    """How often the cluster lost its active controller, even for a moment."""
     _had_controller: bool = False
     _controller: tuple[int, int, int] = (-1, -1, 0)
     """ZooKeeper mode: position in the metadata, broker (−1: none) and beginning of the last change."""

@@ -1,13 +1,14 @@
 """Campaigns: many seeds of one experiment, or of experiments that seeds draw.
 
-1. :mod:`draw` makes an experiment of a seed, :mod:`guided` of what earlier seeds reached; :mod:`plan` says which seeds
-   are run, in which order, until when.
-2. :mod:`seed` runs and judges one; :mod:`processes` and :mod:`on_spark` run many, some of which do not end well.
-3. :mod:`store` keeps what is known, so that a campaign whose driver was killed can go on.
+1. :mod:`draw` makes the experiment of a seed, :mod:`guided` changes an experiment of an earlier seed; :mod:`plan`
+decides
+   which seeds run, and in which order.
+2. :mod:`seed` runs and judges one; :mod:`processes` and :mod:`on_spark` run many, also if some hang or crash.
+3. :mod:`store` keeps the outcomes, so that a campaign whose driver was killed can be resumed.
 4. :mod:`detection` counts, :mod:`page` shows, :mod:`examples` writes failing seeds as run directories and shrinks them.
 5. :mod:`mutants` are bugs on purpose, to measure the harness itself.
 
-What keeps a campaign loads on first use: a process that only runs seeds does without PyArrow's tables.
+The modules that keep a campaign are imported on first use, so a process that only runs seeds does not import PyArrow.
 """
 
 from __future__ import annotations

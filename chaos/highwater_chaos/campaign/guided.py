@@ -1,13 +1,12 @@
 """Guided exploration: experiments that reached something new are kept, changed a little, and run again.
 
 A fuzzer keeps the inputs that took a new path through the program. Here the input is an experiment, and its path is its
-signature: the transitions and combinations that its run reached (``highwater_pipeline.transitions``). Seeds are run in
-rounds. The first round is drawn blindly, as ``random`` does. In each later one a seed is drawn blindly (one of three),
-or it is made from an experiment of an earlier round that reached something that none before it had: one whose path few
-others have taken is likelier to be chosen.
+signature: the transitions and combinations that its run reached (``highwater_pipeline.transitions``). Seeds run in
+rounds. The first round is drawn as by ``random``. In each later round one seed in three is drawn so. The others change
+an experiment of an earlier round that reached something new; one whose signature is rare is more likely to be chosen.
 
-What a round runs depends on the outcomes of the rounds before it and on nothing else, not even on their order in time.
-So the same seeds give the same campaign, on any engine, and one that was interrupted goes on as it would have.
+A round depends only on the outcomes of the rounds before it, and not on their order in time. So the same seeds give the
+same campaign on any engine, also after an interruption.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A campaign's directory in an object store: a directory here while it goes on, and a copy there that outlives it.
+"""A campaign's directory in an object store: a local directory during the campaign, and a copy in the store.
 
-An object store cannot append. So the journal is there in pieces, ``journal/00000001.jsonl`` and so on, each written
-whole. What a killed driver had not yet copied, at most :data:`PIECE` outcomes, is run again by ``--resume``. Everything
-else is copied when the campaign ends.
+An object store cannot append. So the copy of the journal has pieces, ``journal/00000001.jsonl`` and so on, each written
+at once. If the driver is killed, at most :data:`PIECE` outcomes are not yet copied; ``--resume`` runs their seeds
+again. All other files are copied when the campaign ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One seed: drawn or taken from a file, run in the simulator, judged, and put into a row.
+"""One seed: its experiment is drawn or read from a file, run in the simulator and judged; the result is one row.
 
-A seed may raise, never end, or take its process with it. The first two become an outcome here; the third is for whoever
-started the process.
+A seed may raise, hang, or end its process. The first two become an outcome here; the third is handled by the parent
+process.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def campaign(
         int | None, typer.Option(min=1, metavar="N", show_default=False, help="Processes; by default one a core.")
     ] = None,
     until_failure: Annotated[
-        bool, typer.Option("--until-failure", help="Leave an experiment at its first failing seed.")
+        bool, typer.Option("--until-failure", help="Stop each experiment at its first failing seed.")
     ] = False,
     guided: Annotated[
         bool,

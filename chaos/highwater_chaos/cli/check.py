@@ -59,8 +59,8 @@ def check(
         Model | None,
         typer.Option(
             show_default=False,
-            help="Judge as a log, or as registers (linearizability). By default as what the run recorded, and a file"
-            " as a log.",
+            help="Judge as a log, or as registers (linearizability). By default by what the run recorded; a file is"
+            " judged as a log.",
         ),
     ] = None,
     engine: Annotated[

@@ -21,7 +21,7 @@ from highwater_chaos.machine.runs import state_root
 def heal(
     run: Annotated[str | None, typer.Option(metavar="ID", help="Heal only what this run left.")] = None,
     living: Annotated[
-        bool, typer.Option("--all", help="Also end runs that are in progress. Their harness can do nothing more then.")
+        bool, typer.Option("--all", help="Also end runs that are in progress. Their harness cannot continue then.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what there is to undo.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,

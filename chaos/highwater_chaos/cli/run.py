@@ -63,7 +63,7 @@ def run(
     tables: Annotated[
         TableFormat | None,
         typer.Option(
-            show_default=False, help="Write the large tables in this format. By default by how much the run records."
+            show_default=False, help="Write the large tables in this format. By default by the amount of recordings."
         ),
     ] = None,
 ) -> int:

@@ -1,7 +1,7 @@
-"""What a terminal shows of a run that goes on: phases, clients, faults in force, leaders and ISRs, assertions.
+"""The screen of a run in progress: phases, clients, faults in force, leaders and ISRs, assertions.
 
-The picture is drawn a few times a second by the thread of the run itself, between two of its turns, so that it is never
-of two moments. Nothing moves but what has changed, and a terminal of another size is filled at the next picture.
+The thread of the run draws it a few times a second, between two turns, so it always shows one moment. Only changed
+parts are drawn again. A resized terminal is filled at the next drawing.
 """
 
 from __future__ import annotations

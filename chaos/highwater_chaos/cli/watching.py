@@ -19,7 +19,7 @@ Metrics = Annotated[
         "--metrics",
         metavar="HOST:PORT",
         show_default=False,
-        help="Serve /metrics for Prometheus here while it goes on. Port 0: any free one.",
+        help="Serve /metrics for Prometheus here during the run. Port 0: any free one.",
     ),
 ]
 Grafana = Annotated[

@@ -1,4 +1,4 @@
-"""Assertions that are ready by name: ``{use: no-unclean-election}`` in place of a condition in PromQL.
+"""Assertions by name: ``{use: no-unclean-election}`` in place of a condition in PromQL.
 
 Each is a condition of metrics that brokers and controllers of both modes have, under the names by which Kafka's are
 known, in the phase in which a healthy cluster keeps it. ``docs/experiments.md`` lists them; a test compares.

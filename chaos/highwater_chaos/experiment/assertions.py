@@ -17,16 +17,19 @@ PHASES: Final = ("steady", "fault", "recovered")
 class Assertion(OneOf):
     """A condition that holds at an instant where ``promql`` comes to a vector that is not empty, or to a number other
     than 0. ``during`` is the phase in which it must do so ``always`` (the default), ``never``, or at one instant at
-    least within a time since the phase began (``eventually``). ``use`` takes one that is ready by name
-    instead; a validated model has its condition, and no ``use`` any more."""
+    least within a time since the phase began (``eventually``). ``use`` names one of the library
+    instead; a validated model has its condition, and no ``use``."""
 
     use: Annotated[
         str | None,
-        Field(max_length=63, description="One that is ready by name, in place of promql and during; see the docs."),
+        Field(
+            max_length=63,
+            description="An assertion of the library, in place of promql and during; see docs/experiments.md.",
+        ),
     ] = None
     within: Annotated[
         Duration | None,
-        Field(description="With use: the time that it has, in place of its usual one. A duration."),
+        Field(description="With use: the time of its eventually, in place of the default. A duration."),
     ] = None
     # Not required, since `use` takes their place; what is validated has them all. A factory, so that no schema has an
     # empty default.
@@ -36,7 +39,7 @@ class Assertion(OneOf):
             default_factory=str,
             pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
             max_length=63,
-            description="What a verdict calls it; with use: absent, it is called as that.",
+            description="Its name in the verdict; with use: by default the name there.",
         ),
     ]
     promql: Annotated[

@@ -20,7 +20,7 @@ class IsrCondition(OneOf):
     equals: Annotated[list[NodeIndex] | None, Field(description="The ISR consists of these broker ids.")] = None
     includes: Annotated[list[NodeIndex] | None, Field(description="These broker ids are in the ISR.")] = None
     excludes: Annotated[list[NodeIndex] | None, Field(description="These broker ids are not in the ISR.")] = None
-    size: Annotated[int | None, Field(ge=0, description="The ISR has so many members.")] = None
+    size: Annotated[int | None, Field(ge=0, description="The ISR has this many members.")] = None
 
     @classmethod
     def common(cls) -> frozenset[str]:
@@ -70,13 +70,13 @@ class HighWatermarkCondition(Model):
 
 
 class AckedCondition(Model):
-    """At least so many records were acknowledged to producers since the run began."""
+    """At least this many records were acknowledged since the run began."""
 
     at_least: Annotated[int, Field(ge=1, description="Records acknowledged since the run began.")]
 
 
 class CaughtCondition(Model):
-    """A ``hold``, ``drop``, ``delay`` or ``duplicate`` fault (by its name) has caught so many messages."""
+    """A ``hold``, ``drop``, ``delay`` or ``duplicate`` fault (by its name) has caught this many messages."""
 
     name: Annotated[str, Field(description="The fault's name.")]
     at_least: Annotated[int, Field(ge=1, description="Messages that it has caught.")] = 1
@@ -95,7 +95,7 @@ class Await(OneOf):
     high_watermark: HighWatermarkCondition | None = None
     acked: AckedCondition | None = None
     under_replicated: Annotated[
-        int | None, Field(ge=0, description="So many partitions have an ISR smaller than their replicas.")
+        int | None, Field(ge=0, description="This many partitions have an ISR smaller than their replicas.")
     ] = None
     caught: CaughtCondition | None = None
 

@@ -145,7 +145,8 @@ class MetadataWorkload(Model):
         50.0
     )
     reads: Annotated[
-        Literal["linearizable", "stale"], Field(description="What readers ask for; stale: whatever a node knows.")
+        Literal["linearizable", "stale"],
+        Field(description="What readers ask for; stale: the present state of any node."),
     ] = "linearizable"
 
 
@@ -206,8 +207,8 @@ class Workload(Model):
 
 
 class Expectation(Model):
-    """What a run with these switches must come to. ``anomalies`` must all be among those found, and the ``assertions``
-    of these names must all have failed."""
+    """The verdict expected with these switches. All ``anomalies`` must be among those found, and all ``assertions`` of
+    these names must have failed."""
 
     when: SwitchValues = Field(
         description="Switches in force: {replica-epoch-check: off}; absent: any.", default_factory=dict
@@ -253,7 +254,7 @@ class ExperimentSpec(Model):
         default_factory=lambda: ["all"],
     )
     expect: list[Expectation] = Field(
-        description="What the run must come to: the first entry whose `when` matches counts; none: a pass.",
+        description="The expected verdict: the first entry whose `when` matches applies; none: a pass.",
         default_factory=list,
     )
 

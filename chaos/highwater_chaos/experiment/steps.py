@@ -68,7 +68,7 @@ class CancelReassign(Model):
 
 
 class RemoveThrottle(Model):
-    """Let the replicas of a topic be throttled no longer, and no broker have a rate."""
+    """End the throttle of a topic's replicas, and remove the rates of all brokers."""
 
     topic: Annotated[TopicName, Field(description="The topic's name.")]
 
@@ -227,7 +227,7 @@ class Step(OneOf):
     await_: Annotated[Await | None, Field(alias="await")] = None
     parallel: Annotated[
         list[list[Step]] | None,
-        Field(min_length=1, description="Lists of steps, as those of spec.schedule, side by side."),
+        Field(min_length=1, description="Lists of steps, as those of spec.schedule, that run at the same time."),
     ] = None
     repeat: Repeat | None = None
     random: RandomFaults | None = None

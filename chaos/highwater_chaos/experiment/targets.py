@@ -34,9 +34,11 @@ class Target(OneOf):
     one: Annotated[Group | None, Field(description="One of a group, drawn by the seed.")] = None
     minority: Annotated[Group | None, Field(description="The largest minority of a group, drawn by the seed.")] = None
     majority: Annotated[Group | None, Field(description="The smallest majority of a group, drawn by the seed.")] = None
-    minority_third: Annotated[Group | None, Field(description="The most of a group that are below a third.")] = None
+    minority_third: Annotated[
+        Group | None, Field(description="The largest number of nodes below a third of a group.")
+    ] = None
     all: Annotated[Group | None, Field(description="The whole group.")] = None
 
 
-Victims = Annotated[Target, Field(description="Whom it hits; resolved once, when the fault starts.")]
+Victims = Annotated[Target, Field(description="The nodes that it hits; resolved once, when the fault starts.")]
 """The target of a fault."""

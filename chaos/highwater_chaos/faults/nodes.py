@@ -14,7 +14,9 @@ from highwater_runtime.ports import SECOND
 
 RestartAfter = Annotated[
     Duration | None,
-    Field(description="Started again after so long (a duration such as 2s); absent: when the fault is healed."),
+    Field(
+        description="The node starts again after this time (a duration such as 2s); absent: when the fault is healed."
+    ),
 ]
 """When a node that a fault has stopped comes back."""
 

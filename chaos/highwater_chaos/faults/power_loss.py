@@ -47,8 +47,8 @@ class PowerLoss(NodeDownFault):
         Field(
             ge=1,
             le=1_000_000,
-            description="The power fails instead of the so-many-th change of the disk from now on: a write, a creation,"
-            " a rename, a removal, a flush; absent: at once.",
+            description="N: the power fails just before the N-th change of the disk from now on (a write, a creation,"
+            " a rename, a removal, a flush); absent: at once.",
         ),
     ] = None
     wipe: Annotated[bool, Field(description="The disk is replaced by an empty one, too.")] = False

@@ -1,4 +1,4 @@
-"""A cluster of plain processes on loopback, for any Kafka client: brought up, looked at, taken down; data are kept."""
+"""A cluster of plain processes on loopback for any Kafka client: start it, show its status, stop it. Data are kept."""
 
 from highwater_chaos.local_cluster.down import take_down
 from highwater_chaos.local_cluster.errors import LocalClusterError

@@ -55,9 +55,9 @@ def call_program(
             end.sendall(request)
             return read_answer(end, deadline, path, method)
     except TimeoutError as error:
-        raise MachineError(f"{path} was told {method} and gave no answer within {ANSWERS_WITHIN:g} s") from error
+        raise MachineError(f"{path} did not respond to {method} within {ANSWERS_WITHIN:g} s") from error
     except OSError as error:
-        raise MachineError(f"{path} was told {method} and gave no answer: {error}") from error
+        raise MachineError(f"{path} did not respond to {method}: {error}") from error
 
 
 def read_answer(end: socket.socket, deadline: float, path: str, method: str) -> Any:
@@ -84,7 +84,7 @@ def alone_with(run: Path, path: str) -> Iterator[None]:
         deadline = time.monotonic() + _WAITS_FOR_ANOTHER
         while not _taken(fd, wanted):
             if time.monotonic() > deadline:
-                raise MachineError(f"{path} is being talked to by another thread, which does not end")
+                raise MachineError(f"another exchange with {path} has not ended within {_WAITS_FOR_ANOTHER:g} s")
             time.sleep(0.02)
         yield
     finally:

@@ -227,7 +227,7 @@ class MachineRun:
                 with self._busy, locked(self.path):
                     self._journal.refresh()
                     if self._journal.entries[entry_id].undone_by is not None:
-                        raise MachineError(f"{resource.socket} was not told {resource.method}: the time for it is over")
+                        raise MachineError(f"{resource.method} was not sent to {resource.socket}: too late")
                 made = resource.make(())
                 with self._busy, locked(self.path):
                     self._journal.done(entry_id, to_journal(made))

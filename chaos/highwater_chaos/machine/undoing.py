@@ -1,11 +1,11 @@
-"""Undoing what a run's journal names. The run itself, its guardian and ``highwater heal`` all do it with this.
+"""Undo the entries of a run's journal. The run itself, its guardian and ``highwater heal`` use this.
 
-Under the run's lock, so no process is in the middle of making or undoing; newest first, because later things stand on
-earlier ones; everything is tried, whatever fails; and each is probed afterwards, because a command that returned is not
-yet a machine that is whole.
+It holds the run's lock, so no other process makes or undoes anything at the same time. The newest entry comes first,
+because later things depend on earlier ones. Every entry is tried, even if another one failed. Each is probed
+afterwards, because a command that returned does not prove that the machine is healed.
 
-What a program was told (:class:`~.instructions.Instruction`) is taken back after that and without the lock: the program
-may answer slowly, or never, and the deadlines of everything else need the lock. Programs are told side by side.
+Instructions to programs (:class:`~.instructions.Instruction`) are reversed after that, without the lock: a program may
+respond slowly or never, and the deadlines of all other faults need the lock. Programs are asked in parallel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the harness shows of itself to Prometheus and Grafana while runs and campaigns go on."""
+"""Metrics and annotations of runs and campaigns for Prometheus and Grafana."""
 
 from highwater_chaos.monitoring.campaign_metrics import CampaignMetrics
 from highwater_chaos.monitoring.grafana import Annotations, grafana_url

@@ -3,7 +3,7 @@
 A stated part of the language (:data:`~highwater_chaos.promql.language.SUPPORTED`) with the semantics of Prometheus 2;
 anything else is refused by name before anything is evaluated. Imports nothing else of ours.
 
-What evaluates loads on first use: an expression is parsed without NumPy.
+The evaluator is imported on first use, so an expression is parsed without NumPy.
 """
 
 from __future__ import annotations

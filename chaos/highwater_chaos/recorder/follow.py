@@ -1,9 +1,9 @@
 """Lines of files that grow, merged by time.
 
-Each file is by time, and what a process does is in its file soon after. So a line may be handed out once every file has
-gone further, or has ended where the time is *settled*: some seconds ago. Only a process that was stopped in between (or
-starved) writes a line later than that: it is :class:`LateLine`, and whoever reads begins anew, with more patience. The
-order is thus always that of a merge of the finished files, and never depends on when they were read.
+Each file is in order of time, and a process writes its lines soon after their time. So a line is returned once every
+file has a later line, or once its time is *settled*: some seconds ago. Only a process that was stopped or starved in
+between writes a line later than that. This raises :class:`LateLine`, and the reader starts again and waits longer. So
+the order is always that of a merge of the finished files, and does not depend on when they were read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The harness's end of the recorder: when it starts, which files it is told of, and where what it wrote goes."""
+"""The harness's side of the recorder: start it, give it the run's files, and move its tables into the run directory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from highwater_pipeline.settings import Settings
 _log = logging.getLogger(__name__)
 
 FROM_BYTES: Final = 64 << 20
-"""Bytes of lines from which on a run has Parquet tables, unless it is told what to have. Less is judged within a few
-seconds from JSON Lines, which every tool reads."""
+"""A run with at least this many bytes of lines has Parquet tables, unless ``--tables`` says otherwise. Smaller runs are
+judged within seconds from JSON Lines, which every tool reads."""
 _PATIENCE_NS: Final = 5_000_000_000
 _LOG: Final = "recorder.log"
 

@@ -1,4 +1,4 @@
-"""What the harness tells the recorder, one JSON object a line on its stdin. The end of stdin ends it."""
+"""Messages of the harness to the recorder: one JSON object a line on its stdin. The recorder ends with its stdin."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish"):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """The recorder's answer: all is written. ``begun_anew``: how often a late line made it begin anew; ``rows``: how
-    many of each table; ``left``: of history and events, how many were converted after :class:`Finish` had come."""
+    """The recorder's answer: all is written. ``begun_anew``: how often it started again because of a late line;
+    ``rows``: how many of each table; ``left``: of history and events, how many were converted after :class:`Finish` had
+    come."""
 
     begun_anew: int
     rows: dict[str, int]

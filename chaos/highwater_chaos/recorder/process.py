@@ -30,14 +30,14 @@ _log = logging.getLogger(__name__)
 _IDLE: Final = 0.5
 """Seconds between two looks at files that have nothing new."""
 _NICE: Final = 10
-"""The run comes first: what is converted late is only late."""
+"""The run has priority; converting may be late."""
 
 
 class Conversion:
-    """Converts a run's files. It begins anew where a line came late.
+    """Converts a run's files. It starts again from the beginning if a line came late.
 
     Args:
-        begin: of which run, and where to.
+        begin: the run, and the directory for its tables.
         clock: CLOCK_MONOTONIC.
     """
 
@@ -128,7 +128,7 @@ def arrow_parts(path: Path) -> Iterator[pa.Table]:
 
 
 def main() -> int:
-    """Convert as told; the last line of stdout says what was written. Exit status 1: the harness went away."""
+    """Convert what stdin names; the last line of stdout says what was written. Exit status 1: the harness has ended."""
     os.nice(_NICE)
     logging.basicConfig(format="%(message)s")
     conversion: Conversion | None = None

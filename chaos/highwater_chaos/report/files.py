@@ -1,7 +1,7 @@
-"""What a report is drawn from: a run directory's files.
+"""Read the files of a run directory for a report.
 
-A recording may come from a stranger. Each row and the verdict are checked first: they have the fields that a report
-needs, with values of their types.
+A recording may come from an untrusted source. So each row and the verdict are validated first: they have the fields
+that a report needs, with values of their types.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _send_step(row: Row, element: Row) -> Step:
             at = f" at offset {element['offset']}" if element.get("offset") is not None else ""
             return Step(row["time"], "client", f"{who} got it acknowledged{at} (operation {row['index']})", "good")
         case "fail":
-            return Step(row["time"], "client", f"{who} was told that it was not written (operation {row['index']})")
+            return Step(row["time"], "client", f"the send of {who} failed (operation {row['index']})")
         case _:
             return Step(row["time"], "client", f"{who} never learned whether it was written (operation {row['index']})")
 

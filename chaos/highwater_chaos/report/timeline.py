@@ -44,11 +44,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that was found at an instant. ``weight``: ``bad``, or ``doubt`` for what is only not judged."""
+    """Something that was found at an instant."""
 
     time_ns: int
     text: str
-    weight: str = "bad"
 
 
 @dataclass(frozen=True, slots=True)

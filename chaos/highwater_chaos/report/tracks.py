@@ -131,7 +131,7 @@ def _markup(text: str) -> Markup:
 
 
 def _marks(marks: Sequence[Mark], x: TimeScale) -> Track:
-    body = "".join(mark(x, one.time_ns, one.weight, one.text) for one in marks)
+    body = "".join(mark(x, one.time_ns, "bad", one.text) for one in marks)
     said = "; ".join(f"{_time(one.time_ns)}: {one.text}" for one in marks[:20])
     return Track("found", 15, _markup(body), summary=said, kind="marks")
 

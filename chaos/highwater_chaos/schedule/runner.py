@@ -1,7 +1,7 @@
 """Runs a schedule, step by step.
 
 A condition that is not met in time, an injection that did not take hold or an administration request that failed ends
-the schedule: what would follow was planned for another situation. The run is then inconclusive, and
+the schedule, because the following steps were planned for another state. The run is then inconclusive, and
 :attr:`ScheduleRunner.inconclusive_reasons` says why.
 """
 

@@ -1,16 +1,15 @@
 """``spare: lastInSync``: which random faults a replicated log promises to survive.
 
-Kafka does not fsync what producers send: a record is safe while some in-sync replica keeps its page cache. KIP-903
-closes the door through which a replica that lost its own could slip back into the ISR, but leaves one exception open
-on purpose: the *last* member of the ISR is trusted, whatever happened to it (KIP-966 closes that one). So a schedule
-that takes the cache of the last replica that has the data loses acknowledged records legitimately, and says nothing
-about the code.
+Kafka does not fsync the records of producers: a record is safe while some in-sync replica keeps its page cache. KIP-903
+keeps a replica that lost its page cache out of the ISR, with one exception on purpose: the *last* member of the ISR is
+trusted, whatever happened to it (KIP-966 removes that exception). So if a schedule takes the page cache of the last
+replica with the data, the loss of acknowledged records is no bug, and the run says nothing about the code.
 
-For example: the ISR is {0, 1}. Broker 1 loses power; until it has registered again the controller still lists it. In
-this time a rule that drops heartbeats gets broker 0 fenced, though nothing is wrong with it. The ISR is {1}, and what
-broker 1 has lost is lost.
+Example: the ISR is {0, 1}. Broker 1 loses power; until it has registered again, the controller still lists it. In this
+time a rule that drops heartbeats gets broker 0 fenced, although broker 0 is healthy. The ISR is {1}, and the records
+that broker 1 has lost are lost.
 
-These rules keep random schedules inside the promise:
+These rules keep random schedules within the promise:
 
 1. A fault that loses a cache (``powerLoss``, ``diskWipe``) hits a broker only if each partition of which it is, or may
    soon be, a *member* has another *sound and steady* one.
@@ -35,8 +34,8 @@ controller that is elected then keeps it, since it cannot tell that the broker w
 7. The active controller does not lose its cache if somebody counts on it: the next controller might read the list of
    brokers after it has registered again. No member loses its cache if the controller was touched within a session
    time-out, or is not the incarnation that is registered.
-8. A broker that its leader has proposed for the ISR does not lose its cache: nothing in the conditional write names the
-   life of the broker that it is about (KAFKA-14139).
+8. A broker that its leader has proposed for the ISR does not lose its cache: the conditional write has no broker epoch
+   of the proposed broker (KAFKA-14139).
 9. While there is a suspect, no server of the ensemble is hit or disturbed: sessions of sound brokers might end.
 
 *Members* of a partition are its committed ISR and what its leader has proposed and has got no response for yet. A

@@ -1,8 +1,8 @@
-"""A failing run becomes a small experiment file that fails the same way (delta debugging).
+"""Make a small experiment file that fails in the same way as a run (delta debugging).
 
 A run of random faults is hard to read: dozens of faults, of which two or three matter. Shrinking finds those:
 
-1. :mod:`explicit` writes out what ``random`` drew, so that the schedule has no chance left in it; :mod:`timeline` cuts.
+1. :mod:`explicit` writes out what ``random`` drew, so the schedule has no random steps; :mod:`timeline` cuts it.
 2. :mod:`reductions` proposes smaller experiments: fewer steps, shorter waits, fewer nodes, partitions and clients.
 3. :mod:`search` runs the proposals in the simulator (:mod:`trial`) and keeps each one that still shows the anomaly.
 

@@ -1,9 +1,9 @@
-"""Delta debugging: the pieces without which a failure is gone (Zeller's ddmin, of which this is the half that removes).
+"""Delta debugging: find the pieces that a failure needs (the removing half of Zeller's ddmin).
 
-Halves are taken away first, then quarters, and so on down to single pieces. After a removal the search goes on where it
-is and does not begin again, so each piece is looked at once for each size.
+Halves are removed first, then quarters, and so on down to single pieces. After a removal the search continues at the
+same place, so each piece is tried once for each size.
 
-If a superset of what fails fails too, what is left is exactly the ``k`` pieces that are needed, after at most
+If every superset of a failing set fails too, the result is exactly the ``k`` pieces that are needed, after at most
 ``2 * k * ceil(log2(n))`` attempts for ``n`` pieces: chunks of one size are at most twice as many as the chunks of the
 size before that were kept, and each of those held a piece that is needed.
 """

@@ -74,7 +74,7 @@ def shrink(
 ) -> Shrunk:
     """Find a small experiment that shows ``anomaly``, as ``experiment`` does.
 
-    The same arguments give the same result; ``jobs`` (None: one for each core) changes only how long it takes.
+    The same arguments give the same result; ``jobs`` (None: one for each core) changes only the duration.
 
     Raises:
         CannotShrink: the experiment does not show the anomaly in the simulator, or there are less than LEAST_RUNS.
@@ -118,10 +118,10 @@ class _NoRunLeft(Exception):  # noqa: N818 - no error
 
 
 class Search:
-    """``submit`` tries an experiment elsewhere; promises whether it fails in the same way, and how many runs it took.
+    """``submit`` tries an experiment in another process: whether it fails in the same way, and after how many runs.
 
-    What makes the following runs shorter comes first, then what makes the schedule shorter, then all else. ``runs``:
-    those before the search, which count.
+    Proposals that make the following runs shorter come first, then those that make the schedule shorter, then all
+    others. ``runs``: the number of runs before the search.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A schedule as a list of steps, each at its time: what comes before or after a moment can be cut off at once.
+"""A schedule as a list of steps, each at its time, so that everything before or after a moment can be cut off.
 
 The run up to a moment does not depend on the steps after it, so cutting those off moves nothing. Cutting off the
 beginning moves everything, and makes every later run shorter.

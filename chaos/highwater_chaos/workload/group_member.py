@@ -1,9 +1,9 @@
 """Members of one consumer group, as load on the group coordinators (KIP-62, KIP-394).
 
-A member joins, takes its share of the partitions, sends heartbeats and commits offsets. After some time it leaves, or
-goes away without a word, and comes back as another member, so that the group rebalances again and again while brokers
-fail. It reads no records and nothing of it is in the history: what must hold of its commits is what must hold of every
-record in ``__consumer_offsets``, and the checks that look inside the nodes see to that. The metadata of a commit names
+A member joins, gets its share of the partitions, sends heartbeats and commits offsets. After some time it leaves, or
+stops without LeaveGroup, and joins as another member. So the group rebalances again and again while brokers fail. A
+member reads no records and is not in the history: its commits are records in ``__consumer_offsets``, which the checks
+inside the nodes judge as all others. The metadata of a commit names
 the generation of its member, which the simulator's invariants compare with that of the group.
 """
 
@@ -91,7 +91,7 @@ class GroupMember:
         raise AssertionError(f"{self._options.name} is a client and got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Go away without a word."""
+        """Stop without LeaveGroup."""
         self.finish()
         on_stopped()
 

@@ -1,10 +1,10 @@
 """The history on its way to the run directory: a file for each process that clients run in, and all of them as one.
 
-A process writes what its clients begin before anything of it leaves for a broker. So a client that is killed has sent
-nothing that the history does not know; what it had not completed stays open, and the outcome of that is unknown. A line
-that its writer was killed in the middle of is no operation: a line is written before its effect can be seen.
+A process writes each operation before it sends anything of it to a broker. So the history has everything that a killed
+client has sent; operations that it had not completed stay open, and their outcome is unknown. A torn line is no
+operation, because a line is written before its effect can be seen.
 
-No line is decoded on its way: of a file's line no more than time and process are looked at, which stand in front.
+Lines are not decoded here: only time and process are read, which are at the start of a line.
 """
 
 from __future__ import annotations

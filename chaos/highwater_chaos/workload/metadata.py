@@ -1,8 +1,8 @@
-"""What a client knows of the cluster: brokers and partition leaders, refreshed when an answer shows it to be stale.
+"""A client's view of the cluster: brokers and partition leaders, refreshed when a response shows that it is stale.
 
 Kafka's client rules: ask any known broker, bootstrap ones first; one request at a time; after a failure try another
-broker; believe a leader epoch only if it is not older than the one already known (KIP-320), so that an answer from a
-broker that lags behind does not undo a newer one.
+broker; accept a leader epoch only if it is not older than the known one (KIP-320), so a response from a broker that
+lags does not replace newer metadata.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class MetadataCache:
         request = MetadataRequest(
             topics=[MetadataRequestTopic(name=name) for name in self._topics], allow_auto_topic_creation=False
         )
-        # A list of brokers that have all gone is of no use: every third question goes to a bootstrap broker.
+        # All known brokers may be gone, so every third request goes to a bootstrap broker.
         self._attempt += 1
         known = list(self._brokers.values())
         pool = self._bootstrap if not known or self._attempt % 3 == 0 else known
@@ -148,11 +148,11 @@ class MetadataCache:
         self._on_refreshed()
 
     def _forget(self, topic: str) -> None:
-        """Believe no leader of a topic any more: the next answer may be about another one of its name."""
+        """Drop all leaders of a topic: the next response may be about another topic of that name."""
         self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != topic}
 
     def _take(self, response: MetadataResponse) -> bool:
-        """Believe an answer; returns whether every partition has a leader."""
+        """Take over a response; returns whether every partition has a leader."""
         brokers_before = self._brokers
         if response.brokers:
             self._brokers = {broker.node_id: Endpoint(broker.host, broker.port) for broker in response.brokers}
@@ -168,7 +168,7 @@ class MetadataCache:
                     self._forget(name)
                 continue
             if self.topic_ids.get(name) != topic.topic_id:
-                # Another topic under the same name: what was known about the old one's epochs means nothing.
+                # Another topic with the same name: the leader epochs of the old one do not apply.
                 self._forget(name)
                 self.topic_ids[name] = topic.topic_id
             for partition in topic.partitions:

@@ -36,11 +36,11 @@ class JournalEntry(Model):
     at: Annotated[Time, Field(description="When this was written.")]
     targets: Annotated[
         list[Annotated[str, Field(max_length=253)]],
-        Field(max_length=110, description="Pods that the target came to.", default_factory=list),
+        Field(max_length=110, description="Pods that the target resolved to.", default_factory=list),
     ]
     deadline: Annotated[
         Time | None,
-        Field(description="When the agent undoes it by itself, whatever has become of operator and runner."),
+        Field(description="When the agent undoes it by itself, even without operator and runner."),
     ] = None
     evidence: Annotated[
         str, Field(max_length=1000, description="What probes saw of it: that it was in force, that it is gone.")

@@ -1,8 +1,8 @@
 """What clients can see, by Jepsen's definitions; the checks of order are in ``checks.order``.
 
-``checks.version_order`` says which values stand at which offsets, ``checks.promises`` which of them were promised to
+``checks.version_order`` says which values are at which offsets, ``checks.promises`` which of them were promised to
 stay, and ``checks.client_topics`` distinguishes topics of one name. If an anomaly depends on a promise that is not
-known, it is counted as ``unknown``: it makes no fail, and no pass either.
+known, the check is ``unknown``, which is neither a fail nor a pass.
 
 * ``inconsistent-offsets``: an offset has two or more values.
 * ``duplicate``: a value has two or more offsets, and was allowed fewer (``checks.duplicate``).
@@ -12,8 +12,8 @@ known, it is counted as ``unknown``: it makes no fail, and no pass either.
 * ``precommitted-read``: an operation that completed ok read a value that it sent itself.
 * ``unseen``: an acknowledged value was never read ok by the end, final reads included.
 
-No check needs a whole history in memory. Each goes through it by the ranges of one column (``View.by_range``): what is
-said of values by value, of offsets by offset, of a process by row. What one range says of the next is carried.
+No check needs a whole history in memory. Each reads it in ranges of one column (``View.by_range``): by value, by offset
+or by row. State that the next range needs is carried over.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ def _aborted_read(seen: Seen, read: Ints) -> Finding:
                 "rows": rows_of("operations", [seen.row_at(writer), seen.row_at(reader)]),
                 "story": (
                     f"Value {value} was read at offset {offset} of {seen.partition} by {seen.who(reader)},"
-                    f" although {seen.who(writer)} was told that it had not been written."
+                    f" although its send by {seen.who(writer)} had failed."
                 ),
             }
 

@@ -1,15 +1,14 @@
-"""Which topic a client's record belongs to, where a topic was deleted and another created under its name.
+"""Find the topic of a client's record, if a topic was deleted and another one created with its name.
 
-A client sends by name and fetches by id. So a record that was read carries its topic's id, if the client wrote it down;
-of a record that was sent:
+A client fetches by topic id, so a record that was read has the id, if the client recorded it. A client sends by name.
+The topic of a record that was sent follows from the first of these rules that applies:
 
 1. An acknowledged send belongs to the topic whose leader appended at that offset while the send was open.
-2. Without that, a value that was read belongs to the topic that it was read from; at which offset the send's copy
-   stands is then not known.
-3. What completed before the second topic was created belongs to the first.
+2. A value that was read belongs to the topic that it was read from. The offset of the send's copy is then unknown.
+3. A send that completed before the second topic was created belongs to the first.
 
-What remains may belong to any of them. It is placed nowhere, and no check misses it: it may have been deleted with its
-topic. A history without ids of more than one topic is that of one topic.
+Any other record may belong to any of the topics. No check misses it, because it may have been deleted with its topic.
+In a history without ids all records of a name belong to one topic.
 """
 
 from __future__ import annotations

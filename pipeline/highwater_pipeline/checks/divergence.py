@@ -1,11 +1,11 @@
 """divergence: two replicas differ at an offset below both their HWs; or silently, at equal offset and leader epoch.
 
-Judged by the dumps of all replicas at the end of a run. Replicas may well differ *above* their HWs: a broker that was
-cut off or is down still has what the others never got. So a replica's own HW counts: that of the last leader for the
-members of the last committed ISR; for others the last one that they reported themselves (as leader, or when they became
-leader or follower). What lies below a replica's own log start, no client can read from it: it stays on the disk until
-its segment is deleted. (After DeleteRecords a leader knows of no epoch that ended below. A follower may then keep other
-records there.) At equal offset and leader epoch replicas must never differ, wherever they stand.
+Judged by the dumps of all replicas at the end of a run. Replicas may differ *above* their HWs: a broker that was cut
+off or is down still has records that the others never got. So the HW of each replica counts: for members of the last
+committed ISR, that of the last leader; for others, the last one that they reported (as leader, or when they became
+leader or follower). No client can read records below a replica's log start; they stay on the disk until their segment
+is deleted. (After DeleteRecords a leader has no epochs that ended below the log start. A follower may then keep other
+records there.) At equal offset and leader epoch replicas must never differ.
 
 Records differ by their values and by the CRCs of their batches. If a replica has compacted the partition, the CRCs do
 not count: a batch that has lost some of its records is another one.

@@ -1,17 +1,17 @@
-"""duplicate: a value stands at two or more offsets, and was allowed fewer.
+"""duplicate: a value is at two or more offsets, and fewer were allowed.
 
-Example: a producer sends value 52, the leader appends it at offset 27, and its answer is lost. The producer sends it
+Example: a producer sends value 52, the leader appends it at offset 27, and the response is lost. The producer sends it
 again, and a leader appends it at offset 62. An idempotent producer was promised that the second attempt writes nothing.
 A producer without idempotence was promised nothing of the kind: it may write a value once for each attempt.
 
-The trap: a leader recognises a batch by what it knows of the producer, and it learns that from its own log. So it knows
-nothing of a copy that lies below the log start at which it learned it: where it restarted its log (a follower whose
-log ends before its leader's begins), recovered it, or cut it back. Retention may have moved the log start to 48 before
-that. Apache Kafka does the same: ``truncateFullyAndStartAt`` clears the producers' state, and a leader that knows
-nothing of a producer takes any sequence (releases from 2.5, KIP-360). A copy that stands there is no duplicate.
+The trap: a leader recognises a batch by its producer state, and it builds that state from its own log. It does so when
+it starts its log again (a follower whose log ends before its leader's log start), recovers it, or truncates it. So it
+does not recognise a copy below the log start of that moment; retention may have moved the log start to 48 before.
+Apache Kafka does the same: ``truncateFullyAndStartAt`` clears the producer state, and a leader without state of a
+producer accepts any sequence (releases from 2.5, KIP-360). Such a copy is not a duplicate.
 
-The leader that appended a copy is the one whose leader epoch was committed at its offset. A live log whose log start
-moves forgets no producer, so retention alone excuses nothing.
+The leader that appended a copy is the one whose leader epoch was committed at its offset. A running log keeps
+its producer state when its log start moves, so retention alone excuses nothing.
 """
 
 from __future__ import annotations

@@ -1,20 +1,19 @@
 """A partition's name outlives its topic: if a topic was deleted and created again, each generation is judged alone.
 
-Offsets and leader epochs begin at 0 again with a new topic, which must not look like a loss. A topic has an id, and so
-each generation has its own. Some events name the topic id; the others belong to the generation that their node spoke of
-last.
+With a new topic offsets and leader epochs start at 0 again, which must not look like a loss. Each generation has its
+own topic id. Some events have the topic id; the others belong to the generation of their node's last event that had
+one.
 
-*Topics without ids* (ZooKeeper mode before KIP-516) are known by their name alone: brokers give no id, or all
-generations have the same. One that gets its id by an upgrade has two. :func:`with_ids` gives each generation one id. A
-generation begins with the committed state that creates the partition after it was deleted. Brokers cannot tell
+*Topics without ids* (ZooKeeper mode before KIP-516) are known by their name alone: events have no id, or all
+generations have the same. A topic that gets its id by an upgrade has two. :func:`with_ids` gives each generation one
+id. A generation begins with the committed state that creates the partition after it was deleted. Brokers cannot tell
 generations apart, so what they report is read in this way:
 
 * A log that a broker creates belongs to the generation that exists then. A log that it loads is the one that it had.
 * A leader or follower has a role that was committed: by leader, leader epoch and, of a leader, partition epoch and ISR
-  too. From then on its log belongs to the newest generation that had this role. A broker that still has a log of the
-  generation before can only be told from its role that it holds another topic now.
-* What is dumped of a replica that is assigned in the end belongs to the last generation: that is what the cluster takes
-  it for.
+  too. From then on its log belongs to the newest generation that had this role. Only its
+  role shows that the log of a broker belongs to another topic now.
+* The dump of a replica that is assigned at the end belongs to the last generation, as it does for the cluster.
 """
 
 from __future__ import annotations

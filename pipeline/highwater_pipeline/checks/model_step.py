@@ -1,8 +1,8 @@
 """model-step: an event that the executable specification of replication does not permit.
 
 Example: broker 0 leads with the ISR [0, 1], and moves its high watermark to 8 while broker 1 has fetched up to 7.
-Nothing is lost by that, as long as broker 0 stays the leader. No other check names it: what it takes to lose records, a
-failure at that moment, may not come in this run.
+Nothing is lost as long as broker 0 stays the leader. No other check finds it: records are lost only if broker 0 fails
+at that moment, which may not happen in this run.
 
 The specification (:mod:`highwater_pipeline.specification`) says for each event whether it is a permitted step in the
 state that the events before it led to. An example says which step was not permitted and by which rule, what the state

@@ -1,15 +1,16 @@
 """Order, per consumer and per producer: ``poll-skip``, ``nonmonotonic-poll``, ``nonmonotonic-send`` and the same inside
 one operation (``int-``), by Jepsen's definitions.
 
-A consumer that read offset 4 and then 7 skipped what stands between, if anything does: in a log with gaps nothing need
-be wrong. One that read 4 and then 3 went back. A consumer that was given another position in between did neither, so
-an assignment with an offset is the new position; one without keeps the position of the partitions that it lists, and
-forgets that of all others. A subscription lets a group move the consumer, of which the history says nothing: from then
-on its order is not judged.
+Example: a consumer read offset 4 and then 7. If a record is known at 5 or 6, it was skipped; if not, nothing is wrong,
+because logs have gaps. A consumer that read 4 and then 3 went back.
 
-A producer's sends stand in the order in which they began. An idempotent one is promised that of all of them
-(pipelined sends of one client are operations of several processes); another only of a send that began after the last
-one had been acknowledged, which are the sends of one process.
+The trap is a consumer that was moved in between. An assignment with an offset sets the position. One without an offset
+keeps the position of the partitions that it lists, and drops all others. After a subscription the group may move the
+consumer, and the history does not show that: from then on its order is not judged.
+
+The rule for sends: they are in the order in which they began. For an idempotent producer this holds for all sends
+(pipelined sends of one client are operations of several processes). For another producer it holds only for the sends
+of one process: each begins after the last one was acknowledged.
 """
 
 from __future__ import annotations

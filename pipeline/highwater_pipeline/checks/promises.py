@@ -1,8 +1,8 @@
-"""What was promised of each record that a client sent: a check may blame the log only for a promise that it broke.
+"""What was promised for each record that a client sent. A check may report only a broken promise.
 
 * An acknowledgement of ``acks=all`` promises that the record stays at its offset. One of ``acks=1`` promises nothing
   until the record passes the high watermark. Node events show that: the leader that appended at that offset while the
-  send was open says in which leader epoch, and ``batch-committed`` that a batch of that epoch passed the HW there.
+  send was open gives the leader epoch, and ``batch-committed`` shows that a batch of that epoch passed the HW there.
 * A record is promised to be there at the end unless its topic was deleted, its offset lies below the log start, or
   compaction may have removed it. How far a log start may move is for ``retention-too-greedy`` to judge.
 

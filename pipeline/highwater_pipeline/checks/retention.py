@@ -1,20 +1,20 @@
 """retention-too-greedy: a log start moved further than the settings allow.
 
-Example: ``retention.ms`` is an hour, and a segment goes whose newest record is ten minutes old. A record below the log
-start is not lost, so no other check misses it: this one asks whether it had to go.
+Example: ``retention.ms`` is an hour, and a segment is deleted whose newest record is ten minutes old. Other checks do
+not miss records below the log start. This one judges whether the log start was allowed to move there.
 
-Replicas report every move of their log start with the evidence (``log-start-moved``). A move is allowed if nothing goes
-that is not committed, and:
+Replicas report every move of their log start with the evidence (``log-start-moved``). A move is allowed if it removes
+committed records only, and:
 
-* ``retention-time``: the newest record that went was older than ``retention.ms``, by the clock of the replica;
+* ``retention-time``: the newest removed record was older than ``retention.ms``, by the clock of the replica;
 * ``retention-size``: what is left is not smaller than ``retention.bytes``;
-* ``delete-records``: a client had asked this very leader for it (``records-deletion-asked``), at least so far;
+* ``delete-records``: a client had asked this leader for it (``records-deletion-asked``), at least up to there;
 * ``leader`` (a follower takes over its leader's log start), and a log that was emptied and restarted (``restart-at``)
-  or loaded: a log has begun there or later for one of the reasons above. What a node had when it was first heard of
-  counts as well.
+  or loaded: a log has begun there or later for one of the reasons above. The log start of a node's
+  first event counts as well.
 
-The trap: a node reports a deletion when it deletes, and may be killed in between. So a log that begins too late when it
-is loaded is an anomaly only if the topic's settings let nothing be deleted, and else not decided.
+The trap: a node may be killed between a deletion and its report. So a log that starts too late when it is loaded is an
+anomaly only if the topic's settings allow no deletion. Otherwise the check is undecided.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """sequence-gap: an idempotent producer's batch was accepted out of sequence (KIP-98).
 
-Example: producer 7 wrote sequences 0 to 9 and then 15, in one epoch. The leader must have refused 15: what came between
-was lost or is still on its way, and would be written behind it. The rule for two successive records of one producer id
-in a log: in the same producer epoch the sequence goes up by one (2^31−1 is followed by 0); a higher epoch begins with
-0; the epoch never goes down.
+Example: producer 7 wrote sequences 0 to 9 and then 15, in one epoch. The leader should have refused 15: the batches
+between were lost or are still in flight, and would be written after it. The rule for two successive records of one
+producer id in a log: in the same producer epoch the sequence goes up by one (2^31−1 is followed by 0); a higher epoch
+begins with 0; the epoch never goes down.
 
 Traps:
 
-* What comes first of a producer in a log may have any sequence: retention may have removed what was before it.
+* The first record of a producer in a log may have any sequence: retention may have removed earlier ones.
 * Compaction removes records from between. Sequences that are missing are excused as far as there are offsets between
   the two records that the log does not hold any more. (A log that lost them is another check's: replica-incomplete.)
 * A leader forgets a producer after ``producer.id.expiration.ms``, and takes any sequence then. A dump has no times, so

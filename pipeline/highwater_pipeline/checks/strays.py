@@ -1,20 +1,19 @@
 """Logs that outlive their assignment, and logs that are deleted while they are assigned (KAFKA-7362).
 
-For example: broker 2 is down while its replica of a partition is moved to broker 1. It comes back, and its directory
-stays for ever (``stray-partition``); where topics have no ids, a topic of the same name begins with its old records.
-The cure can be worse than the disease: a broker that confuses what it should keep and what it should delete deletes
-what it is assigned (``live-partition-deleted``).
+Example: broker 2 is down while its replica of a partition is moved to broker 1. It restarts, and its directory stays
+forever (``stray-partition``). If topics have no ids, a later topic of the same name starts with the old records. The
+opposite bug is worse: a broker deletes a log that is assigned to it (``live-partition-deleted``).
 
-The trap: deleting takes time, and orders are late.
+The trap: a deletion takes time, and commands may be late.
 
-* ``stray-partition`` judges only brokers that live at the end, by the last committed state of the partition. A broker
-  has :data:`PROMISED_NS` from the moment in which the replica was taken from it, or in which it was running again; and
-  where a response to the controller may have been lost, as much longer as the controller waits for one before it sends
-  the next command.
-  A log that is set aside (``-stray``) is no stray any more: no reader and no restart sees it.
-* ``live-partition-deleted``: a removal is in order if at some time since the log came to this broker the committed
-  state did not assign it, or the topic was deleted. A member of the ISR in the state in force never is in order: it
-  would have fetched by a newer order than the one that it carries out.
+* ``stray-partition`` judges only brokers that run at the end, by the last committed state of the partition. A broker
+  has :data:`PROMISED_NS` from the moment when the replica was removed from it, or when it was running again. If a
+  response to the controller may have been lost, add the time that the controller waits for it before the next command.
+  A log that is set aside (``-stray``) does not count: no reader and no restart sees it.
+* ``live-partition-deleted``: a removal is allowed if, at some time since the broker got the log, the committed state
+did
+  not assign it, or the topic was deleted. It is never allowed for a member of the ISR in the state in force: that
+  broker has fetched under a newer command than the one that it carries out.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ def _logs_at_the_end(events: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
             case "log-loaded":
                 logs[broker] = event
             case "log-removed" | "node-started" | "node-stopped":
-                # What a life that is over had loaded says nothing: the disk may have been replaced.
+                # Logs that an earlier incarnation loaded do not count: the disk may have been replaced.
                 logs.pop(broker, None)
     return logs
 
@@ -156,7 +155,7 @@ def _unassigned_since(history: list[dict[str, Any]], broker: int) -> dict[str, A
 
 
 def _running_since(events: list[dict[str, Any]], broker: int) -> int | None:
-    """When the broker's present life came to run, or was registered again; None: it does not run."""
+    """When the broker's present incarnation ran, or was registered again; None: it does not run."""
     since: int | None = None
     for event in events:
         if broker_of(event["node"]) != broker:

@@ -1,8 +1,8 @@
-"""A partition's history as columns, and the *version order*: which values stand at which offsets.
+"""A partition's history as columns, and the *version order*: which values are at which offsets.
 
-The version order has what every poll saw, and what every send says that must have committed: one that was acknowledged,
-or whose outcome is unknown and one of whose values was read. A send is evidence only as far as its record was promised
-to stay where it was written (``checks.promises``): for each row, ``promised`` says :data:`YES`, :data:`NO` or
+The version order has the records of every poll and of every send that must have committed: a send that was
+acknowledged, or whose outcome is unknown and one of whose values was read. A send is evidence only if its record was
+promised to stay where it was written (``checks.promises``): for each row, ``promised`` says :data:`YES`, :data:`NO` or
 :data:`UNKNOWN`.
 """
 
@@ -110,7 +110,7 @@ class Seen:
 
 
 class VersionOrder:
-    """Offsets with the values that stand there, seen by all polls and by some sends.
+    """Offsets with the values that are there, seen by all polls and by some sends.
 
     By value: ``values`` in ascending order, with the ``first`` and ``last`` offset of each and how many offsets it has
     (``places``). By offset: ``offsets`` in ascending order, and how many values each has (``versions``). A part of a

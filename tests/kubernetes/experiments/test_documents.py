@@ -19,7 +19,7 @@ def test_the_experiment_on_a_cluster_that_runs() -> None:
 
 
 def test_rights_of_healing() -> None:
-    section = TEXT[TEXT.index("### Everything back at once") : TEXT.index("(From Kubernetes 1.35")]
+    section = TEXT[TEXT.index("### Undo everything") : TEXT.index("(From Kubernetes 1.35")]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")][2:]
     told = {
         (verb, resource, where == "the agents'")

@@ -67,7 +67,7 @@ def two_readers_disagree(story: Story) -> None:
 
 @case(aborted_read=1)
 def failed_yet_read(story: Story) -> None:
-    """The producer was told that value 2 had not been written."""
+    """The send of value 2 had failed, so the value cannot have been written."""
     story.send(1, at=0).send(2, outcome="fail").poll((0, 1), (1, 2))
 
 

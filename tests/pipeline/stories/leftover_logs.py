@@ -97,7 +97,7 @@ def log_of_a_deleted_topic_stays(story: Story) -> None:
 
 @case(live_partition_deleted=1)
 def assigned_log_deleted(story: Story) -> None:
-    """No committed state has ever taken the replica from broker 2."""
+    """No committed state has ever removed the replica from broker 2."""
     _removed(_assigned(happy(_runs(_assigned(story, [0, 2], offset=1), 2)), [0, 2], isr=[0], offset=2), 2)
 
 

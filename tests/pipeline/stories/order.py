@@ -23,7 +23,7 @@ def nothing_was_there(story: Story) -> None:
 
 @case(nonmonotonic_poll=1)
 def two_polls_go_back(story: Story) -> None:
-    """The consumer read offset 1 and with its next poll offset 0, though nobody had put it back."""
+    """The consumer read offset 1 and with its next poll offset 0, although no assignment had moved it back."""
     three(story).poll((0, 1), (1, 2)).poll((0, 1))
 
 

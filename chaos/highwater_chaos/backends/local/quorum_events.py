@@ -129,9 +129,7 @@ class QuorumJudge:
             case RaftSnapshot():
                 self._snapshot(node, voter, event)
             case RaftBroken():
-                what = (
-                    f"{node}, in epoch {event.epoch}, follows node {event.leader} and is told otherwise: {event.reason}"
-                )
+                what = f"{node} follows node {event.leader} in epoch {event.epoch}, but got: {event.reason}"
                 self._add(event.reason, SUBJECT, what, ("contradicted", event.epoch))
 
     # --- elections ---

@@ -1,7 +1,7 @@
 """Applies a mutant in memory: one function's code object is exchanged for that of the changed source.
 
-The function object stays the same, so that whoever imported it by name has the mutant too. Nothing on the disk changes,
-and the function's own code comes back when the block ends.
+The function object stays the same, so modules that imported it by name have the mutant too. Nothing on the disk
+changes, and the original code is restored when the block ends.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ VOTES: Final = (
         _VOTE,
         "return candidate_log.at_least(own_log)",
         "return True",
-        "a voter refuses a candidate whose log misses what it holds",
+        "a voter refuses a candidate whose log lacks records of its own",
         mode="kraft",
     ),
     Mutant(
@@ -26,7 +26,7 @@ VOTES: Final = (
         _VOTE,
         "return epoch > state.epoch and candidate_log.at_least(own_log)",
         "return epoch > state.epoch",
-        "a voter that has a leader refuses a candidate of a newer epoch whose log misses what it holds",
+        "a voter that has a leader refuses a candidate of a newer epoch whose log lacks records of its own",
         mode="kraft",
     ),
     Mutant(
@@ -42,7 +42,7 @@ VOTES: Final = (
         _VOTE,
         "The log was judged then.\n            return voted_id == candidate_id",
         "The log was judged then.\n            return True",
-        "a voter has one vote in an epoch",
+        "a voter has one vote in each epoch",
         mode="kraft",
     ),
     Mutant(
@@ -50,7 +50,7 @@ VOTES: Final = (
         "raft.states:state_after_restart",
         "return Voted(epoch, voted_id)",
         "return Unattached(epoch)",
-        "a voter remembers its vote over a restart",
+        "a voter remembers its vote after a restart",
         mode="kraft",
     ),
     Mutant(
@@ -74,7 +74,7 @@ VOTES: Final = (
         "raft.election:grants_pre_vote",
         "case Follower() if hears_leader:",
         "case Follower() if False:",
-        "a voter that hears its leader refuses pre-votes (KIP-650)",
+        "a voter that hears from its leader refuses pre-votes (KIP-650)",
         mode="kraft",
     ),
     Mutant(
@@ -90,7 +90,7 @@ VOTES: Final = (
         "raft.leading:Leading.start",
         "self._check_quorum()",
         "pass",
-        "a leader that no majority fetches from resigns",
+        "a leader from which no majority fetches resigns",
         mode="kraft",
     ),
 )
@@ -109,7 +109,7 @@ COMMIT: Final = (
         "raft.leading:Leading._advance",
         "self.progress.high_watermark(self._shared.log.flushed_end)",
         "self.progress.high_watermark(self._shared.log.end_offset)",
-        "the leader counts what it has on its disk",
+        "the leader counts only records on its disk",
         mode="kraft",
     ),
     Mutant(
@@ -117,7 +117,7 @@ COMMIT: Final = (
         _PROGRESS,
         "return reached if reached > self.epoch_start else None",
         "return reached",
-        "a leader commits earlier epochs' records with one of its own",
+        "a leader commits records of earlier epochs only with one of its own",
         mode="kraft",
     ),
     Mutant(
@@ -125,7 +125,7 @@ COMMIT: Final = (
         f"{_FETCHING}._fetch_when_durable",
         "if log.flushed_end < log.end_offset:",
         "if False:",
-        "a voter fetches, and thereby votes for a commit, once it has what it names on its disk",
+        "a voter fetches, which acknowledges its records, only after these are on its disk",
         mode="kraft",
     ),
     Mutant(
@@ -141,7 +141,7 @@ COMMIT: Final = (
         "raft.answering:Answering._fetch",
         "and params.epoch == self._quorum.epoch",
         "and params.epoch <= self._quorum.epoch",
-        "a leader counts fetches of its own epoch",
+        "a leader counts only fetches of its own epoch",
         mode="kraft",
     ),
     Mutant(
@@ -149,7 +149,7 @@ COMMIT: Final = (
         "controller.kraft.quorum_controller:QuorumController._judge",
         "if latest.offset > self._committed_offset:",
         "if False:",
-        "a controller answers when its decision is committed",
+        "a controller responds when its decision is committed",
         mode="kraft",
     ),
     Mutant(
@@ -165,7 +165,7 @@ COMMIT: Final = (
         f"{_LOG}.truncate_to_diverging",
         "target = min(own.offset, diverging.offset) if own.epoch == diverging.epoch else own.offset",
         "target = own.offset",
-        "a voter cuts its log to where the leader's epoch ends",
+        "a voter truncates its log to the end of the leader's epoch",
         mode="kraft",
     ),
     Mutant(
@@ -173,7 +173,7 @@ COMMIT: Final = (
         f"{_FETCHING}._take",
         "return  # what is left may diverge too",
         "pass  # what is left may diverge too",
-        "a voter that has just cut its log takes no HW from that response",
+        "a voter that has just truncated its log takes no HW from that response",
         mode="kraft",
     ),
 )
@@ -184,7 +184,7 @@ SNAPSHOTS: Final = (
         f"{_STORE}.save",
         "file.fsync()",
         "pass",
-        "a snapshot is on the disk before the log behind it is cut",
+        "a snapshot is on the disk before the log below it is deleted",
         mode="kraft",
     ),
     Mutant(
@@ -192,7 +192,7 @@ SNAPSHOTS: Final = (
         f"{_STORE}.save",
         "self._disk.fsync_dir(self._directory)",
         "pass",
-        "a snapshot's name is on the disk before the log behind it is cut",
+        "a snapshot's name is on the disk before the log below it is deleted",
         mode="kraft",
     ),
     Mutant(
@@ -200,7 +200,7 @@ SNAPSHOTS: Final = (
         f"{_LOG}.is_behind",
         "fetch_offset < base.offset",
         "fetch_offset < 0",
-        "a replica that is behind the log's beginning gets a snapshot",
+        "a replica that is behind the log start gets a snapshot",
         mode="kraft",
     ),
     Mutant(
@@ -208,7 +208,7 @@ SNAPSHOTS: Final = (
         "raft.replica:RaftReplica.take_snapshot",
         "if snapshot_id.end_offset <= self._high_watermark:",
         "if False:",
-        "a snapshot that arrives late does not replace what is newer",
+        "a snapshot that arrives late does not replace a newer state",
         mode="kraft",
         harmless="a replica asks for one whose end its HW has not reached, and fetches nothing until it has it",
     ),
@@ -217,7 +217,7 @@ SNAPSHOTS: Final = (
         "raft.snapshotting:Snapshots._holds",
         "return end <= log.end_offset and log.log.epoch_of(end - 1) == snapshot_id.epoch",
         "return end <= log.end_offset",
-        "a log that is not the snapshot's is replaced by it",
+        "a log that diverges from the snapshot is replaced by it",
         mode="kraft",
     ),
     Mutant(
@@ -233,7 +233,7 @@ SNAPSHOTS: Final = (
         "metadata.snapshot:_registration",
         "fenced=broker.fenced",
         "fenced=False",
-        "a snapshot knows which brokers are fenced",
+        "a snapshot contains which brokers are fenced",
         mode="kraft",
     ),
 )
@@ -244,7 +244,7 @@ READS: Final = (
         "raft.read_index:ReadIndex._committed_offset",
         "return committed_end - 1 if committed_end > self._epoch_start else None",
         "return committed_end - 1 if committed_end > 0 else None",
-        "a new leader answers reads once a record of its own epoch is committed",
+        "a new leader responds to reads once a record of its own epoch is committed",
         mode="kraft",
     ),
     Mutant(
@@ -252,7 +252,7 @@ READS: Final = (
         "raft.read_index:ReadIndex._call",
         "self._confirmations.confirm(voter, speaks_for)",
         "self._confirmations.confirm(voter, self._confirmations.arrived)",
-        "a voter's answer speaks for reads that had arrived before it was asked",
+        "a voter's response confirms only reads that arrived before the request was sent",
         mode="kraft",
     ),
     Mutant(
@@ -260,7 +260,7 @@ READS: Final = (
         "raft.read_barrier:ReadBarrier._answered",
         "if number <= covers and held.offset is None:",
         "if held.offset is None:",
-        "an offset from the leader is good for reads that came before it was asked for",
+        "an offset from the leader is valid only for reads that arrived before it was requested",
         mode="kraft",
     ),
     Mutant(

@@ -42,7 +42,7 @@ HIGH_WATERMARK: Final = (
         "and eligible(follower)",
         "and False",
         "the HW waits for replicas that are about to join the ISR",
-        harmless="it makes joining slower and nothing else: who joins must have all below the HW",
+        harmless="it only makes joining slower: a replica that joins must have all records below the HW",
     ),
     Mutant(
         "hw-is-leader-end",
@@ -56,7 +56,7 @@ HIGH_WATERMARK: Final = (
         f"{_ISR}:next_high_watermark",
         "if follower.log_end_offset < least and (",
         "if follower.log_end_offset + 1 < least and (",
-        "the HW is not beyond the least log end of the ISR",
+        "the HW is not above the least log end of the ISR",
     ),
     Mutant(
         "follower-hw-never-moves",
@@ -70,8 +70,8 @@ HIGH_WATERMARK: Final = (
         f"{_PARTITION}._truncate",
         "self._high_watermark = min(self._high_watermark, self.log.log_end_offset)",
         "pass",
-        "a follower's HW goes back with its log",
-        harmless="logs part above what is committed, and the HW of a follower is never beyond that",
+        "a follower's HW is lowered when its log is truncated",
+        harmless="logs diverge only above the committed offset, and a follower's HW is never above that",
     ),
     Mutant(
         "consumers-read-beyond-hw",
@@ -95,7 +95,7 @@ ISR: Final = (
         f"{_ISR}:may_join",
         "and follower.log_end_offset >= epoch_start_offset",
         "and True",
-        "a replica that joins the ISR has everything from before the leader epoch",
+        "a replica that joins the ISR has all records of earlier leader epochs",
     ),
     Mutant(
         "joins-isr-fenced",
@@ -104,14 +104,14 @@ ISR: Final = (
         "and True",
         "a leader proposes only brokers that are registered and unfenced",
         mode="kraft",
-        harmless="the controller refuses them (KIP-841, KIP-903), which is what counts",
+        harmless="the controller refuses them (KIP-841, KIP-903)",
     ),
     Mutant(
         "joins-isr-fenced-without-controller",
         f"{_ISR}:may_join",
         "and eligible(follower)",
         "and True",
-        "a leader proposes only brokers that are alive: in ZooKeeper mode nobody checks after it",
+        "a leader proposes only brokers that are alive: in ZooKeeper mode the controller does not check",
         mode="zookeeper",
     ),
     Mutant(
@@ -120,8 +120,8 @@ ISR: Final = (
         "and not self.left_isr",
         "",
         "a replica that left the ISR joins again only after a new fetch",
-        harmless="in one life the old position is true; that of a former life has a stale broker epoch (KIP-903), or in"
-        " ZooKeeper mode an older leader epoch, with which positions are forgotten",
+        harmless="the old position of the same incarnation is true; that of a previous one has a stale broker epoch"
+        " (KIP-903), or in ZooKeeper mode an older leader epoch, and then positions are dropped",
     ),
     Mutant(
         "isr-never-shrinks",
@@ -151,28 +151,28 @@ ISR: Final = (
         f"{_LEADERSHIP}.proposal_answered",
         "if p.isr.proposal is not proposal:",
         "if p.isr.proposal is None:",
-        "the answer to a proposal that was superseded is ignored",
+        "the response to a superseded proposal is ignored",
     ),
     Mutant(
         "answer-of-former-leader-epoch",
         f"{_LEADERSHIP}.proposal_answered",
         "if answer.leader_epoch == self.epoch and answer.partition_epoch >= p.partition_epoch:",
         "if True:",
-        "an answer that is older than what is known, or of another leader epoch, is ignored",
+        "a response that is older than the leader's state, or of another leader epoch, is ignored",
     ),
     Mutant(
         "undecided-proposal-dropped",
         f"{_LEADERSHIP}.proposal_answered",
         "case error if error in DROPPED:",
         "case error if error in DROPPED + LEFT_TO_METADATA:",
-        "a proposal of which it is not known whether it was carried out stays until the metadata tells",
+        "a proposal with an unknown outcome stays until the metadata shows the outcome",
     ),
     Mutant(
         "leader-keeps-positions-of-former-epoch",
         f"{_PARTITION}.apply",
         "if new_leader_epoch or led_before is None:",
         "if led_before is None:",
-        "a leader forgets its followers' positions when its leader epoch changes",
+        "a leader drops its followers' positions when its leader epoch changes",
     ),
 )
 
@@ -183,7 +183,7 @@ ACKNOWLEDGEMENTS: Final = (
         "if acks == ACKS_ALL and partition.under_min_isr:",
         "if acks == ACKS_ALL and not partition.isr.committed:",
         "acks=all is refused before the append while the ISR is too small",
-        harmless="it is refused after the append, which promises the client as little",
+        harmless="the request fails after the append, so the record is not acknowledged either",
     ),
     Mutant(
         "acknowledges-below-min-isr",
@@ -191,7 +191,7 @@ ACKNOWLEDGEMENTS: Final = (
         "return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else ErrorCode.NONE",
         "return ErrorCode.NONE",
         "acks=all is not acknowledged while the ISR is too small",
-        harmless="the HW stands while the ISR is too small: no produce gets there unless min.insync.replicas is raised",
+        harmless="the HW does not move while the ISR is too small; reached only if min.insync.replicas is raised",
     ),
     Mutant(
         "min-isr-is-one",
@@ -219,7 +219,7 @@ ACKNOWLEDGEMENTS: Final = (
         f"{_PRODUCE}:outcome",
         "if partition.leading is None:",
         "if partition.log.failure is not None:",
-        "a produce that waits fails when its leader is deposed",
+        "a waiting Produce fails when its leader is deposed",
     ),
     Mutant(
         "duplicate-acknowledged-at-once",
@@ -272,7 +272,7 @@ EPOCHS: Final = (
         f"{_LEADERSHIP}.begin",
         "p.log.assign_epoch_start(self.epoch, self.start_offset)",
         "pass",
-        "a leader notes where its leader epoch begins",
+        "a leader records the start offset of its leader epoch",
     ),
     Mutant(
         "divergence-never-answered",
@@ -309,7 +309,7 @@ EPOCHS: Final = (
         "p.leader_epoch == followed.leader_epoch",
         "True",
         "a Fetch response for a former leader epoch is ignored",
-        harmless="a new leader epoch and the fetcher that follows it come in one step, so that they never differ",
+        harmless="a new leader epoch and its fetcher are set in one step, so they never differ",
     ),
     Mutant(
         "fetch-response-of-former-epoch",
@@ -317,7 +317,7 @@ EPOCHS: Final = (
         "and asked.current_leader_epoch == self._fencing_epoch(p)",
         "and True",
         "a Fetch response to a request of a former leader epoch is ignored",
-        harmless="with a new leader epoch the session forgets the partition, and drops the response for that",
+        harmless="with a new leader epoch the session drops the partition, and with it the response",
     ),
     Mutant(
         "fetch-response-at-former-offset",
@@ -325,7 +325,7 @@ EPOCHS: Final = (
         "and p.log.log_end_offset == asked.fetch_offset",
         "and True",
         "a Fetch response for an offset that is not the log's end is ignored",
-        harmless="one request is under way at a time, and nothing but its response moves the log of a follower",
+        harmless="one request is open at a time, and only its response moves a follower's log",
     ),
     Mutant(
         "new-leader-not-followed",
@@ -339,21 +339,21 @@ EPOCHS: Final = (
         _CUT,
         "return Cut(min(own.end_offset, leader.end_offset, own_end_offset), agreed=True)",
         "return Cut(min(leader.end_offset, own_end_offset), agreed=True)",
-        "a follower cuts to the nearer end of the common epoch (KIP-279)",
+        "a follower truncates to the lower end of the common epoch (KIP-279)",
     ),
     Mutant(
         "truncates-to-own-end-only",
         _CUT,
         "return Cut(min(own.end_offset, leader.end_offset, own_end_offset), agreed=True)",
         "return Cut(min(own.end_offset, own_end_offset), agreed=True)",
-        "a follower cuts what the leader's part of the common epoch lacks",
+        "a follower truncates the records of the common epoch that the leader lacks",
     ),
     Mutant(
         "truncates-by-foreign-epoch",
         _CUT,
         "return Cut(min(own.end_offset, own_end_offset), agreed=False)",
         "return Cut(min(leader.end_offset, own_end_offset), agreed=False)",
-        "without the leader's epoch a follower cuts to the end of its own smaller one (KIP-279)",
+        "a follower without the leader's epoch truncates to the end of its own lower one (KIP-279)",
     ),
 )
 

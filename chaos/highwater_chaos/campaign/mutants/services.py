@@ -1,4 +1,4 @@
-"""Mutants of what stands beside replication: fetch sessions, groups' offsets, compaction, throttles."""
+"""Mutants of fetch sessions, groups' offsets, compaction and throttles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FETCH_SESSIONS: Final = (
         f"{_SESSIONS}:FetchSessions.note",
         "if asked.session is not None and asked.session.privileged:",
         "if False:",
-        "an append is news for the sessions of followers",
+        "an append marks the partition as changed in followers' sessions",
     ),
     Mutant(
         "session-keeps-forgotten-partitions",
@@ -55,7 +55,7 @@ GROUPS: Final = (
         f"{_OFFSETS}.offsets_log:OffsetsLog.append",
         "self._replicas.produces.park(waiting, [partition.name], self._timeout_ns)",
         "on_written(Written(ErrorCode.NONE, appended.base_offset))",
-        "a commit of offsets is answered when its record is committed",
+        "a commit of offsets is acknowledged when its record is committed",
     ),
     Mutant(
         "group-commit-of-former-generation",
@@ -69,7 +69,7 @@ GROUPS: Final = (
         f"{_OFFSETS}.offsets:GroupOffsets.store",
         "if before is None or before.record_offset < record_offset:",
         "if before is None:",
-        "of two commits for a partition the later one counts",
+        "the later of two commits for a partition is kept",
     ),
     Mutant(
         "coordinator-of-former-epoch",
@@ -86,7 +86,7 @@ COMPACTION: Final = (
         f"{_COMPACTION}:kept_records",
         "replaced = last is not None and record.offset < last",
         "replaced = last is not None and record.offset <= last",
-        "compaction drops only what a later record replaces",
+        "compaction drops only records that a later record replaces",
     ),
 )
 
@@ -96,14 +96,14 @@ THROTTLES: Final = (
         "broker.replication_quota:ReplicationQuota.throttle",
         "self._throttled.pop(topic, None)",
         "pass",
-        "a throttle that is removed ends",
+        "a removed throttle ends",
     ),
     Mutant(
         "throttle-holds-back-in-sync-replicas",
         "broker.apis.fetch:DelayedFetch._holds_back",
         "and follower not in partition.isr.committed",
         "and True",
-        "a leader's throttle holds back no member of the ISR (KIP-73)",
+        "a leader's throttle slows no member of the ISR (KIP-73)",
     ),
 )
 

@@ -21,7 +21,7 @@ ZOOKEEPER: Final = (
         "return Check(CONTROLLER_EPOCH, -1)",
         "a deposed controller's writes fail (KAFKA-6082)",
         mode="zookeeper",
-        harmless="a controller stops with its session, whose writes fail by then; no fault takes the office alone",
+        harmless="a controller stops when its session ends, and then its writes fail; no fault deposes it otherwise",
     ),
     Mutant(
         "zk-isr-written-unconditionally",
@@ -44,7 +44,7 @@ ZOOKEEPER: Final = (
         _ISR,
         "case Data(data=found, stat=stat) if _is(path, found, node):",
         "case Data(data=found, stat=stat):",
-        "a leader whose ISR write was refused looks whether it was its own that did it",
+        "a leader whose ISR write was refused checks whether its own earlier write had succeeded",
         mode="zookeeper",
     ),
     Mutant(
@@ -52,7 +52,7 @@ ZOOKEEPER: Final = (
         f"{_WRITES}:write",
         "again += [change.key for change in changes]",
         "pass",
-        "a controller whose write was refused reads again and decides again",
+        "a controller whose write was refused reads and decides again",
         mode="zookeeper",
     ),
     Mutant(
@@ -60,7 +60,7 @@ ZOOKEEPER: Final = (
         f"{_WRITES}:write",
         "if isinstance(outcome, tuple):",
         "if isinstance(outcome, tuple) or outcome.index > 0:",
-        "a controller believes a write when it has been confirmed",
+        "a controller relies on a write only after it has been confirmed",
         mode="zookeeper",
     ),
     Mutant(
@@ -70,7 +70,7 @@ ZOOKEEPER: Final = (
         "pass",
         "a controller whose guard fails stops",
         mode="zookeeper",
-        harmless="a controller stops with its session already, so its guard never is what tells it",
+        harmless="a controller has already stopped when its session ended, so it never learns this from the guard",
     ),
     Mutant(
         "zk-expired-controller-goes-on",
@@ -79,7 +79,7 @@ ZOOKEEPER: Final = (
         "pass",
         "a controller whose session has expired stops",
         mode="zookeeper",
-        harmless="what it writes fails by the guard, and what it commands carries a former epoch",
+        harmless="its writes fail by the guard, and its commands have an old epoch",
     ),
     Mutant(
         "zk-controller-epoch-not-raised",
@@ -94,7 +94,7 @@ ZOOKEEPER: Final = (
         f"{_COMMANDS}._refusal",
         "if body.broker_epoch != _ANY_BROKER_EPOCH and body.broker_epoch < self._broker_epoch():",
         "if False:",
-        "a broker refuses commands for its former life (KIP-380)",
+        "a broker refuses commands for its previous incarnation (KIP-380)",
         mode="zookeeper",
     ),
     Mutant(
@@ -127,7 +127,7 @@ ZOOKEEPER: Final = (
         f"{_COMMANDS}._names_all",
         "if body.broker_epoch == self._listed:",
         "if False:",
-        "a late copy of a full list does not say what is stray",
+        "a late copy of a full list does not decide which logs are stray",
         mode="zookeeper",
     ),
     Mutant(
@@ -151,7 +151,7 @@ ZOOKEEPER: Final = (
         f"{_ACTIVE}._fail_over",
         "everything.full(broker_id)",
         "pass",
-        "a new controller sends each broker all that it has (Design V3, D 4)",
+        "a new controller sends each broker the full list of its replicas (Design V3, D 4)",
         mode="zookeeper",
     ),
     Mutant(
@@ -159,7 +159,7 @@ ZOOKEEPER: Final = (
         f"{_ACTIVE}._brokers_started",
         "commands.full(broker_id)",
         "pass",
-        "a broker that starts gets all that it has",
+        "a broker that starts gets the full list of its replicas",
         mode="zookeeper",
     ),
     Mutant(
@@ -167,7 +167,7 @@ ZOOKEEPER: Final = (
         f"{_ACTIVE}.brokers_changed",
         "if _epoch(found, broker_id) != known[broker_id].epoch",
         "if _epoch(found, broker_id) is None",
-        "a broker that came back before the controller looked has a new epoch",
+        "the controller notices by the epoch that a broker has restarted",
         mode="zookeeper",
     ),
     Mutant(
@@ -175,7 +175,7 @@ ZOOKEEPER: Final = (
         "controller.zk.decisions:next_state",
         "isr = tuple(member for member in target.isr if context.may_lead(member, key))",
         "isr = target.isr",
-        "the controller takes dead brokers out of the ISR",
+        "the controller removes dead brokers from the ISR",
         mode="zookeeper",
     ),
     Mutant(
@@ -183,9 +183,9 @@ ZOOKEEPER: Final = (
         "controller.zk.context:ControllerContext.may_lead",
         "return self.is_online(broker_id, key) and self.image.brokers[broker_id].active",
         "return self.is_online(broker_id, key)",
-        "a broker that shuts down gets no leadership",
+        "a broker that is shutting down gets no leadership",
         mode="zookeeper",
-        harmless="leadership moves once more when it has gone; nothing is lost by that",
+        harmless="leadership moves once more when it has stopped; nothing is lost by that",
     ),
     Mutant(
         "zk-lost-command-not-repeated",
@@ -218,7 +218,7 @@ ZOOKEEPER: Final = (
         "broker.zk.membership:Membership._register",
         "if isinstance(result, Data) and key is not None and result.stat.ephemeral_owner == key.id:",
         "if isinstance(result, Data) and key is not None:",
-        "a broker waits until the node of its former session is gone",
+        "a broker waits until the ephemeral node of its former session has been deleted",
         mode="zookeeper",
     ),
     Mutant(
@@ -226,7 +226,7 @@ ZOOKEEPER: Final = (
         f"{_ACTIVE}._topic_deleted",
         "if self.context.deleting.get(topic, True):",
         "if False:",
-        "a topic's node is deleted when all replicas have been",
+        "a topic's node is deleted when all replicas have been deleted",
         mode="zookeeper",
         harmless="this step is queued only when all replicas have been deleted",
     ),
