@@ -73,6 +73,7 @@ RECOVERY = {
             "leader-not-told",
             "new-topic-not-heard",
             "shutdown-of-former-life",
+            "snapshot-arrives-power-fails",
             "snapshot-of-another-history",
             "throttled-once",
             "voter-restarts",

@@ -105,7 +105,7 @@ def _difference(name: str, own: ast.AST, changed: ast.AST) -> _Difference:
         differing = [
             (step, one, other)
             for (step, one), (_, other) in zip(_children(own), _children(changed), strict=False)
-            if ast.dump(one) != ast.dump(other)
+            if not _same(one, other)
         ]
         if len(differing) != 1 or _shape(own) != _shape(changed):
             break
@@ -124,6 +124,17 @@ def _difference(name: str, own: ast.AST, changed: ast.AST) -> _Difference:
             return _Difference(name, tuple(at), None)
         nodes.pop()
         at.pop()
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two trees are the same wherever they stand, as ``ast.dump`` would show them, but sooner."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, ast.AST):
+        return all(_same(getattr(one, field, None), getattr(other, field, None)) for field in one._fields)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
 
 
 def _children(node: ast.AST) -> list[tuple[tuple[str, int], ast.AST]]:
