@@ -20,6 +20,7 @@ FOUND = {
     "epoch-without-records": ("epoch-start-not-noted", "assertion follower-has-longer-log"),
     "epoch-unknown-to-leader": ("epoch-end-names-asked-epoch", "divergence"),
     "move-taken-back": ("cancelled-reassignment-keeps-added-in-isr", "isr-not-assigned"),
+    "move-redirected-twice": ("redirected-reassignment-forgets-added", "model-step"),
     "read-behind-question": ("read-covered-by-earlier-answer", "stale-read"),
     "answer-from-before": ("read-confirmed-by-earlier-call", "stale-read"),
     "shutdown-of-former-life": ("heartbeat-of-former-life", "unavailable"),

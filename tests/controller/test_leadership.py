@@ -120,6 +120,23 @@ def test_a_redirected_reassignment_still_adds_what_it_was_adding() -> None:
     assert (redirected.adding_replicas, redirected.removing_replicas) == ((3,), (2,))
 
 
+def test_a_replica_that_is_named_again_after_a_redirection_must_still_join_the_isr() -> None:
+    begun = changed(P, reassign(P, (0, 1, 3)))
+    redirected = changed(begun, reassign(begun, (4, 1)))
+    assert (redirected.replicas, redirected.adding_replicas) == ((4, 1, 0, 3, 2), (4, 3))
+
+    named_again = changed(redirected, reassign(redirected, (1, 3)))
+    assert named_again.reassigning, "3 has not been in sync yet"
+    in_sync = replace(PartitionTarget.keep(named_again), isr=(0, 1, 2, 3))
+    assert changed(named_again, in_sync).replicas == (1, 3)
+
+
+def test_a_reassignment_that_is_redirected_to_where_it_began_is_over() -> None:
+    begun = changed(P, reassign(P, (0, 1, 3)))
+    back = changed(begun, reassign(begun, P.replicas))
+    assert (back.replicas, back.isr, back.reassigning) == (P.replicas, P.isr, False)
+
+
 def test_a_reassignment_is_taken_back_without_what_it_had_added() -> None:
     begun = replace(changed(P, reassign(P, (3, 1))), isr=(3, 1))
     target = revert_reassignment(begun)

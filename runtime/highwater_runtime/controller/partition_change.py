@@ -115,7 +115,7 @@ def complete_reassignment(target: PartitionTarget) -> PartitionTarget:
     if not target.adding and not target.removing:
         return target
     isr = without(target.isr, target.removing)
-    if not isr or not set(target.adding) <= set(isr):
+    if not isr or not set(target.adding) - set(target.removing) <= set(isr):
         return target
     return replace(target, replicas=without(target.replicas, target.removing), isr=isr, adding=(), removing=())
 
@@ -124,14 +124,15 @@ def reassign(partition: PartitionRegistration, replicas: tuple[int, ...]) -> Par
     """Begin (or redirect) a reassignment to ``replicas``.
 
     Until it completes, the assignment is ``replicas`` followed by those to be removed. A replica that an earlier,
-    unfinished reassignment was adding still counts as being added.
+    unfinished reassignment was adding still counts as being added, even while it is on its way out again: a later
+    request may name it once more, and it has not been in sync since. Apache Kafka 4.3 forgets it then.
     """
     held = without(partition.replicas, partition.adding_replicas)
     removing = without(partition.replicas, replicas)
     return replace(
         PartitionTarget.keep(partition),
         replicas=replicas + removing,
-        adding=without(replicas, held),
+        adding=without(replicas + removing, held),
         removing=removing,
     )
 

@@ -207,9 +207,16 @@ TOPICS: Final = (
     Mutant(
         "reassignment-completes-early",
         f"{_CHANGE}:complete_reassignment",
-        "if not isr or not set(target.adding) <= set(isr):",
+        "if not isr or not set(target.adding) - set(target.removing) <= set(isr):",
         "if not isr:",
         "a reassignment completes when all new replicas are in sync",
+    ),
+    Mutant(
+        "redirected-reassignment-forgets-added",
+        f"{_CHANGE}:reassign",
+        "without(replicas + removing, held)",
+        "without(replicas, held)",
+        "a replica that was added must join the ISR after two redirections, too",
     ),
     Mutant(
         "reassignment-keeps-removed-in-isr",
