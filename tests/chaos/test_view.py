@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from highwater_runtime.ports.trace import HighWatermarkAdvanced, IsrProposalEnded, IsrProposed, PartitionChanged
+from highwater_runtime.ports.trace import (
+    HighWatermarkAdvanced,
+    IsrProposalEnded,
+    IsrProposed,
+    PartitionChanged,
+    RaftHighWatermark,
+    RaftSnapshot,
+)
 
 
 def test_a_change_that_another_controller_reports_again_is_not_applied_again(events):
@@ -62,6 +69,21 @@ def test_the_active_controller_is_the_living_leader_of_the_highest_epoch(events)
 def test_a_candidate_that_inflates_its_epoch_does_not_hide_the_leader(events):
     events.raft("controller-2", 17, "candidate")
     assert events.view.active_controller() == "controller-0"
+
+
+def test_a_controller_that_has_loaded_a_snapshot_knows_that_much_to_be_committed(events):
+    known = events.view.nodes["controller-0"]
+    events.put("controller-0", RaftHighWatermark(offset=77, epoch=1, leader=1000))
+    events.stopped("controller-0")
+    events.started("controller-0", incarnation=2)
+    assert known.metadata_end == -1
+    events.put("controller-0", RaftSnapshot(offset=90, epoch=1, crc=0, reason="ignored"))
+    assert known.metadata_end == -1
+    events.put("controller-0", RaftSnapshot(offset=77, epoch=1, crc=0, reason="loaded"))
+    assert known.metadata_end == 77
+    events.put("controller-0", RaftHighWatermark(offset=80, epoch=1, leader=1000))
+    events.put("controller-0", RaftSnapshot(offset=78, epoch=1, crc=0, reason="written"))
+    assert known.metadata_end == 80
 
 
 def test_a_proposal_counts_until_it_ends_or_the_partition_changes(events):

@@ -27,6 +27,7 @@ from highwater_runtime.ports.trace import (
     NodeStopped,
     PartitionChanged,
     RaftHighWatermark,
+    RaftSnapshot,
     RaftStateChanged,
 )
 
@@ -45,6 +46,7 @@ _NEWS: Final = frozenset(
         NodeStopped,
         PartitionChanged,
         RaftHighWatermark,
+        RaftSnapshot,
         RaftStateChanged,
     }
 )
@@ -156,6 +158,8 @@ class ClusterView:
                         partition.high_watermark = max(partition.high_watermark, offset)
                 case RaftHighWatermark(offset=offset):
                     node.metadata_end = offset
+                case RaftSnapshot(offset=offset, reason="written" | "fetched" | "loaded"):
+                    node.metadata_end = max(node.metadata_end, offset)  # of nothing but what is committed
                 case PartitionChanged() as event:
                     self._partition_changed(event, timed.seq)
                 case IsrProposed(partition=name, isr=isr):
