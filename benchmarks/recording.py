@@ -205,14 +205,15 @@ def end_with_parquet(folder: Path) -> None:
         run.mkdir()
         spool.mkdir()
         recorder = Recorder(spool, run.name, 0, units=True, from_bytes=0)
-        recorder.look(sorted(folder.glob("clients-*.jsonl")), sorted(folder.glob("events-*.jsonl")))
+        history, events = sorted(folder.glob("clients-*.jsonl")), sorted(folder.glob("events-*.jsonl"))
+        recorder.look(history, events)
         meanwhile = _settled(recorder._process.pid)  # type: ignore[union-attr]
         print(f"  {'meanwhile, another process':48} {meanwhile:7.1f} s of processor time", flush=True)
         watch = Watch()
         rows = DumpFile(spool / "dump.arrow", run.name)
         rows.write(dump(folder))
         watch.lap("dump")
-        assert recorder.finish(run, rows.path, UNKNOWN, ("all",))
+        assert recorder.finish(run, history, events, rows.path, UNKNOWN, ("all",))
         assert recorder.done is not None
         watch._before += meanwhile
         watch.lap(f"the rest of the conversion ({recorder.done.left} rows, dump)")
