@@ -169,8 +169,8 @@ class LogInvariants:
             if epoch >= later or start >= later_start:
                 what = f"{node} has leader epoch {later} from offset {later_start}, behind {epoch} from {start}"
                 self._violations.add("leader-epoch-cache", log.partition, what, (node, later))
-        # Where a leader begins there is no record yet. Nor is there in a log of which retention has left nothing but its
-        # start, after what came behind was lost in a power loss: the last epoch then begins there, as in Apache Kafka.
+        # Where a leader begins there is no record yet. Nor is there in a log that retention and a power loss have left
+        # empty: the last epoch then begins where the log does, as in Apache Kafka.
         is_empty = log.log_start_offset == end
         if entries and entries[-1][1] >= end + (leads or is_empty):
             what = f"{node} has leader epoch {entries[-1][0]} from offset {entries[-1][1]}, but its log ends at {end}"
