@@ -158,7 +158,8 @@ def _open_journal(path: Path) -> BufferedRandom:
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EAGAIN):
             raise BadCampaign(f"--out {path}: another campaign is at work there; wait for it, or end it") from error
-        # This file system has no locks.
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):  # a file system may have no locks
+            raise
     return journal
 
 
