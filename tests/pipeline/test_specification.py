@@ -191,6 +191,17 @@ class History:
         self.events.rows[-1]["time_ns"] = now
         return self
 
+    def fails_and_returns(self, number: int, end: int) -> History:
+        """A follower's log fails while it appends, and after a restart it has the records below ``end``."""
+        self.broker(number, "transition", reason="log-offline").stops(number, 1, "kill")
+        return self.broker(number, "log-loaded", 2, offset=0, end_offset=end, reason="recovered")
+
+    def leads_on_from_12(self, follower: int) -> History:
+        """Broker 1 leads epoch 2 and appends a record, which this one of the others fetches."""
+        self.decides(1, 2, 2, [1]).leads(1, 2, 2, 12, [1]).appends(1, 12, 13, 2)
+        self.broker(follower, "became-follower", 2, leader=1, leader_epoch=2, offset=0, end_offset=12)
+        return self.broker(follower, "log-appended", 2, leader_epoch=2, offset=12, end_offset=13, reason="follower")
+
     def fails_over(self) -> History:
         """Broker 1 leads epoch 1 and appends two records; broker 0 had appended two that nobody fetched."""
         self.appends(0, 10, 12, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2])
@@ -306,6 +317,13 @@ CASES: list[tuple[str, Tail, Tail]] = [
         "log-matching",
         lambda h: h.fails_over().appends(1, 12, 13, 1).starts_at(1, 12).appends(0, 12, 13, 1, "follower"),
         lambda h: h.fails_over().appends(1, 12, 13, 1).starts_at(1, 11).appends(0, 12, 13, 1, "follower"),
+    ),
+    # A disk that is full takes whole batches of an append that fails. Of which epoch they are is not known; what was
+    # there before still is.
+    (
+        "log-matching",
+        lambda h: h.fails_over().fails_and_returns(2, end=12).leads_on_from_12(2),
+        lambda h: h.fails_over().fails_and_returns(0, end=12).leads_on_from_12(0),
     ),
     ("truncate", lambda h: h.fails_over().truncates(0, 10, 12, 1), lambda h: h.truncates(0, 8, 10, 0)),
     ("truncate", lambda h: h.left_behind().restarts_at(10), lambda h: h.left_behind().restarts_at(11)),

@@ -113,6 +113,8 @@ class Machine:
         if event["reason"] == "log-offline":
             replica.offline_since = event["time_ns"] if replica.role == "leader" else None
             replica.role = "none"
+            if replica.end is not None:
+                replica.log.extend(replica.end, UNKNOWN)  # the append that failed may have left whole batches
             replica.end = None
         yield from ()
 
@@ -131,9 +133,9 @@ class Machine:
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end}"
             elif end < was and reason == "clean" and replica.stopped == "stop":
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end} after a clean stop"
-            replica.log.cut(end)
             if end > was:
                 replica.log.extend(was, UNKNOWN)
+        replica.log.cut(end)
         replica.starts_at(start)
         replica.end, replica.end_row = end, event["row"]
         replica.loaded_in = event["incarnation"]
