@@ -5,6 +5,7 @@ The modules that judge (NumPy, PyArrow, checks) are imported when the first run 
 
 from __future__ import annotations
 
+import gc
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -106,6 +107,7 @@ def run_and_forget(
     Raises:
         BackendCannotError: the simulator cannot do what the experiment needs.
     """
+    gc.collect()  # the run before is one large cycle, which the raised thresholds would keep for hundreds of runs
     backend = make_backend("sim", wire=wire)
     result = run_experiment(experiment, backend, ends_early=lambda: ends_early(backend))
     with tempfile.TemporaryDirectory(prefix="highwater-run-") as folder:
