@@ -62,6 +62,36 @@ def test_an_exception_in_a_process_is_a_finding(
     assert "on_request" in (done.directory / "junit.xml").read_text(encoding="utf-8")
 
 
+SLEEPY = "import time; time.sleep(600)"
+
+
+class Sleepy(HighwaterProgram):
+    """Its second incarnation is still loading modules when it is asked to stop."""
+
+    def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
+        launch = super().launch(plan, place, incarnation)
+        if (place.name, incarnation) != ("broker-0", 2):
+            return launch
+        return Launch((sys.executable, "-c", SLEEPY), launch.env, launch.paths)
+
+
+def test_a_stop_before_a_node_has_begun_is_a_stop(
+    experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGTERM ends a process that does not handle it yet. It has not touched its data, so nothing is uncertain."""
+    monkeypatch.setattr(programs, "program_of", lambda _: Sleepy())
+    monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
+    kill_then_stop = """
+- inject: {kill: {target: {broker: 0}, restartAfter: 100ms}}
+- wait: 500ms
+- inject: {stop: {target: {broker: 0}, restartAfter: 100ms}}
+"""
+    run = experiment(kill_then_stop, brokers=1, workload="{producers: 1, rate: 10/s, consumers: 1}")
+    done = run_and_judge(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
+    assert (done.verdict["verdict"], done.verdict["inconclusiveReasons"]) == ("pass", [])
+    assert [one["confirmed"] for one in done.verdict["faults"]] == [True, True]
+
+
 def ending(status: int, **how: bool) -> Ending:
     facts = {"was_reported": False, "says_why": True, "was_asked": False, "troubled": False, **how}
     return Ending("broker-0", 1, status, **facts, tail="last words")

@@ -11,6 +11,7 @@ node for longer than a bound, since a fault may have stopped it.
 from __future__ import annotations
 
 import base64
+import signal
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -398,7 +399,8 @@ class LocalBackend:
     def _ended_by_itself(self, local: LocalNode) -> None:
         was_asked, troubled = local.stopping, local.disk_troubled
         status = local.end()
-        if was_asked and status == local.program.stopped_status:
+        if was_asked and status in (local.program.stopped_status, -signal.SIGTERM):
+            # The signal itself ends a process that does not handle it yet: it has not touched its data by then.
             self._stopped(local, "stop")
             return
         self._take_events()
