@@ -131,6 +131,23 @@ def test_disk_stall(controlled, tools):
     controlled(story)
 
 
+def test_a_disk_on_which_no_flush_can_begin_is_told_by_its_error(controlled, tools, tmp_path):
+    """As a full disk is, whether its error comes from the flush or from what leads to it."""
+
+    async def story(hosts, node, control):
+        in_the_way = tmp_path / "data/.highwater-flush-probe"
+        in_the_way.mkdir()
+        assert await control.result("diskProbe") == {"ended": "EISDIR"}
+        in_the_way.rmdir()
+        assert await control.result("diskProbe") == {"waitingNs": 0}
+        answer = {}
+        while "ended" not in answer:
+            answer = await control.result("diskProbe")
+        assert answer == {"ended": "ok"}
+
+    controlled(story)
+
+
 def test_what_is_no_request_is_answered_by_an_error_and_the_next_one_works(controlled):
     async def story(hosts, node, control):
         for line, message in (

@@ -180,7 +180,7 @@ class ControlServer:
         """Begin a flush where none is going on, or say how the last one does.
 
         ``{"waitingNs": n}`` while it has not completed for so long; once ``{"ended": "ok"}`` or ``{"ended": "EIO"}``
-        (any errno), after which the next call begins another.
+        (any errno), after which the next call begins another. A disk on which none can begin answers so at once.
         """
         disk = self._node.disk
         if disk is None:
@@ -190,15 +190,23 @@ class ControlServer:
             return {"ended": ended}
         if self._flush_begun_ns is not None:
             return {"waitingNs": monotonic_ns() - self._flush_begun_ns}
-        file = disk.open(_PROBE, create=True)
         try:
-            file.pwrite(0, b"probe")
-            self._flush_begun_ns = monotonic_ns()
-            file.fsync_later(self._flushed)
-        finally:
-            file.close()
-            disk.unlink(_PROBE)
+            file = disk.open(_PROBE, create=True)
+            try:
+                file.pwrite(0, b"probe")
+                self._flush_begun_ns = monotonic_ns()
+                file.fsync_later(self._flushed)
+            finally:
+                file.close()
+                disk.unlink(_PROBE)
+        except OSError as failure:
+            self._flush_begun_ns = None
+            return {"ended": _name_of(failure)}
         return {"waitingNs": 0}
 
     def _flushed(self, failure: OSError | None) -> None:
-        self._flush_ended = "ok" if failure is None else errno.errorcode.get(failure.errno or 0, str(failure))
+        self._flush_ended = "ok" if failure is None else _name_of(failure)
+
+
+def _name_of(failure: OSError) -> str:
+    return errno.errorcode.get(failure.errno or 0, str(failure))
