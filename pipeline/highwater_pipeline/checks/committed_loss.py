@@ -5,8 +5,8 @@ batch, first committed in leader epoch L, is lost if one of these holds:
 
 * a broker became leader in an epoch above L with a log end offset below the batch's end;
 * a leader of an epoch above L committed another batch at some of its offsets;
-* the dump of the last leader's log lacks some of its records, or has others there. (Offsets below the dump's first are
-  not judged: retention may have deleted them.)
+* the dump of the last leader's log lacks some of its records, or has others there. (Offsets below its log start, or
+  below the dump's first, are not judged: they have been deleted.)
 * the topic was deleted, though the settings say that it may not be deleted.
 
 Where a replica has compacted the partition, only the first counts. Compaction keeps the offsets and removes records,
@@ -38,6 +38,7 @@ from highwater_pipeline.checks.columns import (
     rows_of,
     who,
 )
+from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
@@ -77,7 +78,7 @@ def committed_loss(unit: Unit) -> Finding:
         return NOTHING
     batches = _Batches.of(committed)
     leaders = of_kind(unit.events, "became-leader")
-    dump = _last_leaders_dump(leaders, unit.replica_log)
+    dump = _last_leaders_dump(leaders, unit)
     short = _lacked_by_a_leader(batches, leaders)
     if is_compacted(unit.events):
         replaced_in, gone = np.full(len(short), -1, np.int64), np.zeros(len(short), np.bool_)
@@ -166,9 +167,11 @@ def _replaced_in(batches: _Batches, committed: View) -> Ints:
 @dataclass(frozen=True, slots=True)
 class _Dump:
     """The last leader's log, by offset, as runs of records without a gap that have one epoch and one CRC. ``before``:
-    how many records come before a run; ``changes``: how often epoch or CRC have changed up to it."""
+    how many records come before a run; ``changes``: how often epoch or CRC have changed up to it. ``log_start``: the
+    last one that the broker reported."""
 
     broker: int
+    log_start: int
     start: Ints
     end: Ints
     epoch: Ints
@@ -198,12 +201,12 @@ class _Runs:
     crc: Ints
 
 
-def _last_leaders_dump(leaders: View, replica_log: View) -> _Dump | None:
-    if leaders.num_rows == 0 or replica_log.num_rows == 0:
+def _last_leaders_dump(leaders: View, unit: Unit) -> _Dump | None:
+    if leaders.num_rows == 0 or unit.replica_log.num_rows == 0:
         return None
     broker = broker_of(leaders.row(_last_leader(leaders), "node")["node"])
     # A batch may lie in two ranges of offsets.
-    runs = [_runs_of(part, broker) for _, part in replica_log.by_range("offset")]
+    runs = [_runs_of(part, broker) for _, part in unit.replica_log.by_range("offset")]
     if not sum(len(one.start) for one in runs):
         return None  # no dump, or an empty log: then it became leader with too low an end offset, which is seen already
     run = joined(runs)
@@ -211,6 +214,7 @@ def _last_leaders_dump(leaders: View, replica_log: View) -> _Dump | None:
     length = run.end - run.start
     return _Dump(
         broker,
+        own_log_starts(unit.events).get(broker, 0),
         run.start,
         run.end,
         run.epoch,
@@ -239,7 +243,7 @@ def _last_leader(leaders: View) -> int:
 def _lacked_by_dump(batches: _Batches, dump: _Dump | None) -> Bools:
     if dump is None:
         return np.zeros(len(batches.offset), np.bool_)
-    start = np.maximum(batches.offset, dump.start[0])
+    start = np.maximum(batches.offset, max(dump.start[0], dump.log_start))
     low, high = dump.records_below(start), dump.records_below(batches.end)
     first, last = dump.run_of(low), dump.run_of(np.maximum(high - 1, 0))
     whole: Bools = (

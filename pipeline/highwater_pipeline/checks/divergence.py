@@ -34,6 +34,7 @@ from highwater_pipeline.checks.columns import (
     rows_of,
 )
 from highwater_pipeline.checks.leadership import committed_states
+from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Bools, Ints, View
@@ -64,7 +65,7 @@ class _Replicas:
     @classmethod
     def of(cls, events: View) -> _Replicas:
         final, last_isr, own = _own_high_watermarks(events)
-        return cls(final, last_isr, own, _own_log_starts(events), is_compacted(events))
+        return cls(final, last_isr, own, own_log_starts(events), is_compacted(events))
 
     def high_watermark(self, broker: int) -> int:
         """The HW that a broker's replica had at the end, as far as it is known; 0 if it is not."""
@@ -150,16 +151,3 @@ def _own_high_watermarks(events: View) -> tuple[int, list[int], dict[int, int]]:
     np.maximum.at(last, node, np.arange(len(node)))
     own = {broker_of(name): int(offset) for name, offset in zip(names, ints(reports, "offset")[last], strict=True)}
     return final, last_isr, own
-
-
-def _own_log_starts(events: View) -> dict[int, int]:
-    """Return the last reported log start of each broker's replica."""
-    positions = of_kind(events, "log-loaded", "log-truncated", "log-start-moved")
-    columns = [positions.values(name) for name in ("kind", "node", "reason", "offset", "end_offset")]
-    starts: dict[int, int] = {}
-    for kind, node, reason, offset, end_offset in zip(*columns, strict=True):
-        if kind == "log-start-moved":
-            starts[broker_of(node)] = end_offset
-        elif kind == "log-loaded" or reason == "restart-at":
-            starts[broker_of(node)] = offset
-    return starts

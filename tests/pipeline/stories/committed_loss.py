@@ -64,6 +64,20 @@ def retention_deleted_the_head(story: Story) -> None:
     _committed_by_0(story).dump(0, (1, 0, 2))
 
 
+@case("pass")
+def last_leaders_log_differs_below_its_log_start(story: Story) -> None:
+    """DeleteRecords deleted record 1. A follower that had another one there took over the log start, and leads."""
+    _committed_by_0(story).moves_start(0, 0, 2, "delete-records").moves_start(1, 0, 2, "leader").leads(1, 1, leo=2)
+    story.dump(1, (0, 0, 1), (1, 0, 3))
+
+
+@case(committed_loss=1)
+def last_leaders_log_differs_from_its_log_start_on(story: Story) -> None:
+    """Record 0 was deleted, record 1 was not."""
+    _committed_by_0(story).moves_start(0, 0, 1, "delete-records").moves_start(1, 0, 1, "leader").leads(1, 1, leo=2)
+    story.dump(1, (0, 0, 1), (1, 0, 3))
+
+
 def _half_of_a_batch_is_left(story: Story) -> Story:
     happy(story).leads(0, 0, leo=0).commits(0, 0, 2, crc=7).state([0, 1], offset=20)
     return story.dump(0, (1, 0, 2), crc=9).dump(1, (0, 0, 1), (1, 0, 2), crc=7)
