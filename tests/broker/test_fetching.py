@@ -233,6 +233,17 @@ def test_a_repair_that_is_overtaken_by_a_new_leader_changes_nothing(follower):
     assert follower.bench.log.log_end_offset == 5
 
 
+def test_the_loop_waits_for_a_repair(follower):
+    """A Fetch that waits for records would hold up what the repair asks on the same connection."""
+    out_of_range(follower)
+    sent = len(follower.wire.sent)
+    follower.follow(2, 5, partition_epoch=1)
+    assert len(follower.wire.sent) == sent
+    follower.offsets(0)
+    follower.pass_time(0)
+    assert (len(follower.wire.sent), follower.asked.current_leader_epoch) == (sent + 1, 5)
+
+
 # --- whatever a leader answers ----------------------------------------------------------------------------------------
 
 EDGES = (-(2**63), -2, -1, 0, 1, 2, 3, 5, 7, 2**31 - 1, 2**62, 2**63 - 1)

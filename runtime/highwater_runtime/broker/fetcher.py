@@ -127,6 +127,9 @@ class LeaderFetcher:
         self.failed: dict[PartitionKey, LogError] = {}
         """Partitions that are FAILED in their present leader epoch, and why."""
         self._in_flight = False
+        self._repairs = 0
+        """Repairs under way. The loop waits for them, as Kafka's does. Otherwise the leader would hold what they ask it
+        behind a Fetch that waits for records, and meanwhile might delete what they are after."""
         self._closed = False
         self._timer: Timer | None = None
 
@@ -201,7 +204,7 @@ class LeaderFetcher:
         self._fetch()
 
     def _fetch(self) -> None:
-        if self._in_flight or self._closed or not self._followed:
+        if self._in_flight or self._repairs or self._closed or not self._followed:
             return
         now = self._context.ports.clock.now_ns()
         if now < self._not_before_ns:
@@ -465,23 +468,25 @@ class LeaderFetcher:
         self._leave_out(followed.partition.key)
 
         def repaired(success: bool) -> None:
-            if self._closed or self._followed.get(followed.partition.key) is not followed:
+            self._repairs -= 1
+            if self._closed:
                 return
-            if success:
-                followed.resting = False
-                self._take_up(followed)
-            else:
-                self._delay(followed)
+            if self._followed.get(followed.partition.key) is followed:
+                if success:
+                    followed.resting = False
+                    self._take_up(followed)
+                else:
+                    self._delay(followed)
             self._fetch_soon()
 
         def refused(error: LogError) -> None:
-            if self._followed.get(followed.partition.key) is not followed:
-                return
-            if isinstance(error, TruncationPending):
-                self._delay(followed, _TRUNCATION_RETRY_NS)
-                self._fetch_soon()
-            else:
-                self._fail(followed, error)
+            self._repairs -= 1
+            if self._followed.get(followed.partition.key) is followed:
+                if isinstance(error, TruncationPending):
+                    self._delay(followed, _TRUNCATION_RETRY_NS)
+                else:
+                    self._fail(followed, error)
+            self._fetch_soon()
 
         def still_current() -> bool:
             p = followed.partition
@@ -489,6 +494,7 @@ class LeaderFetcher:
                 not self._closed and self._followed.get(p.key) is followed and p.leader_epoch == followed.leader_epoch
             )
 
+        self._repairs += 1
         endpoint = self._context.endpoint_of(self.leader_id)
         if endpoint is None:
             repaired(False)
