@@ -23,7 +23,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from highwater_pipeline.checks.client_topics import client_topics
+from highwater_pipeline.checks.client_topics import ClientTopic, client_topics
 from highwater_pipeline.checks.columns import SHOWN, distinct, finding, listing, rows_of
 from highwater_pipeline.checks.duplicate import Duplicates
 from highwater_pipeline.checks.order import PollOrder, SendOrder
@@ -56,23 +56,24 @@ def client_anomalies(unit: Unit, wanted: Collection[str]) -> dict[str, Finding]:
     topics = client_topics(unit)
     everything: list[Judge] = [_AbortedRead(unit.partition), _PrecommittedRead()]
     if len(topics.topics) == 1:
-        judges = [*everything, *_of_topic(topics.topics[0].unit, None, exists=topics.topics[0].exists)]
+        judges = [*everything, *_of_topic(topics.topics[0], None)]
         return _judged(unit.partition, unit.history, judges, wanted)
     found = {name: [one] for name, one in _judged(unit.partition, unit.history, everything, wanted).items()}
     read = Seen(unit.partition, unit.history).read
     for topic in topics.topics:
-        judges = _of_topic(topic.unit, read, exists=topic.exists)
+        judges = _of_topic(topic, read)
         for name, one in _judged(unit.partition, topic.unit.history, judges, wanted).items():
             found.setdefault(name, []).append(one)
     found.setdefault("unseen", []).append(_unplaced(unit, Seen(unit.partition, topics.unplaced), read))
     return {name: together(findings) for name, findings in found.items()}
 
 
-def _of_topic(unit: Unit, read: Ints | None, *, exists: bool) -> list[Judge]:
+def _of_topic(topic: ClientTopic, read: Ints | None) -> list[Judge]:
     """``read``: the distinct values that were read of any topic of this name; None: there is one topic."""
-    promised = Promised(unit, exists=exists)
+    unit = topic.unit
+    promised = Promised(unit, exists=topic.exists)
     polls, sends = PollOrder(unit.partition, unit.history, promised), SendOrder(unit, promised)
-    return [polls, sends, _Offsets(promised, polls, sends), _Values(unit, promised, read)]
+    return [polls, sends, _Offsets(promised, polls, sends), _Values(topic, promised, read)]
 
 
 _CHECKS: Final[dict[str, tuple[str, ...]]] = {
@@ -103,11 +104,11 @@ class _Values:
 
     key = "value"
 
-    def __init__(self, unit: Unit, promised: Promised, read: Ints | None) -> None:
-        self._unit: Final = unit
+    def __init__(self, topic: ClientTopic, promised: Promised, read: Ints | None) -> None:
+        self._unit: Final = topic.unit
         self._promised: Final = promised
         self._read: Final = read
-        self._duplicates: Final = Duplicates(unit)
+        self._duplicates: Final = Duplicates(topic.unit, topic.elsewhere)
         self._unseen: Final[list[Finding]] = []
         self._perhaps_unseen = 0
         self._lost: Final = (_Lost(), _Lost())

@@ -14,6 +14,7 @@ In a history without ids all records of a name belong to one topic.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -24,14 +25,19 @@ from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Bools, Ints, View
 
+ANY_NUMBER: Final = 1 << 40
+"""Of attempts: it is not known how many there were."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClientTopic:
     """One topic of a partition's name: ``unit`` has its part of the history and of the events; ``exists``: it had not
-    been deleted at the end."""
+    been deleted at the end. ``elsewhere``: values of sends that do not belong to it, and how many copies of each may
+    have come here all the same: one for each attempt that is not known to have reached another topic."""
 
     unit: Unit
     exists: bool
+    elsewhere: tuple[Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +54,13 @@ def client_topics(unit: Unit) -> ClientTopics:
     deleted = set(_deleted(unit))
     if len(ids) < 2:
         exists = not ids or ids[0] not in deleted
-        return ClientTopics([ClientTopic(unit, exists)], unit.history.slice(0, 0))
+        none = unit.history.slice(0, 0)
+        return ClientTopics([ClientTopic(unit, exists, _elsewhere(none, np.zeros(0, np.int64)))], none)
     spoken_of = topic_of_events(unit.events, ids)
     topic, offset = _topics_of_history(unit, ids, spoken_of)
     history = unit.history.with_ints("offset", offset)
-    assigned = ~bools(history, "is_send") & ~bools(history, "is_poll")
+    is_send = bools(history, "is_send")
+    assigned = ~is_send & ~bools(history, "is_poll")
     # Controllers report every deletion. Without their events: a topic must have gone for another to come.
     gone = deleted if recorded(unit.facts, "partition-changed") else {*deleted, *ids[:-1]}
     topics = [
@@ -63,10 +71,17 @@ def client_topics(unit: Unit) -> ClientTopics:
                 events=unit.events.where(spoken_of == number),
             ),
             name not in gone,
+            _elsewhere(history.where(is_send & (topic != number)), topic[is_send & (topic != number)]),
         )
         for number, name in enumerate(ids)
     ]
     return ClientTopics(topics, history.where((topic < 0) & ~assigned))
+
+
+def _elsewhere(sends: View, topic: Ints) -> tuple[Ints, Ints]:
+    attempts = ints(sends, "attempts")
+    reached_another = (topic >= 0) & (ints(sends, "outcome") == OK)
+    return ints(sends, "value"), np.where(attempts < 0, ANY_NUMBER, attempts - reached_another)
 
 
 def _ids(unit: Unit) -> list[str]:

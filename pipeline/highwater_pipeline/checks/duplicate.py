@@ -24,6 +24,7 @@ from typing import Final
 
 import numpy as np
 
+from highwater_pipeline.checks.client_topics import ANY_NUMBER
 from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_any, listing, of_kind, order_by, rows_of
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
@@ -36,10 +37,11 @@ _APPENDS: Final = ("log-appended", "batch-committed")
 
 
 class Duplicates:
-    """Counts values of one topic."""
+    """Counts values of one topic. ``elsewhere``: see :class:`~highwater_pipeline.checks.client_topics.ClientTopic`."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, elsewhere: tuple[Ints, Ints]) -> None:
         self._unit: Final = unit
+        self._elsewhere: Final = elsewhere
         self._certain: list[Finding] = []
         self._possible = 0
         self._may_know = False
@@ -49,13 +51,13 @@ class Duplicates:
         have been made (if they differ)."""
         idempotence = self._unit.facts.settings.idempotence
         if idempotence is False:
-            certain, possible = (_not_by_retries(self._unit, seen, order) for order in (orders[0], orders[-1]))
+            certain, possible = (self._not_by_retries(seen, order) for order in (orders[0], orders[-1]))
         else:
             surely, perhaps = (self._not_forgotten(order) for order in (orders[0], orders[-1]))
             certain, possible = surely[YES], np.concatenate([perhaps[YES], perhaps[UNKNOWN]])
             self._may_know |= len(perhaps[UNKNOWN]) > 0
         if idempotence is None and len(possible):
-            certain = certain[np.isin(certain, _not_by_retries(self._unit, seen, orders[0]))]
+            certain = certain[np.isin(certain, self._not_by_retries(seen, orders[0]))]
         self._certain.append(_found(seen, placed[0], orders[0], certain))
         self._possible += len(possible)
 
@@ -68,6 +70,23 @@ class Duplicates:
         found = together(self._certain)
         return Finding(found.count, found.examples, max(self._possible - found.count, 0), why)
 
+    def _not_by_retries(self, seen: Seen, order: VersionOrder) -> Ints:
+        """Values that stand at more offsets than a producer without idempotence can have written them to: one for each
+        attempt of its one send, or any number where the attempts are not known, or where sends were duplicated."""
+        doubled, places = order.values[order.places > 1], order.places[order.places > 1]
+        if not len(doubled):
+            return doubled
+        sends = np.flatnonzero(seen.is_send)
+        attempts = ints(seen.table, "attempts")[sends]
+        value = np.concatenate([seen.value[sends], self._elsewhere[0]])
+        allowed = np.concatenate([np.where(attempts < 0, ANY_NUMBER, attempts), self._elsewhere[1]])
+        by_value = np.argsort(value, kind="stable")
+        low, high = (np.searchsorted(value[by_value], doubled, side) for side in ("left", "right"))
+        allowed = np.append(allowed[by_value], 0)[low]
+        may_be = (high - low == 1) & ((places <= allowed) | self._unit.facts.duplicates_sends)
+        too_many: Ints = doubled[~may_be]
+        return too_many
+
     @cached_property
     def _logs(self) -> _Logs:
         return _Logs.of(self._unit)
@@ -79,22 +98,6 @@ class Duplicates:
         if len(doubled):
             answers[:] = [_known(order.offsets_of(value), self._logs) for value in doubled.tolist()]
         return {answer: doubled[answers == answer] for answer in (YES, UNKNOWN)}
-
-
-def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
-    """Values that stand at more offsets than a producer without idempotence can have written them to: one for each
-    attempt of its one send, or any number where the attempts are not known, or where sends were duplicated."""
-    doubled = order.values[order.places > 1]
-    if not len(doubled):
-        return doubled
-    sends = np.flatnonzero(seen.is_send)
-    sends = sends[np.argsort(seen.value[sends], kind="stable")]
-    low, high = (np.searchsorted(seen.value[sends], doubled, side) for side in ("left", "right"))
-    once = high - low == 1
-    attempts = ints(seen.table, "attempts")[sends[np.minimum(low, max(len(sends) - 1, 0))]] if len(sends) else low * 0
-    many = (attempts < 0) | (order.places[order.places > 1] <= attempts) | unit.facts.duplicates_sends
-    too_many: Ints = doubled[~(once & many)]
-    return too_many
 
 
 def _known(copies: Ints, logs: _Logs) -> int:

@@ -184,6 +184,24 @@ def deleted_for_good(story: Story) -> None:
     ).poll()  # fmt: skip
 
 
+def _late_attempts(story: Story, attempts: int) -> Story:
+    """The first topic acknowledged value 1. Late copies of its request reach the new topic, which has the same name."""
+    _recreated(story.under(idempotence=False)).operations[-1].attempts = attempts
+    return story.appends(0, 0, 2, leader=True).poll((0, 1), (1, 1), topic_id=NEW)
+
+
+@case("pass")
+def late_attempts_reach_the_new_topic(story: Story) -> None:
+    """Of three attempts one wrote to the first topic and two to the second."""
+    _late_attempts(story, 3)
+
+
+@case(duplicate=1)
+def more_copies_in_both_topics_than_attempts(story: Story) -> None:
+    """One of two attempts wrote to the first topic. So the other one cannot have written twice to the second."""
+    _late_attempts(story, 2)
+
+
 @case("inconclusive")
 def ids_without_events(story: Story) -> None:
     """Two topics were read, and no node says to which of them value 3 was written."""
