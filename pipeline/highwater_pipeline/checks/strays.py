@@ -10,10 +10,10 @@ The trap: a deletion takes time, and commands may be late.
   has :data:`PROMISED_NS` from the moment when the replica was removed from it, or when it was running again. If a
   response to the controller may have been lost, add the time that the controller waits for it before the next command.
   A log that is set aside (``-stray``) does not count: no reader and no restart sees it.
-* ``live-partition-deleted``: a removal is allowed if, at some time since the broker got the log, the committed state
-did
-  not assign it, or the topic was deleted. It is never allowed for a member of the ISR in the state in force: that
-  broker has fetched under a newer command than the one that it carries out.
+* ``live-partition-deleted``: a removal is allowed if some committed state did not assign the log or deleted the topic:
+  one since the broker got the log, or since the state that made it get the log. (A broker whose disk is slow carries
+  out commands one after the other, long after the states that they are about.) It is never allowed for a member of the
+  ISR in the state in force: that broker has fetched under a newer command than the one that it carries out.
 """
 
 from __future__ import annotations
@@ -29,6 +29,16 @@ from highwater_pipeline.view import View
 PROMISED_NS: Final = 10_000_000_000
 """How long a broker that runs may take to take away what is not assigned to it."""
 
+_KINDS: Final = (
+    "log-loaded",
+    "log-removed",
+    "became-leader",
+    "became-follower",
+    "partition-changed",
+    "node-started",
+    "node-stopped",
+    "broker-state",
+)
 _READ: Final = (
     "kind",
     "node",
@@ -38,6 +48,7 @@ _READ: Final = (
     "topic_id",
     "end_offset",
     "metadata_offset",
+    "leader_epoch",
     "partition_epoch",
     "replicas",
     "isr",
@@ -88,22 +99,29 @@ def live_partition_deleted(unit: Unit) -> Finding:
     if not is_any(unit.events, "kind", "log-removed").any():
         return NOTHING
     wrong: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    began: dict[str, list[dict[str, Any]]] = {}
-    in_force: dict[str, Any] | None = None
+    committed: list[dict[str, Any]] = []
+    began: dict[str, int] = {}
+    """By node with a log: the place in ``committed`` from which on states count."""
+    without_role: set[str] = set()
     for event in _relevant(unit.events):
+        node = event["node"]
         match event["kind"]:
             case "partition-changed":
-                if in_force is None or event["metadata_offset"] > in_force["metadata_offset"]:
-                    in_force = event
-                    for states in began.values():
-                        states.append(event)
+                if not committed or event["metadata_offset"] > committed[-1]["metadata_offset"]:
+                    committed.append(event)
             case "log-loaded":
-                began.setdefault(event["node"], [] if in_force is None else [in_force])
+                if node not in began:
+                    began[node] = max(0, len(committed) - 1)
+                    without_role.add(node)
+            case "became-leader" | "became-follower" if node in without_role:
+                without_role.remove(node)
+                while began[node] and (committed[began[node] - 1]["leader_epoch"] or 0) >= event["leader_epoch"]:
+                    began[node] -= 1
             case "log-removed":
-                states = began.pop(event["node"], [])
-                broker = broker_of(event["node"])
-                if in_force is not None and states and not _in_order(broker, states, in_force):
-                    wrong.append((event, in_force))
+                without_role.discard(node)
+                states = committed[began.pop(node, len(committed)) :]
+                if states and not _in_order(broker_of(node), states):
+                    wrong.append((event, states[-1]))
 
     def examples() -> Iterator[Example]:
         for removal, state in wrong:
@@ -128,8 +146,7 @@ def live_partition_deleted(unit: Unit) -> Finding:
 
 def _relevant(events: View) -> list[dict[str, Any]]:
     """The events on logs and assignments, in order: a few for each partition."""
-    kinds = ("log-loaded", "log-removed", "partition-changed", "node-started", "node-stopped", "broker-state")
-    return events.where(is_any(events, "kind", *kinds)).to_pylist(*_READ)
+    return events.where(is_any(events, "kind", *_KINDS)).to_pylist(*_READ)
 
 
 def _logs_at_the_end(events: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
@@ -167,7 +184,8 @@ def _running_since(events: list[dict[str, Any]], broker: int) -> int | None:
     return since
 
 
-def _in_order(broker: int, states: list[dict[str, Any]], in_force: dict[str, Any]) -> bool:
+def _in_order(broker: int, states: list[dict[str, Any]]) -> bool:
+    in_force = states[-1]
     return any(not _assigns(state, broker) for state in states) and not (
         _assigns(in_force, broker) and broker in in_force["isr"]
     )

@@ -16,12 +16,18 @@ def _runs(story: Story, broker: int, *, incarnation: int = 1, leo: int = 0) -> S
 
 
 def _assigned(
-    story: Story, replicas: list[int], *, offset: int, isr: list[int] | None = None, reason: str = "changed"
+    story: Story,
+    replicas: list[int],
+    *,
+    offset: int,
+    isr: list[int] | None = None,
+    epoch: int = 0,
+    reason: str = "changed",
 ) -> Story:
     return story.event(
         "zookeeper-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=replicas,
-        isr=replicas if isr is None else isr, leader=0, leader_epoch=0, partition_epoch=offset, metadata_offset=offset,
-        reason=reason,
+        isr=replicas if isr is None else isr, leader=0, leader_epoch=epoch, partition_epoch=offset,
+        metadata_offset=offset, reason=reason,
     )  # fmt: skip
 
 
@@ -112,6 +118,24 @@ def late_order_to_delete(story: Story) -> None:
     """The replica was moved away and back; broker 2, out of the ISR, carries out the first order now."""
     _assigned(happy(_runs(_assigned(story, [0, 2], offset=1), 2)), [0, 1], offset=2)
     _removed(_assigned(story, [0, 2], isr=[0], offset=3), 2)
+
+
+def _moved_there_and_back_before(story: Story) -> Story:
+    """The replica was moved away from broker 2 and back, before broker 2 creates a log."""
+    _assigned(_assigned(happy(story), [0, 2], offset=1), [0, 1], offset=2, epoch=1)
+    return _runs(_assigned(story, [0, 2], isr=[0], offset=3, epoch=2), 2)
+
+
+@case("pass")
+def late_orders_to_create_and_delete(story: Story) -> None:
+    """Broker 2 is slow: it creates the log by the first state and deletes it by the second, after the third."""
+    _removed(_moved_there_and_back_before(story).follows(2, 0, 0, leo=0, hw=0), 2)
+
+
+@case(live_partition_deleted=1)
+def created_by_the_last_state_and_deleted(story: Story) -> None:
+    """It created the log by the third state. None since then orders it to delete the log."""
+    _removed(_moved_there_and_back_before(story).follows(2, 0, 2, leo=0, hw=0), 2)
 
 
 @case(live_partition_deleted=1)
