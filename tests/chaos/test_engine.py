@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.refusals import BackendCannotError
-from highwater_runtime.ports import SECOND
+from highwater_runtime.ports import MS, SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "kip-903"
 
@@ -186,6 +187,28 @@ def test_a_random_step_is_refused_by_its_kinds(make_experiment):
     kinds = "{powerLoss: 1, partition: 1, diskStall: 1, clockSkew: 1}"
     with pytest.raises(BackendCannotError, match=r"powerLoss needs power loss.*network cuts|network cuts.*powerLoss"):
         run_experiment(make_experiment(f"[{{random: {{for: 1s, every: 1s, faults: {kinds}}}}}]"), backend)
+
+
+class SlowBackend(SimBackend):
+    """Time passes while a fault is injected, as on a real machine."""
+
+    def kill(self, node: str) -> None:
+        super().kill(node)
+        self.advance(self.now_ns() + 300 * MS)
+
+
+def test_what_was_drawn_while_another_fault_was_injected_is_looked_at_again(make_experiment):
+    """Two `random` steps draw the same nodes, one while the other's fault is being injected."""
+    random = "{for: 6s, every: 50ms, lasting: 1s, faults: {kill: 1}, targets: [brokers]}"
+    schedule = f"[{{parallel: [[{{random: {random}}}], [{{random: {random}}}]]}}]"
+    result = run_experiment(make_experiment(schedule), SlowBackend())
+    of_node = {}
+    for record in result.faults:
+        of_node.setdefault(record.targets[0], []).append(record)
+    assert len(result.faults) > 5
+    assert [record.id for record in result.faults if not record.confirmed] == []
+    for records in of_node.values():
+        assert all(one.healed_ns <= other.started_ns for one, other in pairwise(records))
 
 
 # --- determinism ----------------------------------------------------------------------------------------------------

@@ -232,10 +232,10 @@ class ScheduleRunner:
 
     def _draw(self, part: RandomPart, among: Sequence[str], random: Random) -> tuple[str, Process[object] | None]:
         """What may be done now, by its kind; None if chance finds nothing."""
-        plan, view, touches, kind = part.plan, self._world.view, self._touches(), ""
+        plan, kind = part.plan, ""
 
         def may_move(partition: PartitionView) -> bool:
-            return plan.spare == "none" or why_not_reassign(partition, view, touches) is None
+            return plan.spare == "none" or why_not_reassign(partition, self._world.view, self._touches()) is None
 
         for _ in range(_DRAWS):
             kind, length_ns = draw_kind(plan, random)
@@ -246,13 +246,19 @@ class ScheduleRunner:
                     return kind, process
                 continue
             drawn = draw_fault(kind, length_ns, self._drawing(kind, plan, among, random))
-            if drawn is not None and (
-                plan.spare == "none" or why_not(drawn.blow, self._cluster, view, touches) is None
-            ):
+            if drawn is not None and self._is_spared(plan, drawn):
                 return kind, self._inject_drawn(part, drawn)
         return kind, None
 
+    def _is_spared(self, plan: RandomFaults, drawn: DrawnFault) -> bool:
+        """Whether a fault does no more than ``spare`` permits."""
+        return plan.spare == "none" or why_not(drawn.blow, self._cluster, self._world.view, self._touches()) is None
+
     def _inject_drawn(self, part: RandomPart, drawn: DrawnFault) -> Process[None]:
+        # Since it was drawn another one may have been injected: on real machines that takes time, and what was drawn
+        # meanwhile waits for it.
+        if self._free(drawn.blow.hits, drawn.kind) != list(drawn.blow.hits) or not self._is_spared(part.plan, drawn):
+            return
         after_ns = self._scheduler.now_ns() - part.began_ns
         took_hold = yield from self._faults.inject(drawn.inject, tuple(drawn.blow.hits), drawn=True)
         if took_hold:
@@ -268,14 +274,15 @@ class ScheduleRunner:
         return error
 
     def _drawing(self, kind: str, plan: RandomFaults, among: Sequence[str], random: Random) -> Drawing:
-        faults, backend, loses_cache = self._faults, self._world.backend, kind_named(kind).LOSES_CACHE
-
-        def free(nodes: Sequence[str]) -> list[str]:
-            up = [node for node in nodes if backend.state(node) is NodeState.UP]
-            return [node for node in up if not faults.hits_now(node, loses_cache=loses_cache)]
-
-        brokers, quorum = free(broker_names(self._cluster)), free(quorum_names(self._cluster))
+        brokers = self._free(broker_names(self._cluster), kind)
+        quorum = self._free(quorum_names(self._cluster), kind)
         return Drawing(random, self._cluster, self._world.view, brokers, quorum, among, plan.rpcs, plan.ends)
+
+    def _free(self, nodes: Sequence[str], kind: str) -> list[str]:
+        """Those of ``nodes`` that run, and that no other fault has for itself."""
+        loses_cache = kind_named(kind).LOSES_CACHE
+        up = [node for node in nodes if self._world.backend.state(node) is NodeState.UP]
+        return [node for node in up if not self._faults.hits_now(node, loses_cache=loses_cache)]
 
     def _touches(self) -> Touches:
         faults, session_ns = self._faults, session_timeout_ms(self._cluster) * MS
