@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from highwater_runtime.ports import SECOND
-from highwater_runtime.ports.trace import BecameLeader, IsrProposed, NodeStopped, TransitionTaken
+from highwater_runtime.ports.trace import BecameFollower, BecameLeader, IsrProposed, NodeStopped, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from highwater_runtime.wire.messages.list_offsets_request import (
@@ -53,6 +53,9 @@ def test_a_leader_whose_log_fails_hands_over_and_its_broker_goes_on(orders):
     assert c.produce(b"x", topic="others", to=0).error_code == NONE, "one log has failed, and no other"
     assert c.produce(b"3", to=0).error_code == STORAGE
     assert (stopped(c), gauge(c, 0, "offlinereplicacount")) == ([], 1)
+    followers = {(node, event.leader_epoch) for _, node, event in c.of_kind(BecameFollower)}
+    assert ("broker-2", 1) in followers
+    assert ("broker-0", 1) not in followers, "it follows nobody, and what its log ends with is not known"
 
 
 def test_a_log_that_has_failed_is_back_after_a_restart(orders):

@@ -181,7 +181,7 @@ class Partition:
                 led_before.assignment_changed()
         else:
             self._stop_leading()
-            if new_leader_epoch or leader_before != state.leader:
+            if (new_leader_epoch or leader_before != state.leader) and self.log.failure is None:
                 self._report_follower()
         self.context.changed(self.name)
 
