@@ -62,6 +62,36 @@ def test_an_exception_in_a_process_is_a_finding(
     assert "on_request" in (done.directory / "junit.xml").read_text(encoding="utf-8")
 
 
+REFUSES = """
+import pathlib, sys
+text = "ERROR Exiting\\nConfigException: Value must be at least 1048576\\n\\tat kafka.Kafka.main(Kafka.scala)\\n"
+pathlib.Path(sys.argv[1]).write_text(text * 3)
+sys.exit(1)
+"""
+
+
+class Refusing(HighwaterProgram):
+    """As Java software ends that cannot use its configuration: it logs to a file of its own."""
+
+    says_why_it_ends = False
+
+    def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
+        launch = super().launch(plan, place, incarnation)
+        log = place.files / "own.log"
+        return Launch((sys.executable, "-c", REFUSES, str(log)), launch.env, launch.paths, log)
+
+
+def test_software_that_logs_to_a_file_is_quoted_from_there(
+    experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "program_of", lambda _: Refusing())
+    monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
+    done = run_and_judge(experiment("- wait: 1s", brokers=1), "local", tmp_path, lambda _: None, varied={}, wire=False)
+    example = done.verdict["anomalies"]["node-crash"]["examples"][0]
+    lines = ["ERROR Exiting", "ConfigException: Value must be at least 1048576"] * 3
+    assert example["stack"] == "\n".join(lines)
+
+
 SLEEPY = "import time; time.sleep(600)"
 
 

@@ -17,7 +17,7 @@ from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import Process, Spawn
 from highwater_chaos.machine.run import Held, MachineRun
 
-_TAIL_BYTES: Final = 1500
+_TAIL_BYTES: Final = 8000
 _TAIL_LINES: Final = 8
 
 
@@ -50,6 +50,7 @@ class LocalNode:
         self._process: Held[Process] | None = None
         self._pause: Held[Pause] | None = None
         self._wiped = False
+        self._own_log: Path | None = None
 
     @property
     def name(self) -> str:
@@ -89,6 +90,7 @@ class LocalNode:
         self.stopping = self.disk_troubled = False
         self.began_wiped, self._wiped = self._wiped and self.incarnation > 1, False
         launch = self.program.launch(plan, self.place, self.incarnation)
+        self._own_log = launch.log
         environment = {**os.environ, **launch.env}
         spawn = Spawn(launch.argv, self.log, namespace=self._namespace, environment=environment)
         self._process = self._run.make(Process(self.name, self._run.directory, spawn=spawn))
@@ -135,14 +137,10 @@ class LocalNode:
             self._pause = None
 
     def tail(self) -> str:
-        """The end of what it logged."""
-        try:
-            with self.log.open("rb") as file:
-                file.seek(max(0, self.log.stat().st_size - _TAIL_BYTES))
-                text = file.read().decode("utf-8", "replace")
-        except OSError:
-            return ""
-        return "\n".join(text.splitlines()[-_TAIL_LINES:])
+        """The end of what it logged and printed, without the frames of Java's exceptions."""
+        logs = [log for log in (self._own_log, self.log) if log is not None]
+        lines = [line for log in logs for line in _end_of(log) if not line.startswith("\tat ")]
+        return "\n".join(lines[-_TAIL_LINES:])
 
     def _forget(self) -> None:
         self._process = None
@@ -152,3 +150,12 @@ class LocalNode:
         if self.channel is not None:
             self.channel.close()
             self.channel = None
+
+
+def _end_of(log: Path) -> list[str]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+            return file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []

@@ -87,6 +87,8 @@ class Launch:
     env: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, Path] = field(default_factory=dict)
     """Files to keep with the run, by their path in the run directory (``config/broker-0.properties``)."""
+    log: Path | None = None
+    """Where the software logs, if it does not log to its output."""
 
 
 class Observed(NamedTuple):

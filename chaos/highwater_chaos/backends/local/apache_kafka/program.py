@@ -105,6 +105,7 @@ class ApacheKafkaProgram:
                 f"logs/{place.name}.{incarnation}.log.crash": Path(f"{log}.crash"),  # if the JVM itself dies
                 RECORDED_EVENTS_FILE: recorded,  # the same of every node
             },
+            log=log,
         )
 
     def observer(self, site: Site) -> Observer:
