@@ -81,15 +81,16 @@ class Refusing(HighwaterProgram):
         return Launch((sys.executable, "-c", REFUSES, str(log)), launch.env, launch.paths, log)
 
 
-def test_software_that_logs_to_a_file_is_quoted_from_there(
+def test_software_that_does_not_start_is_quoted_and_blames_nobody(
     experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "program_of", lambda _: Refusing())
     monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
     done = run_and_judge(experiment("- wait: 1s", brokers=1), "local", tmp_path, lambda _: None, varied={}, wire=False)
-    example = done.verdict["anomalies"]["node-crash"]["examples"][0]
-    lines = ["ERROR Exiting", "ConfigException: Value must be at least 1048576"] * 3
-    assert example["stack"] == "\n".join(lines)
+    why = "broker-0 did not start in incarnation 1 (status 1); its log ends:"
+    lines = [why, *["ERROR Exiting", "ConfigException: Value must be at least 1048576"] * 3]
+    assert (done.verdict["verdict"], list(done.verdict["anomalies"])) == ("inconclusive", [])
+    assert "\n".join(lines) in done.verdict["inconclusiveReasons"]
 
 
 SLEEPY = "import time; time.sleep(600)"
@@ -123,7 +124,7 @@ def test_a_stop_before_a_node_has_begun_is_a_stop(
 
 
 def ending(status: int, **how: bool) -> Ending:
-    facts = {"was_reported": False, "says_why": True, "was_asked": False, "troubled": False, **how}
+    facts = {"was_reported": False, "says_why": True, "was_asked": False, "troubled": False, "has_been_up": True, **how}
     return Ending("broker-0", 1, status, **facts, tail="last words")
 
 
@@ -136,6 +137,8 @@ def ending(status: int, **how: bool) -> Ending:
         (ending(1), False, True),
         (ending(1, says_why=False), True, False),
         (ending(1, says_why=False, troubled=True), False, False),
+        (ending(1, says_why=False, has_been_up=False), False, True),
+        (ending(-signal.SIGSEGV, has_been_up=False), True, False),
         (ending(-signal.SIGSEGV), True, False),
         (ending(-signal.SIGKILL), False, True),
         (ending(-signal.SIGKILL, says_why=False), False, True),
@@ -148,6 +151,8 @@ def ending(status: int, **how: bool) -> Ending:
         "our node without a word: the machine's disk, an address in use",
         "other software never says why",
         "other software, its disk was made to fail",
+        "other software refuses its configuration",
+        "a crash of the interpreter before the first event",
         "a crash of the interpreter",
         "killed by somebody else",
         "other software, killed by somebody else",

@@ -412,6 +412,7 @@ class LocalBackend:
             says_why=local.program.says_why_it_ends,
             was_asked=was_asked,
             troubled=troubled,
+            has_been_up=self._log.has_been_up(local.name),
             tail=local.tail(),
         )
         if (finding := ending.finding()) is not None:

@@ -31,6 +31,7 @@ from highwater_runtime.ports.trace import (
     LogAppended,
     NodeCrashed,
     NodeEvent,
+    NodeStarted,
     RaftAppended,
     RaftHighWatermark,
 )
@@ -69,6 +70,7 @@ class EventLog:
         self._shown: deque[TimedEvent] = deque()
         self._first_seq = 0
         self._crashed: set[tuple[str, int]] = set()  # membership only, never iterated
+        self._heard_of: set[str] = set()  # the same
 
     def follow(self, paths: Iterable[Path]) -> None:
         """Take the lines of further files, each by time, for a part of the log. Who reads along in them shows what the
@@ -90,6 +92,8 @@ class EventLog:
         for one in observed:
             if isinstance(one.event, NodeCrashed):
                 self._crashed.add((one.node, one.incarnation))
+            if not isinstance(one.event, NodeStarted):
+                self._heard_of.add(one.node)
             seq = self._first_seq + len(self._shown)
             self._shown.append(TimedEvent(seq, one.time_ns - self.start_ns, one.node, one.incarnation, one.event))
 
@@ -103,6 +107,10 @@ class EventLog:
     def has_crashed(self, node: str, incarnation: int) -> bool:
         """Whether this incarnation has reported that it ended by an exception."""
         return (node, incarnation) in self._crashed
+
+    def has_been_up(self, node: str) -> bool:
+        """Whether a node has reported more than that its process was started."""
+        return node in self._heard_of
 
     def lines(self) -> Iterable[bytes]:
         """Lines of ``events/nodes.jsonl``, by time, without line ends; they can be gone through any number of times."""
