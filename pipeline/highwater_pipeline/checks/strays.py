@@ -13,7 +13,8 @@ The trap: a deletion takes time, and commands may be late.
 * ``live-partition-deleted``: a removal is allowed if some committed state did not assign the log or deleted the topic:
   one since the broker got the log, or since the state that made it get the log. (A broker whose disk is slow carries
   out commands one after the other, long after the states that they are about.) It is never allowed for a member of the
-  ISR in the state in force: that broker has fetched under a newer command than the one that it carries out.
+  ISR in the state in force: that broker has fetched under a newer command than the one that it carries out. A log that
+  was created and has had no role holds nothing, and may go.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def live_partition_deleted(unit: Unit) -> Finding:
     committed: list[dict[str, Any]] = []
     began: dict[str, int] = {}
     """By node with a log: the place in ``committed`` from which on states count."""
-    without_role: set[str] = set()
+    without_role: dict[str, str] = {}
+    """By node whose log has had no role since it was loaded: why it was loaded."""
     for event in _relevant(unit.events):
         node = event["node"]
         match event["kind"]:
@@ -112,13 +114,14 @@ def live_partition_deleted(unit: Unit) -> Finding:
             case "log-loaded":
                 if node not in began:
                     began[node] = max(0, len(committed) - 1)
-                    without_role.add(node)
+                    without_role[node] = event["reason"]
             case "became-leader" | "became-follower" if node in without_role:
-                without_role.remove(node)
+                del without_role[node]
                 while began[node] and (committed[began[node] - 1]["leader_epoch"] or 0) >= event["leader_epoch"]:
                     began[node] -= 1
+            case "log-removed" if without_role.pop(node, "") == "created":
+                del began[node]  # it was no longer wanted when the disk was through, and holds nothing
             case "log-removed":
-                without_role.discard(node)
                 states = committed[began.pop(node, len(committed)) :]
                 if states and not _in_order(broker_of(node), states):
                     wrong.append((event, states[-1]))

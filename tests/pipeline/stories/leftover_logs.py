@@ -138,6 +138,17 @@ def created_by_the_last_state_and_deleted(story: Story) -> None:
     _removed(_moved_there_and_back_before(story).follows(2, 0, 2, leo=0, hw=0), 2)
 
 
+@case("pass")
+def created_and_not_wanted_any_more(story: Story) -> None:
+    """The disk was slow, and the state that wanted the log is long gone: it is created anew for the last one."""
+    _assigned(_assigned(happy(story), [0, 1], offset=1), [0, 2], isr=[0], offset=2, epoch=1)
+    for ended in (True, False):
+        story.event("broker-2", "log-loaded", partition=P0, topic_id=TOPIC_ID, offset=0, end_offset=0, reason="created")
+        if ended:
+            _removed(story, 2)
+    story.follows(2, 0, 1, leo=0, hw=0)
+
+
 @case(live_partition_deleted=1)
 def member_of_the_isr_deleted(story: Story) -> None:
     """Broker 2 is back in the ISR: it has fetched by a newer order than the one to delete."""
