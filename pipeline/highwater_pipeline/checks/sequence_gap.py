@@ -7,7 +7,8 @@ begins with 0; the epoch never goes down.
 
 Traps:
 
-* The first record of a producer in a log may have any sequence: retention may have removed earlier ones.
+* The first record of a producer in a log may have any sequence: retention may have removed earlier ones. Records below
+  the log start that are still on the disk do not count (``checks.log_starts``).
 * Compaction removes records from between. Sequences that are missing are excused as far as there are offsets between
   the two records that the log does not hold any more. (A log that lost them is another check's: replica-incomplete.)
 * A leader forgets a producer after ``producer.id.expiration.ms``, and takes any sequence then. A dump has no times, so
@@ -23,6 +24,7 @@ from typing import Final
 import numpy as np
 
 from highwater_pipeline.checks.columns import NOTHING, distinct, finding, ints, joined, order_by, pick, rows_of
+from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import Ints, View
@@ -50,6 +52,7 @@ def sequence_gap(unit: Unit) -> Finding:
 
     Offsets are looked at range by range. The last record of each producer in each log is carried on.
     """
+    starts = own_log_starts(unit.events)
     last: list[_Records] = []
     counted: dict[int, int] = {}
     found = [NOTHING]
@@ -61,7 +64,10 @@ def sequence_gap(unit: Unit) -> Finding:
         ends = np.ones(len(records.at), np.bool_)
         ends[:-1] = (records.broker[1:] != records.broker[:-1]) | (records.producer[1:] != records.producer[:-1])
         last = [pick(records, ends)]
-        found.append(_gaps(unit, records, np.flatnonzero(~ends)))
+        brokers = distinct(records.broker)
+        log_starts = np.array([starts.get(one, 0) for one in brokers.tolist()], np.int64)
+        counts = records.offset >= log_starts[np.searchsorted(brokers, records.broker)]
+        found.append(_gaps(unit, records, np.flatnonzero(~ends & counts)))
     return together(found)
 
 
