@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import (
     Backend,
@@ -229,9 +227,8 @@ class _Run:
 
     def _dump(self) -> Iterable[bytes]:
         """Every replica's log, as lines; none, and an inconclusive reason, if one cannot be read."""
-        encode = msgspec.json.Encoder().encode
         dumped = self.backend.replica_dump()
-        rows = map(encode, dumped)
+        rows = (line for part in dumped for line in part.lines())
         try:
             if self.spool is None:
                 return list(rows)
