@@ -197,6 +197,7 @@ def end_with_parquet(folder: Path) -> None:
         recorder.look(history, events)
         meanwhile = _settled(recorder._process.pid)  # type: ignore[union-attr]
         print(f"  {'meanwhile, another process':48} {meanwhile:7.1f} s of processor time", flush=True)
+        recorder.load_ended()
         watch = Watch()
         rows = DumpFile(spool / "dump.arrow", run.name)
         rows.write(dump(folder))

@@ -188,6 +188,8 @@ class _Run:
             self._read_all()
         self._begin("")
         self._record()
+        if self.recorder is not None:
+            self.recorder.load_ended()
         replica_log = self._dump()  # first: if this fails, it adds an inconclusive reason
         clients = self.clients.status()
         self.inconclusive_reasons += [*self.backend.inconclusive_reasons(), *clients.inconclusive_reasons]

@@ -6,7 +6,8 @@ import hashlib
 import os
 import random
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ import pytest
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.recording import EventLog, line_of
 from highwater_chaos.recorder import Recorder, dump
+from highwater_chaos.recorder import process as recorder_process
 from highwater_chaos.recorder.dump import DumpFile
-from highwater_chaos.recorder.messages import Begin, Finish, Follow
+from highwater_chaos.recorder.messages import ENCODE, Begin, Done, Finish, Follow, LoadEnded
 from highwater_chaos.recorder.process import Conversion
 from highwater_chaos.replica_dump import Dumped, DumpedBatch, Mark, Replica
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
@@ -168,7 +170,9 @@ def test_it_is_the_same_to_the_byte(files: Files, tmp_path: Path, *, late: bool)
         files.event(2, NodeStarted(), at=files.now - 8)
         while conversion.go_on():
             pass
-    done = conversion.finish(finish(files, tmp_path))
+    reports: list[None] = []
+    done = conversion.finish(finish(files, tmp_path), lambda: reports.append(None))
+    assert len(reports) >= 3, "the dump, and each of two partitions"
     assert done.begun_anew == int(late)
     assert late or done.left < sum(done.rows.values()) / 4, "the end of the run leaves little to be done"
     assert digests(tmp_path / "now") == digests(files.at_the_end(tmp_path / "then"))
@@ -177,7 +181,7 @@ def test_it_is_the_same_to_the_byte(files: Files, tmp_path: Path, *, late: bool)
 
 
 def recorded(files: Files, tmp_path: Path, **options: Any) -> Recorder:
-    recorder = Recorder(tmp_path / "spool", RUN, START_NS, units=True, from_bytes=options.get("from_bytes", 0))
+    recorder = Recorder(tmp_path / "spool", RUN, START_NS, units=True, **{"from_bytes": 0, **options})
     recorder.look(files.history, files.events)
     return recorder
 
@@ -225,7 +229,68 @@ def test_a_recorder_that_was_killed_leaves_nothing_in_the_run(files: Files, tmp_
     os.kill(recorder._process.pid, signal.SIGKILL)
     directory = files.about(tmp_path / "run")
     assert not recorder.finish(directory, files.history, files.log.paths(), None, STRICTEST, ())
-    assert sorted(path.name for path in directory.iterdir()) == ["faults.jsonl", "run.json"]
+    assert sorted(path.name for path in directory.iterdir()) == ["faults.jsonl", "logs", "run.json"]
+    assert "ended with status -9: JSON Lines are kept" in (directory / "logs" / "recorder.log").read_text()
+
+
+def test_a_recorder_that_hangs_is_ended(files: Files, tmp_path: Path) -> None:
+    recorder = recorded(files, tmp_path, silent_s=0.05)
+    process = recorder._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    directory = files.about(tmp_path / "run")
+    assert not recorder.finish(directory, files.history, files.log.paths(), None, STRICTEST, ())
+    assert process.returncode == -signal.SIGKILL
+    assert sorted(path.name for path in directory.iterdir()) == ["faults.jsonl", "logs", "run.json"]
+    (complaint,) = (directory / "logs" / "recorder.log").read_text().splitlines()
+    assert complaint.startswith(f"the recorder (process {process.pid}, {tmp_path / 'spool'}): expected a report that")
+    assert "found none for 0.05 s" in complaint
+    assert "--tables jsonl" in complaint
+
+
+def test_a_recorder_that_does_not_read_is_ended(files: Files, tmp_path: Path) -> None:
+    """A pipe takes 64 KiB."""
+    recorder = recorded(files, tmp_path, silent_s=0.05)
+    process = recorder._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    paths = [*files.history, *(tmp_path / f"{number:0200d}" for number in range(1000))]
+    recorder.look(paths, files.events)
+    assert process.returncode == -signal.SIGKILL
+    recorder.look([*paths, tmp_path], files.events)
+    directory = files.about(tmp_path / "run")
+    assert not recorder.finish(directory, paths, files.log.paths(), None, STRICTEST, ())
+    assert "expected a recorder that reads its messages, found none" in (directory / "logs/recorder.log").read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has a priority of its own on Linux alone")
+def test_only_under_load_is_the_priority_low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, harness = os.pipe()
+    priorities: list[int] = []
+    last = Finish(replica_log=None, about="", settings=STRICTEST, checks=())
+    to_come = [LoadEnded(), last]
+
+    class Observer:
+        def __init__(self, message: Begin) -> None:
+            pass
+
+        def go_on(self) -> bool:
+            priorities.append(os.getpriority(os.PRIO_PROCESS, 0))
+            os.write(harness, ENCODE(to_come.pop(0)) + b"\n")
+            return True
+
+        def finish(self, message: Finish, progress: Callable[[], None]) -> Done:
+            priorities.append(os.getpriority(os.PRIO_PROCESS, 0))
+            return Done(0, {}, 0)
+
+    monkeypatch.setattr(recorder_process, "Conversion", Observer)
+    monkeypatch.setattr(recorder_process, "_IDLE", 0)
+    os.write(harness, ENCODE(begin(tmp_path)) + b"\n")
+    assert recorder_process.main(source) == 0
+    os.close(source)
+    os.close(harness)
+    normal = os.getpriority(os.PRIO_PROCESS, 0)
+    assert priorities == [min(normal + 10, 19), normal, normal]
 
 
 def test_the_recorder_ends_with_its_harness(files: Files, tmp_path: Path) -> None:
