@@ -28,7 +28,7 @@ from highwater_chaos.schedule.conditions import World, found, is_or_was_met
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.random_administration import RandomAdministration
 from highwater_chaos.schedule.random_faults import DrawnFault, draw_fault, draw_kind
-from highwater_chaos.schedule.spare import Touches, why_not, why_not_reassign
+from highwater_chaos.schedule.spare import Disruptions, why_not, why_not_reassign
 from highwater_runtime.ports import MS, SECOND
 
 WriteBatch = Callable[[Produce], Process[str | None]]
@@ -232,10 +232,10 @@ class ScheduleRunner:
 
     def _draw(self, part: RandomPart, among: Sequence[str], random: Random) -> tuple[str, Process[object] | None]:
         """What may be done now, by its kind; None if chance finds nothing."""
-        plan, view, touches, kind = part.plan, self._world.view, self._touches(), ""
+        plan, view, disruptions, kind = part.plan, self._world.view, self._disruptions(), ""
 
         def may_move(partition: PartitionView) -> bool:
-            return plan.spare == "none" or why_not_reassign(partition, view, touches) is None
+            return plan.spare == "none" or why_not_reassign(partition, view, disruptions) is None
 
         for _ in range(_DRAWS):
             kind, length_ns = draw_kind(plan, random)
@@ -247,14 +247,14 @@ class ScheduleRunner:
                 continue
             drawn = draw_fault(kind, length_ns, self._drawing(kind, plan, among, random))
             if drawn is not None and (
-                plan.spare == "none" or why_not(drawn.blow, self._cluster, view, touches) is None
+                plan.spare == "none" or why_not(drawn.effect, self._cluster, view, disruptions) is None
             ):
                 return kind, self._inject_drawn(part, drawn)
         return kind, None
 
     def _inject_drawn(self, part: RandomPart, drawn: DrawnFault) -> Process[None]:
         after_ns = self._scheduler.now_ns() - part.began_ns
-        took_hold = yield from self._faults.inject(drawn.inject, tuple(drawn.blow.hits), drawn=True)
+        took_hold = yield from self._faults.inject(drawn.inject, tuple(drawn.effect.targets), drawn=True)
         if took_hold:
             part.drawn.append(DrawnStep(after_ns, Step(inject=drawn.inject)))
 
@@ -277,11 +277,11 @@ class ScheduleRunner:
         brokers, quorum = free(broker_names(self._cluster)), free(quorum_names(self._cluster))
         return Drawing(random, self._cluster, self._world.view, brokers, quorum, among, plan.rpcs, plan.ends)
 
-    def _touches(self) -> Touches:
+    def _disruptions(self) -> Disruptions:
         faults, session_ns = self._faults, session_timeout_ms(self._cluster) * MS
-        return Touches(
-            faults.touches_now,
-            lambda node: faults.touched_within(node, session_ns),
+        return Disruptions(
+            faults.disrupts_now,
+            lambda node: faults.disrupted_within(node, session_ns),
             faults.lost_cache,
             lambda time_ns: self._scheduler.now_ns() - time_ns > session_ns,
             self._administration.moving_to,
