@@ -48,7 +48,7 @@ test:
 thorough: setup
 	@sh scripts/system-packages
 	HIGHWATER_THOROUGH=1 $(BIN)/pytest -n 4
-	$(BIN)/python benchmarks/fuzz.py agent-control agent-answers agent-http --seconds 60
+	$(BIN)/python -m benchmarks.fuzz agent-control agent-answers agent-http --seconds 60
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -80,7 +80,7 @@ def apache_kafka() -> Software:
             format_disk(place.data, plan.cluster_id, place.node_id, installed.bootstrap_checkpoint(None))
         config = place.files / "server.properties"
         properties = kafka_properties(
-            role=place.role,
+            role="controller" if place.role == "controller" else "broker",
             node_id=place.node_id,
             bind=place.bind,
             advertised=place.advertised,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,8 @@ def counts(engine: str, store: Path, *, master: str, threads: int) -> Counts:
 
 
 if __name__ == "__main__":
-    about = json.loads(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("about", type=json.loads, help="a JSON object: engine, store, master, threads")
+    about = parser.parse_args().about
     found = counts(about["engine"], Path(about["store"]), master=about["master"], threads=about["threads"])
     print(json.dumps({name: count for name, count in found.items() if count}))

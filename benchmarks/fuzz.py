@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of everything that reads bytes from a network or a disk that may lie.
 
-    python benchmarks/fuzz.py --seconds 60            every target, so long each
-    python benchmarks/fuzz.py --seconds 600 batches   one of them
+    python -m benchmarks.fuzz --seconds 60            every target, so long each
+    python -m benchmarks.fuzz --seconds 600 batches   one of them
 
 A target takes any bytes and may end in the one exception type that it promises, and in nothing else; what it does
 decode must survive being encoded and decoded again. Each runs in a process of its own under libFuzzer (``atheris``),
@@ -28,9 +28,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fuzzing import agent, protocol
-from fuzzing.examples import examples
-from fuzzing.protocol import Target
+from benchmarks.fuzzing import agent, protocol
+from benchmarks.fuzzing.examples import examples
+from benchmarks.fuzzing.protocol import Target
 
 _LEAKED_BLOCKS = 20_000
 """Growth beyond this is a leak. Caches of bounded size (UUIDs, compiled patterns) need some."""
@@ -121,7 +121,8 @@ def main() -> int:
     print(f"{'target':20} {'executions':>12} {'per second':>11} {'blocks':>9} {'growth':>8} {'peak MiB':>9}")
     for target in options.targets or TARGETS:
         directory = Path(tempfile.mkdtemp(prefix=f"highwater-fuzz-{target}-"))
-        command = [sys.executable, __file__, target, "--seconds", str(options.seconds), "--within", str(directory)]
+        command = [sys.executable, "-m", "benchmarks.fuzz", target]
+        command += ["--seconds", str(options.seconds), "--within", str(directory)]
         log = directory / "log"
         with log.open("wb") as out:
             status = subprocess.run(

@@ -59,7 +59,7 @@ def write_store(store: Path, operations: int, *, partitions: int = 8, planted: i
     """
     batches = operations // OPERATIONS_PER_BATCH // partitions
     assert batches >= 3 * len(PLANTED) * planted + 3, "too few operations for so many anomalies"
-    directory = stored_directory(store, run_id)
+    directory = Path(str(stored_directory(store, run_id)))
     events = batches * (REPLICAS + 2)
     facts = RunFacts(
         run_id=run_id,
@@ -249,10 +249,10 @@ class _Partition:
 
     def _beginning(self) -> dict[str, pa.Array]:
         """Brokers start and register, and the partition is created: broker 0 leads, and all are in sync."""
-        about = {"partition": self.name, "topic_id": TOPIC_ID}
+        about: dict[str, object] = {"partition": self.name, "topic_id": TOPIC_ID}
         everyone = list(range(REPLICAS))
         role = {**about, "leader": 0, "leader_epoch": 0}
-        events = []
+        events: list[dict[str, object]] = []
         for broker in everyone:
             events.append({"node": f"broker-{broker}", "kind": "node-started"})
             registered = {"broker": broker, "broker_epoch": broker + 1, "metadata_offset": broker + 1}

@@ -11,9 +11,9 @@ there the clock runs until the last broker has all new leaders in its metadata.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import socket
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -140,7 +140,9 @@ class Detection:
 
 def main() -> None:
     """Print the seconds."""
-    partitions = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("partitions", type=int, nargs="?", default=10_000)
+    partitions: int = parser.parse_args().partitions
     with tempfile.TemporaryDirectory() as directory:
         asyncio.run(_measure(Path(directory), partitions))
 
@@ -154,7 +156,7 @@ async def _measure(root: Path, partitions: int) -> None:
         options = ControllerOptions(node_id=node_id, voters=voters, cluster_id=CLUSTER_ID, config=config)
         nodes[node_id] = await _started(
             f"controller-{node_id}",
-            lambda ports, options=options: QuorumController(options, ports),  # type: ignore[misc]
+            lambda ports, options=options: QuorumController(options, ports),
             root,
             [Listener("CONTROLLER", endpoint)],
             detection,
@@ -162,7 +164,7 @@ async def _measure(root: Path, partitions: int) -> None:
     for broker_id in range(3):
         nodes[broker_id] = await _started(
             f"broker-{broker_id}",
-            lambda ports, broker_id=broker_id: Observer(broker_id, voters, config, ports),  # type: ignore[misc]
+            lambda ports, broker_id=broker_id: Observer(broker_id, voters, config, ports),
             root,
             [],
             None,

@@ -28,10 +28,11 @@ import random
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from highwater_pipeline.files import write_parquet
 from highwater_pipeline.linearizability import Limits, check_registers
-from highwater_pipeline.rows import OPERATION_ROWS, MicroOp, Operation
+from highwater_pipeline.rows import OPERATION_ROWS, MicroOp, Operation, OperationType
 from highwater_pipeline.tables import RunTables
 
 UNKNOWN = 0.05
@@ -57,7 +58,9 @@ class Registers:
         draw = self._random
         processes = clients
         # (when, tie, what, process, operation): an operation's invocation, its effect, its completion.
-        todo = [(draw.random(), process, "invoke", process, {}) for process in range(clients)]
+        todo: list[tuple[float, int, str, int, dict[str, Any]]] = [
+            (draw.random(), process, "invoke", process, {}) for process in range(clients)
+        ]
         heapq.heapify(todo)
         tie, begun = clients, 0
         while todo:
@@ -85,14 +88,16 @@ class Registers:
             elif what == "effect":
                 self._effect(operation)
             else:
-                outcome = "info" if what == "lost" or draw.random() < UNKNOWN * (operation["f"] == "read") else "ok"
+                outcome: OperationType = (
+                    "info" if what == "lost" or draw.random() < UNKNOWN * (operation["f"] == "read") else "ok"
+                )
                 outcome = "fail" if outcome == "ok" and not operation.get("applied", True) else outcome
                 self._row(process, outcome, operation)
                 if outcome == "info":
                     process, processes = processes, processes + 1
                 heapq.heappush(todo, (now + 0.01 * draw.random(), tie, "invoke", process, {}))
 
-    def _draw(self) -> dict:
+    def _draw(self) -> dict[str, Any]:
         draw = self._random
         operation = {"key": draw.randrange(len(self._held))}
         roll = draw.random()
@@ -104,7 +109,7 @@ class Registers:
             return operation | {"f": "cas", "expected": draw.randint(1, self._values), "value": value, "applied": False}
         return operation | {"f": "write", "value": value}
 
-    def _effect(self, operation: dict) -> None:
+    def _effect(self, operation: dict[str, Any]) -> None:
         held = self._held[operation["key"]]
         if operation["f"] == "read":
             operation["value"] = held[-1]
@@ -117,7 +122,7 @@ class Registers:
             operation["state"] = len(held)
             held.append(operation["value"])
 
-    def _row(self, process: int, kind: str, operation: dict) -> None:
+    def _row(self, process: int, kind: OperationType, operation: dict[str, Any]) -> None:
         key, value = f"register-{operation['key']}", operation["value"]
         if kind == "ok":
             if operation["f"] == "read" and operation["replaced"] and len(self.rows) // 2 >= self._stale_from:

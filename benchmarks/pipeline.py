@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from highwater_pipeline import Judgement, RunTables, judge_run, load_run
 from highwater_pipeline.files import write_parquet
@@ -161,7 +162,7 @@ def _timed(what: str, operations: int, judge: Callable[[], Judgement], reference
 
 
 @contextmanager
-def _cold_session(master: str, tiny: Path) -> Iterator[object]:
+def _cold_session(master: str, tiny: Path) -> Iterator[SparkSession]:
     began = time.perf_counter()
     with open_session(master) as spark:
         started = time.perf_counter()
@@ -187,21 +188,25 @@ def main() -> None:
         tiny = _written(synthetic(100), root / "tiny")
         with _cold_session(options.master, tiny) as spark:
             for count in options.operations:
-                tables = synthetic(count)
-                operations = tables.operations.num_rows // 2
-                assert tables.node_events is not None
-                assert tables.replica_log is not None
-                print(
-                    f"{operations:,} operations, {tables.node_events.num_rows:,} node events,"
-                    f" {tables.replica_log.num_rows:,} records dumped"
-                )
-                store = root / f"store-{count}"
-                write_units(tables, store)
-                run = _written(tables, root / f"run-{count}")
-                here = _timed("in process", operations, lambda tables=tables: judge_run(tables))
-                _timed("from files", operations, lambda run=run: judge_run(load_run(run)), here)
-                _timed("spark, store", operations, lambda store=store: spark_judge_store(spark, store)[0], here)
-                _timed("spark, run", operations, lambda run=run: spark_judge(spark, [run])[0], here)
+                _measure(spark, root, count)
+
+
+def _measure(spark: SparkSession, root: Path, count: int) -> None:
+    tables = synthetic(count)
+    operations = tables.operations.num_rows // 2
+    assert tables.node_events is not None
+    assert tables.replica_log is not None
+    print(
+        f"{operations:,} operations, {tables.node_events.num_rows:,} node events,"
+        f" {tables.replica_log.num_rows:,} records dumped"
+    )
+    store = root / f"store-{count}"
+    write_units(tables, store)
+    run = _written(tables, root / f"run-{count}")
+    here = _timed("in process", operations, lambda: judge_run(tables))
+    _timed("from files", operations, lambda: judge_run(load_run(run)), here)
+    _timed("spark, store", operations, lambda: spark_judge_store(spark, store)[0], here)
+    _timed("spark, run", operations, lambda: spark_judge(spark, [run])[0], here)
 
 
 def _written(tables: RunTables, run: Path) -> Path:

@@ -235,7 +235,8 @@ def disturb(quorum: Quorum, random: Random) -> None:
             half = [each for each in quorum.names if random.random() < 0.5]
             sim.faults.cut(half, [each for each in quorum.names if each not in half])
         case 9 if len(quorum.voters) > 1:
-            sim.faults.cut(*random.sample(quorum.voters, 2))
+            one, other = random.sample(quorum.voters, 2)
+            sim.faults.cut(one, other)
         case 10:
             sim.faults.heal_all()
         case _:

@@ -19,8 +19,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from highwater_chaos.replica_dump import Dumped
 
 PARTITIONS, PROCESSES, BATCH = 12, 4, 10
 TOPIC_ID = "0" * 32
@@ -107,34 +111,18 @@ def generate(folder: Path, records: int) -> None:
     (folder / "whole").write_text(str(end))
 
 
-def dump(folder: Path) -> Any:
-    """The rows of all replicas' logs."""
+def dump(folder: Path) -> Iterator[Dumped]:
+    """All replicas' logs, as if they had been read."""
+    from highwater_chaos.replica_dump import DumpedBatch, Mark, Replica  # noqa: PLC0415
+
     ends = [int(end) for end in (folder / "whole").read_text().strip("[]").split(",")]
     for broker in range(3):
         for partition, end in enumerate(ends):
-            of_replica = {"broker": broker, "partition": f"orders-{partition}", "topic_id": TOPIC_ID}
-            for offset in range(end):
-                yield {
-                    **of_replica,
-                    "offset": offset,
-                    "leader_epoch": 0,
-                    "producer_id": 1,
-                    "producer_epoch": 0,
-                    "sequence": offset,
-                    "value": offset * PARTITIONS + partition,
-                    "crc": offset // BATCH,
-                }
-            yield {
-                **of_replica,
-                "offset": end,
-                "leader_epoch": -1,
-                "producer_id": -1,
-                "sequence": -1,
-                "value": None,
-                "crc": 0,
-                "ended": "end",
-                "start_offset": 0,
-            }
+            replica = Replica(broker, f"orders-{partition}", TOPIC_ID)
+            for offset in range(0, end, BATCH):
+                values = [at * PARTITIONS + partition for at in range(offset, offset + BATCH)]
+                yield DumpedBatch(replica, offset, offset + BATCH, 0, 1, 0, offset, offset // BATCH, values)
+            yield Mark(replica, end, "end", start_offset=0)
 
 
 class Watch:
@@ -177,7 +165,7 @@ def end_with_json_lines(folder: Path) -> None:
         log.follow(sorted(folder.glob("events-*.jsonl")))
         watch = Watch()
         rows = FileLines(run / "dump.jsonl")
-        rows.write(map(_encode, dump(folder)))
+        rows.write(line for part in dump(folder) for line in part.lines())
         watch.lap("dump")
         FileLines(run / "history" / "operations.jsonl").write(MergedHistory(sorted(folder.glob("clients-*.jsonl"))))
         FileLines(run / "events" / "nodes.jsonl").write(log.lines())
@@ -209,6 +197,7 @@ def end_with_parquet(folder: Path) -> None:
         recorder.look(history, events)
         meanwhile = _settled(recorder._process.pid)  # type: ignore[union-attr]
         print(f"  {'meanwhile, another process':48} {meanwhile:7.1f} s of processor time", flush=True)
+        recorder.load_ended()
         watch = Watch()
         rows = DumpFile(spool / "dump.arrow", run.name)
         rows.write(dump(folder))
@@ -239,12 +228,6 @@ def _settled(pid: int) -> float:
         idle = idle + 1 if used - before < 0.05 else 0
         before = used
     return before
-
-
-def _encode(row: Any) -> bytes:
-    import msgspec  # noqa: PLC0415
-
-    return msgspec.json.encode(row)
 
 
 def _digest(run: Path) -> None:

@@ -10,9 +10,9 @@ Replication Design V3* feared 40 s for 10,000 partitions, at 4 ms a write.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from highwater_runtime.metadata.znodes import (
     topic_path,
 )
 from highwater_runtime.ports import Endpoint, Ports
-from highwater_runtime.ports.coordination import Create, SessionEvent
+from highwater_runtime.ports.coordination import Create, Session, SessionEvent
 from highwater_runtime.wire.messages.update_metadata_request import UpdateMetadataRequest
 from highwater_runtime.wire.registry import api_of
 
@@ -80,7 +80,9 @@ class Recorder:
 
 def main() -> None:
     """Print the seconds."""
-    partitions = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("partitions", type=int, nargs="?", default=10_000)
+    partitions: int = parser.parse_args().partitions
     with tempfile.TemporaryDirectory() as directory:
         server = subprocess.Popen(
             [
@@ -97,11 +99,15 @@ def main() -> None:
             server.wait()
 
 
+def _call(event: Callable[[], object]) -> None:
+    event()
+
+
 async def _measure(port: int, partitions: int) -> None:
     loop = asyncio.get_running_loop()
     recorder: Any = Recorder(loop)
     ports = Ports(recorder, recorder, recorder, Random(1), recorder, recorder)  # no disk is touched
-    coordination = KazooCoordination([Endpoint("127.0.0.1", port)], loop, lambda event: event())
+    coordination = KazooCoordination([Endpoint("127.0.0.1", port)], loop, _call)
     connected: dict[int, asyncio.Event] = {number: asyncio.Event() for number in (0, 1, 2)}
     sessions: dict[int, Any] = {}
     controller = ZkController(ZkControllerOptions(node_id=0), lambda: sessions.get(0), ports)
@@ -111,8 +117,11 @@ async def _measure(port: int, partitions: int) -> None:
             controller.on_session_event(event)
         connected[number].set()
 
+    def opened(number: int) -> Session:
+        return coordination.open(30_000, lambda event: on_event(number, event))
+
     for number in (0, 1, 2):
-        sessions[number] = coordination.open(30_000, lambda event, number=number: on_event(number, event))
+        sessions[number] = opened(number)
         await connected[number].wait()
         for path in PERSISTENT:
             await _do(sessions[number], Create(path))
@@ -127,7 +136,7 @@ async def _measure(port: int, partitions: int) -> None:
         )
 
     begun = time.monotonic()
-    assignment = dict.fromkeys(range(partitions), (1, 2, 0))
+    assignment: dict[int, tuple[int, ...]] = dict.fromkeys(range(partitions), (1, 2, 0))
     await _do(sessions[1], Create(topic_path("many"), encode_node(TopicNode(partitions=assignment))))
     await _until(lambda: led_by(1))
     print(f"{partitions} partitions created, written and sent to brokers: {time.monotonic() - begun:.2f} s")

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from fuzzing.protocol import Target
+from benchmarks.fuzzing.protocol import Target
 
 _POD = b'"pod": {"namespace": "ns", "name": "demo-broker-0", "uid": "00000000-0000-0000-0000-000000000008"}'
 EXAMPLES = {

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from fuzzing import agent
-from fuzzing.protocol import all_messages
+from benchmarks.fuzzing import agent
+from benchmarks.fuzzing.protocol import all_messages
 
 
 def _full(struct: Any, version: int) -> Any:

@@ -10,6 +10,7 @@ been silent for two seconds for one more record: 15 of 100 partitions, 163 of 30
 
 from __future__ import annotations
 
+import argparse
 import resource
 import subprocess
 import sys
@@ -140,4 +141,8 @@ def _run(size: int, codec: str) -> Simulated:
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(msgspec.json.encode(_run(int(sys.argv[1]), sys.argv[2])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("partitions", type=int)
+    parser.add_argument("codec")
+    given = parser.parse_args()
+    sys.stdout.buffer.write(msgspec.json.encode(_run(given.partitions, given.codec)))

@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import (
     Backend,
@@ -190,6 +188,8 @@ class _Run:
             self._read_all()
         self._begin("")
         self._record()
+        if self.recorder is not None:
+            self.recorder.load_ended()
         replica_log = self._dump()  # first: if this fails, it adds an inconclusive reason
         clients = self.clients.status()
         self.inconclusive_reasons += [*self.backend.inconclusive_reasons(), *clients.inconclusive_reasons]
@@ -229,9 +229,8 @@ class _Run:
 
     def _dump(self) -> Iterable[bytes]:
         """Every replica's log, as lines; none, and an inconclusive reason, if one cannot be read."""
-        encode = msgspec.json.Encoder().encode
         dumped = self.backend.replica_dump()
-        rows = map(encode, dumped)
+        rows = (line for part in dumped for line in part.lines())
         try:
             if self.spool is None:
                 return list(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from zlib import crc32
 
 
@@ -12,3 +13,11 @@ def value_of(data: bytes | None) -> int:
         return int((data or b"").decode("ascii"))
     except ValueError:
         return -1 - crc32(data or b"")
+
+
+def values_of(data: Sequence[bytes | None]) -> list[int]:
+    """The values of many records: for each what :func:`value_of` says."""
+    try:
+        return list(map(int, data))  # type: ignore[arg-type]  # None is a TypeError
+    except (TypeError, ValueError):
+        return list(map(value_of, data))

@@ -1,7 +1,9 @@
-"""The contents of a broker's disk, record by record: the ``replica_log`` table.
+"""The contents of a broker's disk, batch by batch: the ``replica_log`` table.
 
-It is read from the files and not from the broker, so a stopped or faulty broker can hide nothing. After the records of
-each replica come *marks*, rows whose ``ended`` is not null. So a log never ends without a reason:
+It is read from the files and not from the broker, so a stopped or faulty broker can hide nothing. A run at 10,000
+records/s leaves millions of rows, so none is made: rows that come from one batch stay together as a
+:class:`DumpedBatch`, which is written as JSON lines or as columns. After the records of each replica come *marks*, rows
+whose ``ended`` is not null. So a log never ends without a reason:
 
 * ``gap``: the batch after ``offset`` does not begin there; ``found`` says where it begins, and in which file;
 * ``corrupt``: at ``offset`` bytes are no intact batch; the rest of that segment is not read, the next one is;
@@ -13,16 +15,21 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from itertools import repeat
+from typing import Final, NamedTuple, Protocol
 
-from highwater_chaos.record_values import value_of
+import msgspec
+
+from highwater_chaos.record_values import values_of
 from highwater_runtime.log.errors import CorruptRecord, LogError
 from highwater_runtime.log.names import LOG, file_name, offsets_in
-from highwater_runtime.log.records import HEADER_SIZE, BatchView, Record, advance_sequence, batch_at
+from highwater_runtime.log.records import HEADER_SIZE, BatchView, advance_sequence, batch_at
 
 METADATA_TOPIC: Final = "__cluster_metadata"
+_READ_BYTES: Final = 1 << 18
+"""Bytes of a segment that are read at once."""
 _MOST_BATCH_BYTES: Final = 32 << 20
-"""A batch at a time is in memory; ``message.max.bytes`` is 1 MiB by default."""
+"""So much is in memory at most; ``message.max.bytes`` is 1 MiB by default."""
 _MOST_OFFSETS: Final = 1 << 24
 _MOST_RECORDS: Final = 1 << 20
 _MOST_METADATA_BYTES: Final = 4096
@@ -57,21 +64,97 @@ class DumpedDisk(Protocol):
         """Whether there is something."""
 
 
-def dump_replicas(broker: int, disk: DumpedDisk) -> Iterator[dict[str, Any]]:
+class Replica(NamedTuple):
+    """Whose log it is. ``topic_id``: 32 hex digits."""
+
+    broker: int
+    partition: str
+    topic_id: str
+
+
+class DumpedBatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="batch"):
+    """The records of one batch: a row each.
+
+    ``values`` None: they are unknown, as the batch is compressed. ``offsets`` None: every one from ``base_offset`` to
+    before ``end_offset``.
+    """
+
+    replica: Replica
+    base_offset: int
+    end_offset: int
+    leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    crc: int
+    values: list[int] | None
+    offsets: list[int] | None = None
+
+    def every_offset(self) -> Sequence[int]:
+        """The offset of each record."""
+        return range(self.base_offset, self.end_offset) if self.offsets is None else self.offsets
+
+    def lines(self) -> Iterator[bytes]:
+        """Its rows as lines of ``dumps/replica_log.jsonl``, without line ends."""
+        first, base = self.base_sequence, self.base_offset
+        before = f'{_head(self.replica)},"offset":'
+        epochs = f'"leader_epoch":{self.leader_epoch},"producer_id":{self.producer_id}'
+        middle = f',{epochs},"producer_epoch":{self.producer_epoch},"sequence":'
+        values = repeat("null") if self.values is None else self.values
+        for offset, value in zip(self.every_offset(), values, strict=False):
+            sequence = advance_sequence(first, offset - base) if first >= 0 else -1
+            yield f'{before}{offset}{middle}{sequence},"value":{value},"crc":{self.crc}}}'.encode()
+
+
+class Mark(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mark"):
+    """A row that says how reading a replica went on or ended. ``start_offset`` is that of the mark ``end``."""
+
+    replica: Replica
+    offset: int
+    ended: str
+    found: str | None = None
+    start_offset: int | None = None
+
+    def lines(self) -> Iterator[bytes]:
+        """Its row as a line of ``dumps/replica_log.jsonl``, without line end."""
+        row = {
+            "offset": self.offset,
+            "leader_epoch": -1,
+            "producer_id": -1,
+            "sequence": -1,
+            "value": None,
+            "crc": 0,
+            "ended": self.ended,
+            "found": self.found,
+        }
+        if self.start_offset is not None:
+            row["start_offset"] = self.start_offset
+        yield f"{_head(self.replica)},{msgspec.json.encode(row).decode()[1:]}".encode()
+
+
+Dumped = DumpedBatch | Mark
+DUMPED: Final = msgspec.json.Decoder(Dumped)
+"""Reads what was written of them as JSON: an agent on Kubernetes sends it."""
+
+
+def _head(replica: Replica) -> str:
+    """How each row of a replica begins."""
+    return msgspec.json.encode(replica._asdict()).decode()[:-1]
+
+
+def dump_replicas(broker: int, disk: DumpedDisk) -> Iterator[Dumped]:
     """Return every record of every replica on one disk, by partition and offset, and the marks of each replica.
 
-    The values of a compressed batch are unknown (None). Its CRC still distinguishes it from other batches.
+    The values of a compressed batch are unknown. Its CRC still distinguishes it from other batches.
     """
     for directory in disk.list():
         topic, dash, index = directory.rpartition("-")
         if not dash or not index.isdigit() or topic == METADATA_TOPIC or not disk.is_dir(directory):
             continue
-        of_replica = {"broker": broker, "partition": directory, "topic_id": _topic_id(disk, directory)}
-        for row in _replica_rows(disk, directory):
-            yield of_replica | row
+        yield from _of_replica(disk, directory, Replica(broker, directory, _topic_id(disk, directory)))
 
 
-def _replica_rows(disk: DumpedDisk, directory: str) -> Iterator[dict[str, Any]]:
+def _of_replica(disk: DumpedDisk, directory: str, replica: Replica) -> Iterator[Dumped]:
     start: int | None = None
     end = 0
     for base_offset in offsets_in(disk.list(directory), LOG):
@@ -79,79 +162,73 @@ def _replica_rows(disk: DumpedDisk, directory: str) -> Iterator[dict[str, Any]]:
         if start is None:
             start = end = base_offset
         elif base_offset != end:
-            yield _mark("gap", end, f"{name} begins at offset {base_offset}")
+            yield Mark(replica, end, "gap", f"{name} begins at offset {base_offset}")
             end = base_offset
         position = 0
         try:
             for batch in _batches(disk, f"{directory}/{name}"):
                 batch.ensure_valid()
                 # All of a plain batch can be read, or nothing of it is a row.
-                records = batch.records() if not batch.is_control and batch.codec == "none" else []
+                dumped = None if batch.is_control else _dumped(replica, batch)
                 if batch.base_offset != end:
-                    yield _mark("gap", end, f"{name}, position {position}: a batch of offset {batch.base_offset}")
-                yield from _record_rows(batch, records)
+                    found = f"{name}, position {position}: a batch of offset {batch.base_offset}"
+                    yield Mark(replica, end, "gap", found)
+                if dumped is not None:
+                    yield dumped
                 end, position = batch.end_offset, position + batch.size_in_bytes
         except LogError as error:
-            yield _mark("corrupt", end, f"{name}, position {position}: {error}")
-    yield _mark("end", end) | {"start_offset": start or 0}
+            yield Mark(replica, end, "corrupt", f"{name}, position {position}: {error}")
+    yield Mark(replica, end, "end", start_offset=start or 0)
 
 
-def _mark(ended: str, offset: int, found: str | None = None) -> dict[str, Any]:
-    return {
-        "offset": offset,
-        "leader_epoch": -1,
-        "producer_id": -1,
-        "sequence": -1,
-        "value": None,
-        "crc": 0,
-        "ended": ended,
-        "found": found,
-    }
-
-
-def _record_rows(batch: BatchView, records: Sequence[Record]) -> Iterator[dict[str, Any]]:
-    if batch.is_control:
-        return
-    for offset, value in _values(batch, records):
-        numbered = batch.base_sequence >= 0
-        yield {
-            "offset": offset,
-            "leader_epoch": batch.leader_epoch,
-            "producer_id": batch.producer_id,
-            "producer_epoch": batch.producer_epoch,
-            "sequence": advance_sequence(batch.base_sequence, offset - batch.base_offset) if numbered else -1,
-            "value": value,
-            "crc": batch.crc,
-        }
-
-
-def _values(batch: BatchView, records: Sequence[Record]) -> Iterator[tuple[int, int | None]]:
-    """Offset and value of each record."""
-    if batch.codec != "none":
-        for offset in range(batch.base_offset, batch.end_offset):
-            yield offset, None
-        return
-    for record in records:
-        yield record.offset, value_of(record.value)
+def _dumped(replica: Replica, batch: BatchView) -> DumpedBatch:
+    """Raises ``CorruptRecord`` if a plain batch cannot be read."""
+    offsets, values = None, None
+    if batch.codec == "none":
+        offsets, data = batch.offsets_and_values()
+        values = values_of(data)
+        if offsets == list(range(batch.base_offset, batch.end_offset)):
+            offsets = None
+    return DumpedBatch(
+        replica,
+        batch.base_offset,
+        batch.end_offset,
+        batch.leader_epoch,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        batch.crc,
+        values,
+        offsets,
+    )
 
 
 def _batches(disk: DumpedDisk, path: str) -> Iterator[BatchView]:
-    """Batches of a segment, one at a time in memory. Raises ``LogError`` where bytes are no batch."""
+    """Batches of a segment; a part of it is in memory. Raises ``LogError`` where bytes are no batch."""
     file = disk.open(path)
     try:
-        position, size = 0, file.size()
+        size = file.size()
+        data, start, position = b"", 0, 0
+        """``data`` are the bytes of the file from ``start``; the next batch begins at ``position``."""
         while position < size:
-            head = file.read(position, HEADER_SIZE)
-            if len(head) < HEADER_SIZE:
+            at = position - start
+            if len(data) - at < HEADER_SIZE:
+                data, start, at = file.read(position, _READ_BYTES), position, 0
+            if len(data) - at < HEADER_SIZE:
                 raise CorruptRecord(f"{size - position} bytes, fewer than the batch that begins there has")
-            length = batch_at(head, 0).size_in_bytes
+            batch = BatchView(data, at)
+            if batch.magic != 2 or batch.size_in_bytes < HEADER_SIZE:
+                batch_at(data[at:], 0)  # says what is wrong with it
+            length = batch.size_in_bytes
             if length > size - position:
                 raise CorruptRecord(f"{size - position} bytes, fewer than the batch that begins there has")
             if length > _MOST_BATCH_BYTES:
                 raise CorruptRecord(f"a batch of {length} bytes; one of more than {_MOST_BATCH_BYTES} is not read")
-            batch = BatchView(file.read(position, length))
-            if len(batch.bytes_of()) != length:
-                raise CorruptRecord("the segment became shorter while it was read")
+            if length > len(data) - at:
+                data, start = file.read(position, max(length, _READ_BYTES)), position
+                if len(data) < length:
+                    raise CorruptRecord("the segment became shorter while it was read")
+                batch = BatchView(data)
             if batch.end_offset - batch.base_offset > _MOST_OFFSETS:
                 raise CorruptRecord(f"a batch of more than {_MOST_OFFSETS} offsets is not read")
             if batch.record_count > _MOST_RECORDS:

@@ -16,7 +16,7 @@ they came. Footers and ``stored.json`` are written at the end, so an unfinished 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,7 @@ from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, RowKind
 from highwater_pipeline.store import StoredRun, stored_directory, stored_runs, write_split
 from highwater_pipeline.tables import RunParts, open_run
-from highwater_pipeline.units import Splitter
+from highwater_pipeline.units import Splitter, Unit
 
 LARGE_TABLES: Final[dict[str, RowKind[Any]]] = {
     OPERATIONS_FILE: OPERATION_ROWS,
@@ -69,8 +69,11 @@ class RunWriter:
         if (split := self._split.get(table)) is not None:
             split(part)
 
-    def close(self, run: RunParts, checks: tuple[str, ...] | None) -> None:
-        """End the tables. Of ``run`` only what is no large table is read; ``checks``: those that it is to be judged by.
+    def close(
+        self, run: RunParts, checks: tuple[str, ...] | None, *, progress: Callable[[], None] = lambda: None
+    ) -> None:
+        """End the tables. Of ``run`` only what is no large table is read; ``checks``: those that it is to be judged by;
+        ``progress`` is called for each partition.
 
         Raises:
             OSError: they cannot be written.
@@ -79,7 +82,14 @@ class RunWriter:
             file.close()
         if self._splitter is not None:
             facts, units = self._splitter.finish(run)
-            write_split(stored_directory(self._directory / UNITS, run.run_id), facts, units, checks)
+            directory = stored_directory(self._directory / UNITS, run.run_id)
+            write_split(directory, facts, _seen(units, progress), checks)
+
+
+def _seen(units: Iterable[Unit], progress: Callable[[], None]) -> Iterator[Unit]:
+    for unit in units:
+        progress()
+        yield unit
 
 
 def recorded_units(directory: AnyPath, checks: tuple[str, ...] | None) -> StoredRun | None:

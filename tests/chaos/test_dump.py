@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from highwater_chaos import replica_dump
+from highwater_chaos.record_values import value_of, values_of
 from highwater_chaos.replica_dump import dump_replicas
-from highwater_runtime.log.records import Record, build_batch
+from highwater_runtime.log.records import BatchView, Record, assemble_batch, build_batch
 from highwater_runtime.sim.disk import SimDisk
 
 
@@ -45,6 +50,51 @@ DISKS = {
 }
 
 
+@given(st.lists(st.none() | st.binary(max_size=6) | st.integers(-(10**20), 10**20).map(lambda one: str(one).encode())))
+def test_values_are_read_together_as_each_alone(data: list[bytes | None]) -> None:
+    assert values_of(data) == list(map(value_of, data))
+
+
+def test_a_segment_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch lies across the end of a part, and another one is larger than a part."""
+    batches = [batch(offset, 10 + offset, 20 + offset) for offset in range(0, 40, 2)]
+    batches.append(batch(40, *range(100)))
+    disk = SimDisk()
+    disk.mkdir("orders-0")
+    disk.open(f"orders-0/{0:020d}.log", create=True).append(b"".join(batches))
+    whole = list(dump_replicas(1, disk))
+    for size in (61, 100, 151, 333):
+        monkeypatch.setattr(replica_dump, "_READ_BYTES", size)
+        assert list(dump_replicas(1, disk)) == whole
+    assert len(whole) == len(batches) + 1
+
+
+def test_the_rows_of_a_dump() -> None:
+    """What a run directory has in ``dumps/replica_log.jsonl``, to the byte."""
+    disk = SimDisk()
+    disk.mkdir("a%d-0")
+    plain = build_batch([b"7", b"x"], leader_epoch=3, producer_id=9, producer_epoch=1, base_sequence=2**31 - 1)
+    sparse = build_batch([Record(offset=3, value=b"8")], base_offset=2, last_offset=4, leader_epoch=4)
+    compressed = assemble_batch(b"?", record_count=1, attributes=1, base_offset=5, last_offset=5, leader_epoch=4)
+    disk.open(f"a%d-0/{0:020d}.log", create=True).append(plain + sparse + compressed + b"torn")
+    crcs = [BatchView(one).crc for one in (plain, sparse, compressed)]
+    of_replica = f'{{"broker":1,"partition":"a%d-0","topic_id":"{"0" * 32}"'
+    nobody = '"producer_id":-1,"producer_epoch":-1,"sequence":-1'
+    mark = '"leader_epoch":-1,"producer_id":-1,"sequence":-1,"value":null,"crc":0'
+    torn_at = len(plain + sparse + compressed)
+    found = f"{0:020d}.log, position {torn_at}: 4 bytes, fewer than the batch that begins there has"
+    assert [line.decode() for part in dump_replicas(1, disk) for line in part.lines()] == [
+        f'{of_replica},"offset":0,"leader_epoch":3,"producer_id":9,"producer_epoch":1,"sequence":2147483647,"value":7,'
+        f'"crc":{crcs[0]}}}',
+        f'{of_replica},"offset":1,"leader_epoch":3,"producer_id":9,"producer_epoch":1,"sequence":0,'
+        f'"value":{value_of(b"x")},"crc":{crcs[0]}}}',
+        f'{of_replica},"offset":3,"leader_epoch":4,{nobody},"value":8,"crc":{crcs[1]}}}',
+        f'{of_replica},"offset":5,"leader_epoch":4,{nobody},"value":null,"crc":{crcs[2]}}}',
+        f'{of_replica},"offset":6,{mark},"ended":"corrupt","found":"{found}"}}',
+        f'{of_replica},"offset":6,{mark},"ended":"end","found":null,"start_offset":0}}',
+    ]
+
+
 @pytest.mark.parametrize("name", DISKS)
 def test_a_dump_says_where_and_why_it_ended(name: str) -> None:
     files, values, expected = DISKS[name]
@@ -52,7 +102,7 @@ def test_a_dump_says_where_and_why_it_ended(name: str) -> None:
     disk.mkdir("orders-0")
     for base_offset, data in files.items():
         disk.open(f"orders-0/{base_offset:020d}.log", create=True).append(data)
-    rows: list[dict[str, Any]] = list(dump_replicas(1, disk))
+    rows: list[dict[str, Any]] = [json.loads(line) for part in dump_replicas(1, disk) for line in part.lines()]
     assert [row["value"] for row in rows if "ended" not in row] == values
     marks = [row for row in rows if "ended" in row]
     assert [mark["ended"] for mark in marks].count("end") == 1

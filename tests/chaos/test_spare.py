@@ -8,7 +8,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.steps import RANDOM_RPCS
 from highwater_chaos.faults import kind_named
 from highwater_chaos.faults.messages import RPCS
-from highwater_chaos.schedule.spare import Blow, Touches, why_not
+from highwater_chaos.schedule.spare import Disruptions, FaultEffect, why_not
 from highwater_runtime.ports.trace import IsrProposed
 
 
@@ -21,14 +21,14 @@ class Judge:
         self.settled = True
 
     def __call__(self, kind, *nodes, disturbs=()):
-        touches = Touches(
+        disruptions = Disruptions(
             self.now.__contains__,
             self.recently.__contains__,
             self.lost.get,
             lambda _: self.settled,
             lambda partition: self.moving.get(partition, ()),
         )
-        return why_not(Blow(nodes, disturbs, kind_named(kind).LOSES_CACHE), self.cluster, self.view, touches)
+        return why_not(FaultEffect(nodes, disturbs, kind_named(kind).LOSES_CACHE), self.cluster, self.view, disruptions)
 
     def loses_cache(self, node):
         self.lost[node] = self.view.next_seq

@@ -54,6 +54,8 @@ def test_many_runs_at_once(highwater: Any, failed_run: Path, tiny_run: Path) -> 
     for path, said in (("nowhere", "no such file"), ("gs://bucket/runs", "expected a path, or an address")):
         wrong = highwater("check", path)
         assert (wrong.status, wrong.out, said in wrong.err) == (254, "", True)
+        row = highwater("check", path, "--json").json
+        assert (row["path"], row["valid"], said in row["error"]) == (path, "unknown", True), "one document always"
     assert highwater("check", history, "--master", "local[1]", "--engine", "process").status == 254
 
 

@@ -1,6 +1,8 @@
 """Batches: what goes in comes out, what was damaged is found out, what belongs to others passes through."""
 
+import re
 from contextlib import suppress
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -29,6 +31,40 @@ records = st.lists(
     min_size=1,
     max_size=8,
 )
+
+
+small = st.builds(Record, offset=st.just(-1), timestamp=times, value=st.none() | st.binary(max_size=70))
+plain = st.builds(Record, offset=st.just(-1), timestamp=st.integers(0, 200), value=st.binary(max_size=12))
+
+
+def same_offsets_and_values(payload, count):
+    batch = BatchView(
+        assemble_batch(payload, record_count=count, attributes=0, base_offset=7, last_offset=200, leader_epoch=0)
+    )
+    try:
+        whole = batch.records()
+    except CorruptRecord as error:
+        with pytest.raises(CorruptRecord, match=f"^{re.escape(str(error))}$"):
+            batch.offsets_and_values()
+    else:
+        assert batch.offsets_and_values() == ([one.offset for one in whole], [one.value for one in whole])
+
+
+@given(st.lists(small, max_size=4) | st.lists(plain, max_size=80) | records)
+def test_offsets_and_values_are_those_of_the_records(items):
+    payload = build_batch(items, base_offset=7, timestamp_ms=1, last_offset=200)[HEADER_SIZE:]
+    same_offsets_and_values(payload, len(items))
+
+
+def test_offsets_and_values_are_those_of_the_records_also_of_damaged_ones():
+    """Each byte is changed to each other one."""
+    items = [Record(timestamp=1, value=b"12"), Record(timestamp=300, key=b"\x04", value=b"x"), Record(value=b"3")]
+    for some in (items, items[::2]):
+        payload = build_batch(some, base_offset=7, timestamp_ms=1, last_offset=200)[HEADER_SIZE:]
+        for count in range(len(some) + 2):
+            same_offsets_and_values(payload, count)
+        for at, byte in product(range(len(payload)), range(256)):
+            same_offsets_and_values(payload[:at] + bytes([byte]) + payload[at + 1 :], len(some))
 
 
 @given(int64)

@@ -6,7 +6,8 @@ import hashlib
 import os
 import random
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ import pytest
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.recording import EventLog, line_of
 from highwater_chaos.recorder import Recorder, dump
+from highwater_chaos.recorder import process as recorder_process
 from highwater_chaos.recorder.dump import DumpFile
-from highwater_chaos.recorder.messages import Begin, Finish, Follow
+from highwater_chaos.recorder.messages import ENCODE, Begin, Done, Finish, Follow, LoadEnded
 from highwater_chaos.recorder.process import Conversion
+from highwater_chaos.replica_dump import Dumped, DumpedBatch, Mark, Replica
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.history_files import HistoryWriter, MergedHistory
 from highwater_pipeline.files import BadTable, lines_in_parts
@@ -31,23 +34,20 @@ from highwater_runtime.ports.trace import HighWatermarkAdvanced, NodeStarted
 
 RUN = "a run"
 START_NS = 1_000
-DUMP = [
-    {
-        "broker": broker,
-        "partition": f"orders-{index}",
-        "topic_id": "0" * 32,
-        "offset": offset,
-        "leader_epoch": 0,
-        "producer_id": -1,
-        "sequence": -1,
-        "value": None if offset == 5 else 10 * offset + index,
-        "crc": 1,
-        **({"ended": "end", "start_offset": 0} if offset == 5 else {}),
-    }
+DUMP: list[Dumped] = [
+    one
     for broker in range(2)
     for index in range(2)
-    for offset in range(6)
+    for replica in [Replica(broker, f"orders-{index}", "0" * 32)]
+    for one in [
+        DumpedBatch(replica, 0, 3, 0, -1, -1, -1, 1, [index, 10 + index, 20 + index]),
+        DumpedBatch(replica, 3, 5, 0, 7, 2, 2**31 - 1, 2, None),  # compressed; the sequence wraps
+        DumpedBatch(replica, 5, 9, 1, 7, 2, 4, 3, [50 + index, 80 + index], [5, 8]),  # compacted
+        Mark(replica, 9, "gap", "a \u00e4 % b"),
+        Mark(replica, 10, "end", start_offset=0),
+    ]
 ]
+ROWS = [line for one in DUMP for line in one.lines()]
 
 
 class Files:
@@ -110,7 +110,7 @@ class Files:
         """What the finished files come to in one go."""
         directory = self.about(folder)
         writer = RunWriter(directory)
-        lines = (MergedHistory(self.history), self.log.lines(), list(map(msgspec.json.encode, DUMP)))
+        lines = (MergedHistory(self.history), self.log.lines(), ROWS)
         for (name, kind), table in zip(LARGE_TABLES.items(), lines, strict=True):
             for part in lines_in_parts(table, kind, RUN, name):
                 writer.add(name, part)
@@ -170,16 +170,18 @@ def test_it_is_the_same_to_the_byte(files: Files, tmp_path: Path, *, late: bool)
         files.event(2, NodeStarted(), at=files.now - 8)
         while conversion.go_on():
             pass
-    done = conversion.finish(finish(files, tmp_path))
+    reports: list[None] = []
+    done = conversion.finish(finish(files, tmp_path), lambda: reports.append(None))
+    assert len(reports) >= 3, "the dump, and each of two partitions"
     assert done.begun_anew == int(late)
     assert late or done.left < sum(done.rows.values()) / 4, "the end of the run leaves little to be done"
     assert digests(tmp_path / "now") == digests(files.at_the_end(tmp_path / "then"))
-    finished = (MergedHistory(files.history), files.log.lines(), DUMP)
+    finished = (MergedHistory(files.history), files.log.lines(), ROWS)
     assert sum(done.rows.values()) == sum(len(list(rows)) for rows in finished)
 
 
 def recorded(files: Files, tmp_path: Path, **options: Any) -> Recorder:
-    recorder = Recorder(tmp_path / "spool", RUN, START_NS, units=True, from_bytes=options.get("from_bytes", 0))
+    recorder = Recorder(tmp_path / "spool", RUN, START_NS, units=True, **{"from_bytes": 0, **options})
     recorder.look(files.history, files.events)
     return recorder
 
@@ -227,7 +229,68 @@ def test_a_recorder_that_was_killed_leaves_nothing_in_the_run(files: Files, tmp_
     os.kill(recorder._process.pid, signal.SIGKILL)
     directory = files.about(tmp_path / "run")
     assert not recorder.finish(directory, files.history, files.log.paths(), None, STRICTEST, ())
-    assert sorted(path.name for path in directory.iterdir()) == ["faults.jsonl", "run.json"]
+    assert sorted(path.name for path in directory.iterdir()) == ["faults.jsonl", "logs", "run.json"]
+    assert "ended with status -9: JSON Lines are kept" in (directory / "logs" / "recorder.log").read_text()
+
+
+def test_a_recorder_that_hangs_is_ended(files: Files, tmp_path: Path) -> None:
+    recorder = recorded(files, tmp_path, silent_s=0.05)
+    process = recorder._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    directory = files.about(tmp_path / "run")
+    assert not recorder.finish(directory, files.history, files.log.paths(), None, STRICTEST, ())
+    assert process.returncode == -signal.SIGKILL
+    assert sorted(path.name for path in directory.iterdir()) == ["faults.jsonl", "logs", "run.json"]
+    (complaint,) = (directory / "logs" / "recorder.log").read_text().splitlines()
+    assert complaint.startswith(f"the recorder (process {process.pid}, {tmp_path / 'spool'}): expected a report that")
+    assert "found none for 0.05 s" in complaint
+    assert "--tables jsonl" in complaint
+
+
+def test_a_recorder_that_does_not_read_is_ended(files: Files, tmp_path: Path) -> None:
+    """A pipe takes 64 KiB."""
+    recorder = recorded(files, tmp_path, silent_s=0.05)
+    process = recorder._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    paths = [*files.history, *(tmp_path / f"{number:0200d}" for number in range(1000))]
+    recorder.look(paths, files.events)
+    assert process.returncode == -signal.SIGKILL
+    recorder.look([*paths, tmp_path], files.events)
+    directory = files.about(tmp_path / "run")
+    assert not recorder.finish(directory, paths, files.log.paths(), None, STRICTEST, ())
+    assert "expected a recorder that reads its messages, found none" in (directory / "logs/recorder.log").read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has a priority of its own on Linux alone")
+def test_only_under_load_is_the_priority_low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, harness = os.pipe()
+    priorities: list[int] = []
+    last = Finish(replica_log=None, about="", settings=STRICTEST, checks=())
+    to_come = [LoadEnded(), last]
+
+    class Observer:
+        def __init__(self, message: Begin) -> None:
+            pass
+
+        def go_on(self) -> bool:
+            priorities.append(os.getpriority(os.PRIO_PROCESS, 0))
+            os.write(harness, ENCODE(to_come.pop(0)) + b"\n")
+            return True
+
+        def finish(self, message: Finish, progress: Callable[[], None]) -> Done:
+            priorities.append(os.getpriority(os.PRIO_PROCESS, 0))
+            return Done(0, {}, 0)
+
+    monkeypatch.setattr(recorder_process, "Conversion", Observer)
+    monkeypatch.setattr(recorder_process, "_IDLE", 0)
+    os.write(harness, ENCODE(begin(tmp_path)) + b"\n")
+    assert recorder_process.main(source) == 0
+    os.close(source)
+    os.close(harness)
+    normal = os.getpriority(os.PRIO_PROCESS, 0)
+    assert priorities == [min(normal + 10, 19), normal, normal]
 
 
 def test_the_recorder_ends_with_its_harness(files: Files, tmp_path: Path) -> None:
@@ -244,8 +307,13 @@ def test_the_recorder_ends_with_its_harness(files: Files, tmp_path: Path) -> Non
 
 
 def test_a_dump_has_the_lines_of_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump, "_BATCH", 7)
+    monkeypatch.setattr(dump, "_ROWS", 7)
     file = DumpFile(tmp_path / "dump.arrow", RUN)
     file.write(iter(DUMP))
     for _ in range(2):
-        assert [msgspec.json.decode(line) for line in file] == DUMP
+        assert list(map(known, file)) == list(map(known, ROWS))
+
+
+def known(line: bytes) -> dict[str, Any]:
+    """A row without nulls: Arrow does not keep which ones were written."""
+    return {name: value for name, value in msgspec.json.decode(line).items() if value is not None}

@@ -5,12 +5,12 @@ Inputs are random bytes, and examples of real ones with some bytes changed, cut 
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import random
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -19,18 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 WIRE = settings.get_profile("wire")
-FUZZ = Path(__file__).parents[2] / "benchmarks" / "fuzz.py"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 _INTERESTING = (0, 1, 0x7F, 0x80, 0xFF)
 
 
 def _load() -> ModuleType:
-    sys.path.insert(0, str(FUZZ.parent))  # as for a script
-    spec = importlib.util.spec_from_file_location("highwater_fuzz", FUZZ)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(BENCHMARKS.parent))  # as for python -m
+    return import_module("benchmarks.fuzz")
 
 
 fuzz = _load()
@@ -80,9 +75,10 @@ def test_any_bytes(target):
 
 def test_the_fuzzer_finds_a_fault_and_names_the_input(tmp_path):
     pytest.importorskip("atheris", reason="atheris is not installed")
-    broken = tmp_path / FUZZ.name
-    shutil.copy(FUZZ, broken)
-    targets = shutil.copytree(FUZZ.parent / "fuzzing", tmp_path / "fuzzing") / "protocol.py"
+    broken = tmp_path / "benchmarks"
+    broken.mkdir()
+    shutil.copy(BENCHMARKS / "fuzz.py", broken)
+    targets = shutil.copytree(BENCHMARKS / "fuzzing", broken / "fuzzing") / "protocol.py"
     targets.write_text(
         targets.read_text(encoding="utf-8").replace(
             "    return run\n\n\ndef sasl",
@@ -92,7 +88,8 @@ def test_the_fuzzer_finds_a_fault_and_names_the_input(tmp_path):
         encoding="utf-8",
     )
     done = subprocess.run(
-        [sys.executable, broken, "batches", "--seconds", "20"],
+        [sys.executable, "-m", "benchmarks.fuzz", "batches", "--seconds", "20"],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=300,

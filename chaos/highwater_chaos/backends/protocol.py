@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from highwater_chaos.backends.primitives import Primitive
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.replica_dump import Dumped
 from highwater_chaos.workload.client_host import ClientHost
 from highwater_runtime.ports.trace import NodeEvent
 
@@ -149,9 +150,8 @@ class Observation(Protocol):
     def violations(self) -> Sequence[InvariantViolation]:
         """Invariants that the backend itself saw broken while the run went on."""
 
-    def replica_dump(self) -> Iterator[dict[str, Any]]:
-        """Every record of every replica's log, stopped brokers' too: rows of the ``replica_log`` table without
-        ``run_id`` (``broker, partition, topic_id, offset, leader_epoch, producer_id, sequence, value, crc``).
+    def replica_dump(self) -> Iterator[Dumped]:
+        """Every record of every replica's log, stopped brokers' too, batch by batch.
 
         Raises :class:`BackendError` if a log cannot be read: a part of the rows would be judged as if it were all.
         """

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from highwater_chaos.backends.ensemble.sessions import CLIENT as SESSIONS_CLIENT
 from highwater_chaos.backends.ensemble.sessions import SessionsClient
@@ -40,7 +40,7 @@ from highwater_chaos.backends.sim_cluster import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
-from highwater_chaos.replica_dump import dump_replicas
+from highwater_chaos.replica_dump import Dumped, dump_replicas
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.coordination import SessionKey
@@ -254,7 +254,7 @@ class SimBackend:
         found = self._monitor.violations if self._monitor is not None else []
         return [InvariantViolation(item.name, item.time_ns, item.subject, item.what) for item in found]
 
-    def replica_dump(self) -> Iterator[dict[str, Any]]:
+    def replica_dump(self) -> Iterator[Dumped]:
         """From the files of every broker's disk."""
         for name in broker_names(self._cluster):
             try:

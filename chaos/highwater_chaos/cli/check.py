@@ -117,7 +117,7 @@ def check(
             found[str(history)] = history, judgement, verdict
             if not as_json:
                 _print(judgement.run_id, verdict)
-    if as_json and (found or len(asked) > 1):
+    if as_json:
         names = [str(one) for one in asked]
         rows = [_row(*found[name]) if name in found else _row_of_refused(name, refused[name]) for name in names]
         print(json.dumps(rows[0] if len(rows) == 1 else {"valid": _valid(rows), "runs": rows}, indent=2))

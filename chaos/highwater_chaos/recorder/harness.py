@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import select
 import shutil
 import subprocess
 import sys
@@ -10,9 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from highwater_chaos.recorder.messages import ENCODE, Begin, Done, Finish, Follow
+from highwater_chaos.recorder.messages import (
+    DECODE_ANSWER,
+    ENCODE,
+    Begin,
+    Done,
+    Finish,
+    Follow,
+    LoadEnded,
+    Message,
+)
 from highwater_pipeline.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -22,6 +31,9 @@ FROM_BYTES: Final = 64 << 20
 judged within seconds from JSON Lines, which every tool reads."""
 _PATIENCE_NS: Final = 5_000_000_000
 _LOG: Final = "recorder.log"
+SILENT_S: Final = 300.0
+"""Seconds in which a recorder that works reports another part: a part takes seconds of processor time, and the machine
+may be busy."""
 
 
 class Recorder:
@@ -32,9 +44,19 @@ class Recorder:
         run_id: of all rows.
         start_ns: when run time began, by CLOCK_MONOTONIC.
         units: whether to split the run by partition.
+        silent_s: seconds after which a recorder that reports nothing, or does not read what it is told, is ended.
     """
 
-    def __init__(self, spool: Path, run_id: str, start_ns: int, *, units: bool, from_bytes: int = FROM_BYTES) -> None:
+    def __init__(
+        self,
+        spool: Path,
+        run_id: str,
+        start_ns: int,
+        *,
+        units: bool,
+        from_bytes: int = FROM_BYTES,
+        silent_s: float = SILENT_S,
+    ) -> None:
         self._begin: Final = Begin(
             directory=str(spool / "tables"), run_id=run_id, start_ns=start_ns, units=units, patience_ns=_PATIENCE_NS
         )
@@ -42,6 +64,9 @@ class Recorder:
         self._from_bytes: Final = from_bytes
         self._process: subprocess.Popen[bytes] | None = None
         self._followed = [0, 0]
+        self._silent_s: Final = silent_s
+        self._hung = ""
+        """What it did not do in time, if it was ended for that."""
         self.done: Done | None = None
 
     @property
@@ -62,6 +87,11 @@ class Recorder:
             self._tell(Follow(*(tuple(map(str, paths)) for paths in new)))
             self._followed = [len(history), len(events)]
 
+    def load_ended(self) -> None:
+        """Let it work with normal priority: clients have ended."""
+        if self._process is not None:
+            self._tell(LoadEnded())
+
     def finish(
         self,
         directory: Path,
@@ -73,21 +103,25 @@ class Recorder:
     ) -> bool:
         """Move the tables into a run directory that has all else already, when they are whole; all files are complete.
 
-        ``history``, ``events``: as for :meth:`look`, all there are. False: the recorder has failed, which is logged;
-        the lines are there as ever.
+        ``history``, ``events``: as for :meth:`look`, all there are. False: the recorder has failed or hangs, which is
+        logged, also to the run's ``logs/recorder.log``; the lines are there as ever.
         """
         assert self._process is not None
         self.look(history, events)
         dump = None if replica_log is None else str(replica_log)
         self._tell(Finish(replica_log=dump, about=str(directory), settings=settings, checks=checks))
-        answer, _ = self._process.communicate()
-        if said := (self._spool / _LOG).read_bytes():
+        self.done = self._answer()
+        self.close()
+        log = (self._spool / _LOG).read_bytes()
+        if self.done is None:
+            complaint = self._hung or f"the recorder ended with status {self._process.returncode}: JSON Lines are kept"
+            _log.warning("%s", complaint)
+            log += complaint.encode() + b"\n"
+        if log:
             (directory / "logs").mkdir(exist_ok=True)
-            (directory / "logs" / _LOG).write_bytes(said)
-        if self._process.returncode != 0:
-            _log.warning("the recorder ended with status %d: JSON Lines are kept", self._process.returncode)
+            (directory / "logs" / _LOG).write_bytes(log)
+        if self.done is None:
             return False
-        self.done = msgspec.json.decode(answer, type=Done)
         written = Path(self._begin.directory)
         for file in sorted(path for path in written.rglob("*") if path.is_file()):
             target = directory / file.relative_to(written)
@@ -98,9 +132,12 @@ class Recorder:
 
     def close(self) -> None:
         """End the process. Idempotent."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None:
             self._process.kill()
-            self._process.communicate()
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
         with (self._spool / _LOG).open("wb") as log:
@@ -109,14 +146,60 @@ class Recorder:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                bufsize=0,
                 start_new_session=True,  # Ctrl-C ends a run early, and what it recorded is kept
             )
 
-    def _tell(self, message: Begin | Follow | Finish) -> None:
+    def _tell(self, message: Message) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
+        if self._hung:
+            return
+        pipe, left = self._process.stdin.fileno(), ENCODE(message) + b"\n"
+        os.set_blocking(pipe, False)
+        while left:
+            if not self._is_ready(pipe, select.POLLOUT):
+                self._give_up("a recorder that reads its messages")
+                return
+            try:
+                left = left[os.write(pipe, left) :]
+            except BrokenPipeError:  # its exit status says that it has failed
+                return
+
+    def _answer(self) -> Done | None:
+        """The last answer to :class:`Finish`; None: the recorder has failed. It has ended then, and after the last."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        if self._hung:
+            return None
+        pipe, partial, done = self._process.stdout.fileno(), b"", None
+        while True:
+            if not self._is_ready(pipe, select.POLLIN):
+                self._give_up("a report that another part of the tables is written")
+                return None
+            if not (data := os.read(pipe, 1 << 16)):
+                break
+            *lines, partial = (partial + data).split(b"\n")
+            for answer in map(DECODE_ANSWER, lines):
+                done = answer if isinstance(answer, Done) else None
         try:
-            self._process.stdin.write(ENCODE(message) + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:  # its exit status says that it has failed
-            pass
+            return done if self._process.wait(self._silent_s) == 0 else None
+        except subprocess.TimeoutExpired:
+            self._give_up("its end")
+            return None
+
+    def _is_ready(self, pipe: int, event: int) -> bool:
+        """Whether something happens at a pipe before the recorder has been silent for too long."""
+        poll = select.poll()
+        poll.register(pipe, event)
+        return bool(poll.poll(1000 * self._silent_s))
+
+    def _give_up(self, expected: str) -> None:
+        """End the process, which hangs, and say so."""
+        assert self._process is not None
+        self._hung = (
+            f"the recorder (process {self._process.pid}, {self._spool}): expected {expected}, found none for"
+            f" {self._silent_s:g} s; it was ended, and JSON Lines are kept; if the machine or its disk was not stopped"
+            " for that long, please report it; --tables jsonl runs without a recorder"
+        )
+        self.close()

@@ -1,4 +1,7 @@
-"""Messages of the harness to the recorder: one JSON object a line on its stdin. The recorder ends with its stdin."""
+"""Messages of the harness to the recorder, one JSON object a line on its stdin, and its answers on its stdout.
+
+The recorder ends with its stdin.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,10 @@ class Follow(msgspec.Struct, frozen=True, tag="follow"):
     events: tuple[str, ...]
 
 
+class LoadEnded(msgspec.Struct, frozen=True, tag="load-ended"):
+    """Clients have ended: converting need not give way to anything any more."""
+
+
 class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish"):
     """Last: all files are complete. ``replica_log``: an Arrow file with the dump, None: there is none; ``about``: the
     run directory with the small tables; ``checks``: those that the run is to be judged by."""
@@ -37,8 +44,12 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish"):
     checks: tuple[str, ...]
 
 
-class Done(msgspec.Struct, frozen=True):
-    """The recorder's answer: all is written. ``begun_anew``: how often it started again because of a late line;
+class Progress(msgspec.Struct, frozen=True, tag="progress"):
+    """An answer to :class:`Finish`: another part is written."""
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """The last answer: all is written. ``begun_anew``: how often it started again because of a late line;
     ``rows``: how many of each table; ``left``: of history and events, how many were converted after :class:`Finish` had
     come."""
 
@@ -47,6 +58,8 @@ class Done(msgspec.Struct, frozen=True):
     left: int
 
 
-Message = Begin | Follow | Finish
+Message = Begin | Follow | LoadEnded | Finish
+Answer = Progress | Done
 ENCODE: Final = msgspec.json.Encoder().encode
 DECODE: Final = msgspec.json.Decoder(Message).decode
+DECODE_ANSWER: Final = msgspec.json.Decoder(Answer).decode

@@ -8,6 +8,7 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,17 @@ import pyarrow as pa
 from highwater_chaos.backends.local.recording import numbered
 from highwater_chaos.backends.local.recording import time_of as time_of_event
 from highwater_chaos.recorder.follow import LateLine, Merge
-from highwater_chaos.recorder.messages import DECODE, ENCODE, Begin, Done, Finish, Follow
+from highwater_chaos.recorder.messages import (
+    DECODE,
+    ENCODE,
+    Answer,
+    Begin,
+    Done,
+    Finish,
+    Follow,
+    LoadEnded,
+    Progress,
+)
 from highwater_chaos.workload.history_files import renumbered
 from highwater_chaos.workload.history_files import time_of as time_of_operation
 from highwater_pipeline.files import LinesReader
@@ -30,7 +41,7 @@ _log = logging.getLogger(__name__)
 _IDLE: Final = 0.5
 """Seconds between two looks at files that have nothing new."""
 _NICE: Final = 10
-"""The run has priority; converting may be late."""
+"""Under load the run has priority; converting may be late."""
 
 
 class Conversion:
@@ -66,23 +77,25 @@ class Conversion:
             self._begin_anew(late)
             return True
 
-    def finish(self, message: Finish) -> Done:
-        """Convert all the rest, and end the tables. Raises ``BadTable``, ``OSError``."""
+    def finish(self, message: Finish, progress: Callable[[], None]) -> Done:
+        """Convert all the rest, and end the tables; ``progress`` is called after each part. Raises ``BadTable``,
+        ``OSError``."""
         before = sum(self.rows.values())
         try:
             while self._convert((None, None)):
-                pass
+                progress()
         except LateLine as late:
             before = 0
             self._begin_anew(late, ended=True)
             while self._convert((None, None)):
-                pass
+                progress()
         left = sum(self.rows.values()) - before
         if message.replica_log is not None:
             for part in arrow_parts(Path(message.replica_log)):
                 self._add(REPLICA_LOG_FILE, part)
+                progress()
         run = about_run(Path(message.about), self._begin.run_id, message.settings)
-        self._writer.close(run, message.checks)
+        self._writer.close(run, message.checks, progress=progress)
         return Done(self.begun_anew, self.rows, left)
 
     def _begin_anew(self, late: LateLine, *, ended: bool = False) -> None:
@@ -127,18 +140,20 @@ def arrow_parts(path: Path) -> Iterator[pa.Table]:
             yield pa.Table.from_batches([batch])
 
 
-def main() -> int:
+def main(source: int = 0) -> int:
     """Convert what stdin names; the last line of stdout says what was written. Exit status 1: the harness has ended."""
-    os.nice(_NICE)
     logging.basicConfig(format="%(message)s")
     conversion: Conversion | None = None
-    partial, more = b"", False
+    partial, more, under_load = b"", False, True
+    # A process without privileges cannot raise its priority again, but on Linux each thread has its own.
+    behind_load = ThreadPoolExecutor(1, initializer=lambda: os.nice(_NICE))
     while True:
-        ready, _, _ = select.select([0], [], [], 0 if more else _IDLE)
+        ready, _, _ = select.select([source], [], [], 0 if more else _IDLE)
         if not ready:
-            more = conversion is not None and conversion.go_on()
+            if conversion is not None:
+                more = behind_load.submit(conversion.go_on).result() if under_load else conversion.go_on()
             continue
-        data = os.read(0, 1 << 16)
+        data = os.read(source, 1 << 16)
         if not data:
             os._exit(1)  # or the tables would be closed, and look whole
         *lines, partial = (partial + data).split(b"\n")
@@ -148,9 +163,16 @@ def main() -> int:
                     conversion = Conversion(message)
                 case Follow() if conversion is not None:
                     conversion.follow(message)
+                case LoadEnded():
+                    under_load = False
                 case Finish() if conversion is not None:
-                    sys.stdout.buffer.write(ENCODE(conversion.finish(message)) + b"\n")
+                    _answer(conversion.finish(message, lambda: _answer(Progress())))
                     return 0
+
+
+def _answer(answer: Answer) -> None:
+    sys.stdout.buffer.write(ENCODE(answer) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

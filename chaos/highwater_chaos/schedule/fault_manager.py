@@ -249,11 +249,11 @@ class FaultManager:
             for one in self._active.values()
         )
 
-    def touches_now(self, node: str) -> bool:
+    def disrupts_now(self, node: str) -> bool:
         """Whether a fault is in force that is aimed at a node, or disturbs it."""
         return any(node in one.hits or node in one.disturbed for one in self._active.values())
 
-    def touched_within(self, node: str, ns: int) -> bool:
+    def disrupted_within(self, node: str, ns: int) -> bool:
         """Whether the last effect of a fault on a node is less than ``ns`` ago, or still to be expected."""
         last = self._last_touch_ns.get(node)
         return last is not None and self._backend.now_ns() - last < ns

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.steps import RandomFaults
 from highwater_chaos.faults import Drawing, kind_named
-from highwater_chaos.schedule.spare import Blow
+from highwater_chaos.schedule.spare import FaultEffect
 from highwater_runtime.ports import MS
 
 _SHORTEST_NS: Final = 200 * MS
@@ -24,7 +24,7 @@ class DrawnFault(NamedTuple):
 
     kind: str
     inject: Inject
-    blow: Blow
+    effect: FaultEffect
 
 
 def draw_kind(plan: RandomFaults, random: Random) -> tuple[str, int]:
@@ -41,5 +41,5 @@ def draw_fault(kind: str, length_ns: int, drawing: Drawing) -> DrawnFault | None
     if drawn is None:
         return None
     fault = drawn.fault
-    blow = Blow(drawn.nodes, fault.disturbs(drawing.cluster), fault.LOSES_CACHE)
-    return DrawnFault(kind, Inject.of(fault, for_=None if fault.lasts_ns == 0 else length_ns), blow)
+    effect = FaultEffect(drawn.nodes, fault.disturbs(drawing.cluster), fault.LOSES_CACHE)
+    return DrawnFault(kind, Inject.of(fault, for_=None if fault.lasts_ns == 0 else length_ns), effect)

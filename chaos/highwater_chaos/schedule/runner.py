@@ -28,7 +28,7 @@ from highwater_chaos.schedule.conditions import World, found, is_or_was_met
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.random_administration import RandomAdministration
 from highwater_chaos.schedule.random_faults import DrawnFault, draw_fault, draw_kind
-from highwater_chaos.schedule.spare import Touches, why_not, why_not_reassign
+from highwater_chaos.schedule.spare import Disruptions, why_not, why_not_reassign
 from highwater_runtime.ports import MS, SECOND
 
 WriteBatch = Callable[[Produce], Process[str | None]]
@@ -235,7 +235,7 @@ class ScheduleRunner:
         plan, kind = part.plan, ""
 
         def may_move(partition: PartitionView) -> bool:
-            return plan.spare == "none" or why_not_reassign(partition, self._world.view, self._touches()) is None
+            return plan.spare == "none" or why_not_reassign(partition, self._world.view, self._disruptions()) is None
 
         for _ in range(_DRAWS):
             kind, length_ns = draw_kind(plan, random)
@@ -252,15 +252,19 @@ class ScheduleRunner:
 
     def _is_spared(self, plan: RandomFaults, drawn: DrawnFault) -> bool:
         """Whether a fault does no more than ``spare`` permits."""
-        return plan.spare == "none" or why_not(drawn.blow, self._cluster, self._world.view, self._touches()) is None
+        return (
+            plan.spare == "none" or why_not(drawn.effect, self._cluster, self._world.view, self._disruptions()) is None
+        )
 
     def _inject_drawn(self, part: RandomPart, drawn: DrawnFault) -> Process[None]:
         # Since it was drawn another one may have been injected: on real machines that takes time, and what was drawn
         # meanwhile waits for it.
-        if self._free(drawn.blow.hits, drawn.kind) != list(drawn.blow.hits) or not self._is_spared(part.plan, drawn):
+        if self._free(drawn.effect.targets, drawn.kind) != list(drawn.effect.targets) or not self._is_spared(
+            part.plan, drawn
+        ):
             return
         after_ns = self._scheduler.now_ns() - part.began_ns
-        took_hold = yield from self._faults.inject(drawn.inject, tuple(drawn.blow.hits), drawn=True)
+        took_hold = yield from self._faults.inject(drawn.inject, tuple(drawn.effect.targets), drawn=True)
         if took_hold:
             part.drawn.append(DrawnStep(after_ns, Step(inject=drawn.inject)))
 
@@ -284,11 +288,11 @@ class ScheduleRunner:
         up = [node for node in nodes if self._world.backend.state(node) is NodeState.UP]
         return [node for node in up if not self._faults.hits_now(node, loses_cache=loses_cache)]
 
-    def _touches(self) -> Touches:
+    def _disruptions(self) -> Disruptions:
         faults, session_ns = self._faults, session_timeout_ms(self._cluster) * MS
-        return Touches(
-            faults.touches_now,
-            lambda node: faults.touched_within(node, session_ns),
+        return Disruptions(
+            faults.disrupts_now,
+            lambda node: faults.disrupted_within(node, session_ns),
             faults.lost_cache,
             lambda time_ns: self._scheduler.now_ns() - time_ns > session_ns,
             self._administration.moving_to,

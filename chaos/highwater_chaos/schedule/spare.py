@@ -61,7 +61,7 @@ def _nothing_moves(partition: str) -> Sequence[Sequence[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Touches:
+class Disruptions:
     """What the schedule is doing to nodes. ``now``: whether a fault that hits or disturbs a node is in force;
     ``recently``: whether one was, within the last session time-out."""
 
@@ -80,112 +80,116 @@ class Touches:
 
 
 @dataclass(frozen=True, slots=True)
-class Blow:
+class FaultEffect:
     """What a fault would do: the nodes it is aimed at, those it disturbs, and whether the former lose their caches."""
 
-    hits: Sequence[str]
+    targets: Sequence[str]
     disturbs: Sequence[str] = ()
     loses_cache: bool = False
 
 
-def why_not(blow: Blow, cluster: Cluster, view: ClusterView, touches: Touches) -> str | None:
+def why_not(effect: FaultEffect, cluster: Cluster, view: ClusterView, disruptions: Disruptions) -> str | None:
     """Why a fault must not be injected now, or None if it may."""
-    reason = _why_not_controllers(blow, quorum_names(cluster), view, touches)
+    reason = _why_not_controllers(effect, quorum_names(cluster), view, disruptions)
     if reason is not None:
         return reason
-    for node in dict.fromkeys((*blow.hits, *blow.disturbs)):
+    for node in dict.fromkeys((*effect.targets, *effect.disturbs)):
         if node.startswith("broker-"):
             for partition in view.partitions.values():
-                reason = _why_not_here(blow, node, partition, view, touches)
+                reason = _why_not_here(effect, node, partition, view, disruptions)
                 if reason is not None:
                     return f"{partition.partition}: {reason}"
     return None
 
 
-def why_not_reassign(partition: PartitionView, view: ClusterView, touches: Touches) -> str | None:
+def why_not_reassign(partition: PartitionView, view: ClusterView, disruptions: Disruptions) -> str | None:
     """Why a partition must not be reassigned now, or None if it may."""
-    suspects = _suspects(partition, view, touches)
+    suspects = _suspects(partition, view, disruptions)
     return f"{partition.partition} counts on {suspects}, which lost what was not on disk" if suspects else None
 
 
-def _why_not_controllers(blow: Blow, names: Sequence[str], view: ClusterView, touches: Touches) -> str | None:
+def _why_not_controllers(
+    effect: FaultEffect, names: Sequence[str], view: ClusterView, disruptions: Disruptions
+) -> str | None:
     active = view.active_controller()
     zookeeper = view.mode == "zookeeper"
     left_alone = (active, *names) if zookeeper else (active,)
-    disturbed = [name for name in blow.hits if name in left_alone]
-    disturbed += [name for name in blow.disturbs if name in names or name == active]
-    if disturbed and any(_suspects(partition, view, touches) for partition in view.partitions.values()):
+    disturbed = [name for name in effect.targets if name in left_alone]
+    disturbed += [name for name in effect.disturbs if name in names or name == active]
+    if disturbed and any(_suspects(partition, view, disruptions) for partition in view.partitions.values()):
         return f"without {active} sound replicas might be fenced before suspect ones"
     minority = (len(names) - 1) // 2
-    if blow.loses_cache and _counted_on(blow.hits, view, touches):
+    if effect.loses_cache and _counted_on(effect.targets, view, disruptions):
         since = view.active_since_ns()
-        untouched = active is not None and not touches.now(active)
+        untouched = active is not None and not disruptions.now(active)
         if zookeeper and active is not None:
             # The ensemble names a broker that is dead, or that has restarted and is the controller no longer.
-            untouched = not touches.unsteady(active) and view.is_unfenced(node_id(active))
-        if since is None or not touches.settled(since) or not untouched:
+            untouched = not disruptions.unsteady(active) and view.is_unfenced(node_id(active))
+        if since is None or not disruptions.settled(since) or not untouched:
             return "no controller has been active and untouched for long enough"
-        if sum(touches.now(name) for name in names) > minority:
+        if sum(disruptions.now(name) for name in names) > minority:
             return "the active controller might lose its majority"
-        if zookeeper and active in blow.hits:
+        if zookeeper and active in effect.targets:
             return f"the next controller might not notice that {active} was away"
-    hit = [name for name in names if name in blow.hits or touches.now(name)]
-    if any(name in names for name in blow.hits) and len(hit) > minority:
+    hit = [name for name in names if name in effect.targets or disruptions.now(name)]
+    if any(name in names for name in effect.targets) and len(hit) > minority:
         return f"{len(hit)} of {len(names)} controllers would be hit at once"
     return None
 
 
-def _why_not_here(blow: Blow, node: str, partition: PartitionView, view: ClusterView, touches: Touches) -> str | None:
+def _why_not_here(
+    effect: FaultEffect, node: str, partition: PartitionView, view: ClusterView, disruptions: Disruptions
+) -> str | None:
     broker = node_id(node)
-    if broker not in partition.members and not _may_join(broker, partition, touches):
+    if broker not in partition.members and not _may_join(broker, partition, disruptions):
         return None
     proposed = partition.isr if partition.proposed_isr is None else partition.proposed_isr
     only_proposed = broker in proposed and broker not in partition.isr
-    if view.mode == "zookeeper" and blow.loses_cache and node in blow.hits and only_proposed:
+    if view.mode == "zookeeper" and effect.loses_cache and node in effect.targets and only_proposed:
         return f"broker {broker} is proposed for the ISR, whatever becomes of it"
-    targets = touches.moving_to(partition.partition)
+    reassigned = disruptions.moving_to(partition.partition)
     steady = [
         other
         for other in partition.isr
         if other in proposed
-        and broker_name(other) not in blow.hits
-        and broker_name(other) not in blow.disturbs
+        and broker_name(other) not in effect.targets
+        and broker_name(other) not in effect.disturbs
         and view.is_unfenced(other)
-        and not touches.unsteady(broker_name(other))
-        and not _is_suspect(other, partition, view, touches)
-        and all(other in replicas for replicas in targets)
+        and not disruptions.unsteady(broker_name(other))
+        and not _is_suspect(other, partition, view, disruptions)
+        and all(other in replicas for replicas in reassigned)
     ]
     if steady:
         return None
-    if blow.loses_cache and node in blow.hits:
+    if effect.loses_cache and node in effect.targets:
         return f"broker {broker} is the only replica sure to be in sync"
-    suspects = [member for member in _suspects(partition, view, touches) if member != broker]
+    suspects = [member for member in _suspects(partition, view, disruptions) if member != broker]
     return (
         f"without broker {broker} it would depend on {suspects}, which lost what was not on disk" if suspects else None
     )
 
 
-def _counted_on(nodes: Sequence[str], view: ClusterView, touches: Touches) -> bool:
+def _counted_on(nodes: Sequence[str], view: ClusterView, disruptions: Disruptions) -> bool:
     """Whether one of the nodes is in a committed ISR, or may soon be in one."""
     return any(
-        node_id(node) in partition.isr or _may_join(node_id(node), partition, touches)
+        node_id(node) in partition.isr or _may_join(node_id(node), partition, disruptions)
         for partition in view.partitions.values()
         for node in nodes
         if node.startswith("broker-")
     )
 
 
-def _may_join(broker: int, partition: PartitionView, touches: Touches) -> bool:
+def _may_join(broker: int, partition: PartitionView, disruptions: Disruptions) -> bool:
     """Whether a message that is still on its way may make a replica a member."""
-    return broker in partition.replicas and touches.unsteady(broker_name(broker))
+    return broker in partition.replicas and disruptions.unsteady(broker_name(broker))
 
 
-def _suspects(partition: PartitionView, view: ClusterView, touches: Touches) -> list[int]:
-    return [member for member in partition.members if _is_suspect(member, partition, view, touches)]
+def _suspects(partition: PartitionView, view: ClusterView, disruptions: Disruptions) -> list[int]:
+    return [member for member in partition.members if _is_suspect(member, partition, view, disruptions)]
 
 
-def _is_suspect(member: int, partition: PartitionView, view: ClusterView, touches: Touches) -> bool:
-    lost = touches.lost_cache(broker_name(member))
+def _is_suspect(member: int, partition: PartitionView, view: ClusterView, disruptions: Disruptions) -> bool:
+    lost = disruptions.lost_cache(broker_name(member))
     if lost is None:
         return False
     if view.mode == "kraft":

@@ -10,7 +10,7 @@
 ``GET /v1/pods/<ns>/<pod>/events``       the node's events file from byte ``?offset=``; headers ``X-Highwater-File``
                                          (another file has another one), ``X-Highwater-Next`` (where to go on),
                                          ``X-Highwater-Size``
-``GET /v1/pods/<ns>/<pod>/dump``         rows of the broker's replicas, a JSON object a line
+``GET /v1/pods/<ns>/<pod>/dump``         the broker's replicas batch by batch, a JSON array a line
 ``GET /v1/pods/<ns>/<pod>/metrics``      the node's own metrics
 ``GET /v1/pods/<ns>/<pod>/reaches``      whether ``?peer=`` (an IP address) answers a TCP connection to ``&port=`` from
                                          inside the pod's network: ``{"answers": true}``; a refusal is an answer

@@ -7,7 +7,6 @@ and follows no link in it (:mod:`highwater_chaos.machine.beneath`), and what is 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -17,6 +16,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
+
+import msgspec
 
 from highwater_chaos.machine.beneath import open_file, open_root
 from highwater_chaos.machine.errors import MachineError
@@ -34,7 +35,8 @@ _AT_A_TIME: Final = 256 << 10
 _EVENTS: Final = "events.jsonl"
 _BROKER: Final = re.compile(r".*-broker-([0-9]{1,9})")
 _METRICS_WITHIN: Final = 5.0
-_ROWS: Final = 5000
+_BATCHES: Final = 500
+"""Batches in one piece of a dump."""
 _DUMPED_WITHIN: Final = 1800.0
 
 
@@ -88,8 +90,8 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
 
 
 def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
-    """Every record of every replica on the broker's disk, a JSON object a line: rows of the ``replica_log`` table
-    without ``run_id``; in pieces of many lines.
+    """Every record of every replica on the broker's disk, batch by batch: a JSON array a line, which the harness reads
+    by :data:`highwater_chaos.replica_dump.DUMPED`; in pieces of many lines.
 
     Raises:
         Refusal: 422 for a pod that is no broker; 409 where its data are out of reach.
@@ -114,10 +116,11 @@ def _pieces(broker: int, data: PodDirectory) -> Iterator[bytes]:
     from highwater_chaos.replica_dump import dump_replicas  # noqa: PLC0415
 
     until = time.monotonic() + _DUMPED_WITHIN
+    encode = msgspec.json.Encoder().encode_lines
     with closing(data):
-        rows = dump_replicas(broker, data)
-        while lines := [json.dumps(row).encode() + b"\n" for row in islice(rows, _ROWS)]:
-            yield b"".join(lines)
+        dumped = dump_replicas(broker, data)
+        while some := list(islice(dumped, _BATCHES)):
+            yield encode(some)
             if time.monotonic() > until:
                 raise MachineError(f"the replicas are not dumped within {_DUMPED_WITHIN:g} s")
 

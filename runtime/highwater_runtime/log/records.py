@@ -217,6 +217,59 @@ class BatchView:
             )
         return records
 
+    def offsets_and_values(self) -> tuple[list[int], list[bytes | None]]:
+        """Of :meth:`records` the offsets and the values alone, which is much cheaper for small records without keys
+        and headers.
+
+        Raises as :meth:`records`.
+        """
+        if not self.is_compressed and (found := self._small_records()) is not None:
+            return found
+        records = self.records()
+        return [record.offset for record in records], [record.value for record in records]
+
+    def _small_records(self) -> tuple[list[int], list[bytes | None]] | None:
+        """Offsets and values, if every record takes less than 64 bytes and has neither key nor headers; else None."""
+        payload = bytes(memoryview(self.data)[self.position + HEADER_SIZE : self.position + self.size_in_bytes])
+        size, base_offset, position = len(payload), self.base_offset, 0
+        offsets: list[int] = []
+        values: list[bytes | None] = []
+        try:
+            for _ in range(self.record_count):
+                # Length, attributes, timestamp delta, offset delta, no key (-1), value, no headers (0). Numbers are
+                # zigzag varints: of one byte below 0x80, and even if they are not negative.
+                length = payload[position]
+                end = position + 1 + (length >> 1)
+                position += 2
+                if payload[position] < 0x80:
+                    position += 1
+                else:
+                    _, position = read_varint(payload, position)
+                if (delta := payload[position]) < 0x80:
+                    delta = (delta >> 1) ^ -(delta & 1)
+                    position += 1
+                else:
+                    delta, position = read_varint(payload, position)
+                value_length = payload[position + 1]
+                start = position + 2
+                position = start + (value_length >> 1)
+                if (
+                    length >= 0x80
+                    or length & 1
+                    or payload[start - 2] != 1
+                    or value_length >= 0x80
+                    or value_length & 1
+                    or position + 1 != end
+                    or payload[position] != 0
+                ):
+                    return None
+                offsets.append(base_offset + delta)
+                values.append(payload[start:position])
+                position = end
+        except IndexError:
+            return None
+        return (offsets, values) if position == size else None
+
     def _record(self, payload: bytes, position: int) -> tuple[Record, int]:
         length, position = read_varint(payload, position)
         end = position + length

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.replica_dump import DUMPED, DumpedBatch, Mark
 from highwater_operator.agent import pod_files
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.refusals import Refusal
@@ -80,9 +81,9 @@ def test_a_dump_is_of_the_pod_s_own_files(
     except (MachineError, Refusal) as error:
         refused = str(error)
     assert bool(refused) == (plant not in (link_of_a_directory, link_of_the_topic)), "what is no log is left out"
-    rows = [json.loads(line) for line in got.splitlines()]
-    assert [row for row in rows if row["ended"] is None] == [], "no record is another's"
-    assert {row["topic_id"] for row in rows} <= {"0" * 32}
+    dumped = DUMPED.decode_lines(got)
+    assert all(isinstance(one, Mark) for one in dumped), "no record is another's"
+    assert {one.replica.topic_id for one in dumped} <= {"0" * 32}
 
 
 @pytest.mark.parametrize("name", [SEGMENT, "partition.metadata"])
@@ -107,7 +108,9 @@ def test_a_whole_log_is_still_dumped(pod: Pod, volumes: Volumes) -> None:
     replica.mkdir()
     batches = [build_batch([Record(value=b"x" * 1000)], base_offset=offset) for offset in range(3000)]
     (replica / SEGMENT).write_bytes(b"".join(batches) + b"torn")
-    rows = [json.loads(row) for piece in pod_files.replica_rows(pod, volumes) for row in piece.splitlines()]
-    assert [row["offset"] for row in rows[:-2]] == list(range(3000))
-    assert [row["ended"] for row in rows[-2:]] == ["corrupt", "end"]
-    assert "4 bytes, fewer than the batch that begins there has" in rows[-2]["found"]
+    dumped = DUMPED.decode_lines(b"".join(pod_files.replica_rows(pod, volumes)))
+    batches = [one for one in dumped if isinstance(one, DumpedBatch)]
+    assert [offset for batch in batches for offset in batch.every_offset()] == list(range(3000))
+    torn, end = (one for one in dumped if isinstance(one, Mark))
+    assert (torn.ended, end.ended) == ("corrupt", "end")
+    assert "4 bytes, fewer than the batch that begins there has" in str(torn.found)

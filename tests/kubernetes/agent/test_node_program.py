@@ -14,6 +14,7 @@ import pytest
 from agent_world import Agent, Pod, World, await_true, confirmed
 
 from highwater_chaos.machine.namespaces import in_namespace
+from highwater_chaos.replica_dump import DUMPED
 from highwater_operator.agent.pod_files import MOST_BYTES
 from highwater_runtime.log.records import Record, build_batch
 
@@ -164,7 +165,8 @@ def test_a_brokers_replicas(agent: Agent, world: World) -> None:
     )
     await_true(pod.data.is_dir, "the agent makes the volume")
     write_segment(pod.data)
-    rows = [json.loads(line) for line in agent.ask("GET", "/v1/pods/default/dump-broker-3/dump").content.splitlines()]
+    dumped = DUMPED.decode_lines(agent.ask("GET", "/v1/pods/default/dump-broker-3/dump").content)
+    rows = [json.loads(line) for part in dumped for line in part.lines()]
     assert [(row["broker"], row["partition"], row["offset"], row["value"]) for row in rows] == [
         (3, "orders-0", 0, 41),
         (3, "orders-0", 1, 42),

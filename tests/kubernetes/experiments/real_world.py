@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from experiments.agents import FakeAgent, evidence
 from log_cluster.real_nodes import RealNodes, _answers
 
@@ -172,7 +173,7 @@ class ActingAgent(FakeAgent):
             case "dump":
                 disk = PosixDisk(home / "data", run_blocking=lambda task: task(), post=lambda task: task())
                 number = int(pod.rpartition("-")[2])
-                return b"".join(json.dumps(row).encode() + b"\n" for row in dump_replicas(number, disk))
+                return msgspec.json.Encoder().encode_lines(list(dump_replicas(number, disk)))
             case "session":
                 key = call_program(self._socket(pod), "session")
                 return json.dumps({"session": key}).encode()

@@ -23,6 +23,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_e
 
 from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME, AgentConnection, Trust, why_refused
 from highwater_chaos.kube.kinds import Json
+from highwater_chaos.replica_dump import DUMPED, Dumped
 from highwater_runtime.portable import PortableError
 
 AGENT_PORT: Final = 9405
@@ -110,10 +111,9 @@ class AgentClient:
         """What the pod's node has written to its event file from byte ``offset`` on. Raises ``AgentError``."""
         return self._ask("GET", f"/v1/pods/{namespace}/{pod}/events?offset={offset}")
 
-    def dump(self, namespace: str, pod: str) -> list[Json]:
+    def dump(self, namespace: str, pod: str) -> list[Dumped]:
         """Every record of every replica on the pod's disk. Raises ``AgentError``."""
-        text = self._ask("GET", f"/v1/pods/{namespace}/{pod}/dump")
-        return [json.loads(line) for line in text.splitlines() if line]
+        return DUMPED.decode_lines(self._ask("GET", f"/v1/pods/{namespace}/{pod}/dump"))
 
     def metrics(self, namespace: str, pod: str) -> str:
         """The pod's ``/metrics``. Raises ``AgentError``."""

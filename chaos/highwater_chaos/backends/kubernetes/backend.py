@@ -50,6 +50,7 @@ from highwater_chaos.experiment.nodes import broker_names, controller_names, nod
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER, POD
+from highwater_chaos.replica_dump import Dumped
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStarted
@@ -299,12 +300,12 @@ class KubernetesBackend:
         voters = {node_id(name): name for name in controller_names(self._cluster)}
         return self._intake.quorum_violations(voters, self._wiped)
 
-    def replica_dump(self) -> Iterator[dict[str, Any]]:
+    def replica_dump(self) -> Iterator[Dumped]:
         """As the agents read it from the disks."""
         for name in broker_names(self._cluster):
             place = self._nodes[name].place
             try:
-                yield from self._intake.own_rows(place.agent.dump(place.namespace, place.name))
+                yield from self._intake.own_logs(place.agent.dump(place.namespace, place.name))
             except AgentError as error:
                 raise BackendError(f"what {name} has on its disk could not be read: {error}") from error
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import Executor, Future, wait
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
@@ -17,6 +17,7 @@ from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.protocol import InvariantViolation, TimedEvent
+from highwater_chaos.replica_dump import Dumped
 
 _ANSWERS_WITHIN: Final = 2.0
 _PAST_WITHIN: Final = 120.0
@@ -93,9 +94,9 @@ class Intake:
             return judge_quorum(voters, wiped, list(self._log.by_time(parse_line, QUORUM_KINDS)))
         return QuorumJudge(voters, wiped).judge(self._log.by_time(parse_line, QUORUM_KINDS))
 
-    def own_rows(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def own_logs(self, dumped: list[Dumped]) -> list[Dumped]:
         """Of what is on disks, that by which the run is judged."""
-        return rows if self._past is None else [row for row in rows if self._past.is_own(row["partition"])]
+        return dumped if self._past is None else [one for one in dumped if self._past.is_own(one.replica.partition)]
 
     def notes(self) -> list[str]:
         """Lines that could not be read, and agents that were silent for long."""

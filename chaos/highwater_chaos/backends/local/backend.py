@@ -47,7 +47,7 @@ from highwater_chaos.backends.protocol import (
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.replica_dump import dump_replicas
+from highwater_chaos.replica_dump import Dumped, dump_replicas
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.host.posix_disk import PosixDisk
@@ -319,7 +319,7 @@ class LocalBackend:
         judge = QuorumJudge({node_id(name): name for name in controller_names(self.plan.cluster)}, self._wiped)
         return judge.judge(self._log.by_time(parse_line, QUORUM_KINDS))
 
-    def replica_dump(self) -> Iterator[dict[str, Any]]:
+    def replica_dump(self) -> Iterator[Dumped]:
         """From the files, which no process writes to any more."""
         for name in broker_names(self.plan.cluster):
             disk = PosixDisk(self._nodes[name].place.data, run_blocking=_run_here, post=_run_here)
