@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from highwater_chaos.experiment.units import format_duration, parse_duration
 from highwater_chaos.shrink.explicit import Steps
-from highwater_chaos.shrink.timeline import timeline_of
+from highwater_chaos.shrink.timeline import Timeline, timeline_of
 from highwater_chaos.shrink.trial import Data
 from highwater_runtime.ports import MS, SECOND
 
@@ -145,21 +145,28 @@ def in_a_row(data: Data) -> Iterator[Data]:
         yield with_schedule(data, timeline.in_a_row())
 
 
-def side_by_side(data: Data) -> Iterator[Data]:
-    """All steps beside each other, at the same times."""
-    if (timeline := timeline_of(schedule_of(data))) is not None:
-        yield with_schedule(data, timeline.side_by_side())
-
-
 def only_the_end(data: Data) -> Iterator[Data]:
     """What begins, or is in force, in the last second before the last step; the last two seconds, and so on."""
     timeline = timeline_of(schedule_of(data))
     if timeline is None or not timeline.steps:
         return
-    last, length = timeline.steps[-1].at_ns, SECOND
+    last, length, had = timeline.steps[-1].at_ns, SECOND, 0
     while length < last:
-        yield with_schedule(data, timeline.since(last - length).side_by_side())
-        length *= 2
+        shorter = timeline.since(last - length)
+        if len(shorter.steps) > had:
+            yield with_schedule(data, shorter.side_by_side())
+        length, had = 2 * length, len(shorter.steps)
+
+
+def sooner_over(data: Data) -> Iterator[Data]:
+    """Over when all faults are over; a second later, two seconds later, and so on until it is as it was."""
+    if (timeline := timeline_of(schedule_of(data))) is None:
+        return
+    over_ns, more = timeline.over_ns(), 0
+    while over_ns + more < timeline.end_ns:
+        yield with_schedule(data, Timeline(timeline.steps, over_ns + more).side_by_side())
+        more = 2 * more or SECOND
+    yield data
 
 
 # --- shorter and rounder times ---

@@ -12,23 +12,20 @@ from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.shrink import reductions
-from highwater_chaos.shrink.ddmin import fewest
 from highwater_chaos.shrink.explicit import Steps, explicit_steps
+from highwater_chaos.shrink.probdd import Share, fewest
 from highwater_chaos.shrink.reductions import Path, Piece, schedule_of, with_schedule, without
 from highwater_chaos.shrink.size import Size, size_of
 from highwater_chaos.shrink.timeline import timeline_of
-from highwater_chaos.shrink.trial import Data, Trial, as_data, at_defaults, experiment_of, run_quietly
+from highwater_chaos.shrink.trial import Data, Trial, Tried, as_data, at_defaults, experiment_of, run_quietly
 from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import switches_in_force
 from highwater_runtime.sim import freeze_collector
 
-_SEEDS: Final = (1, 4, 12)
-"""Removing a step moves everything after it a little, and another seed may show the anomaly then. So each proposal is
-run with several seeds: few while there is much to remove, more for what is left."""
-_SEEDS_OF_CHUNKS: Final = 6
-"""A chunk of so many steps, or more, is worth so many seeds: to try it again costs less than to remove each alone."""
-_ENOUGH: Final = 5
-"""A schedule of so few steps is not worth the runs of more seeds."""
+_SEEDS_OF_ENDS: Final = 3
+"""Each end of the schedule is tried with so many seeds. Its run is short."""
+_FEW: Final = 5
+"""A schedule of so few steps is not worth more than one try of each."""
 LEAST_RUNS: Final = 4
 """As it was and with its drawn steps written out, each with the switches and at their defaults."""
 _LONGER: Final = 2
@@ -92,13 +89,15 @@ def shrink(
     data["spec"]["assertions"] = []
     data["spec"]["expect"] = [{"verdict": "fail", "anomalies": [anomaly]}]
     data = with_schedule(data, explicit_steps(experiment.spec.schedule, result.random_parts))
-    trial, runs = Trial(anomaly, wire, _LONGER * result.run_ns), 1
+    trial, runs = Trial(anomaly, wire), 1
     if switches_in_force(experiment.cluster.switches) != switches_in_force({}):
-        needs_switches = not trial(at_defaults(as_data(experiment)))[0]
+        needs_switches = not trial(at_defaults(as_data(experiment))).shows
         trial, runs = replace(trial, only_with_switches=needs_switches), 2
     jobs = jobs or os.cpu_count() or 1
     with ProcessPoolExecutor(jobs, initializer=freeze_collector) as pool:
-        search = Search(lambda proposal: pool.submit(trial, proposal), jobs, most_runs, progress, runs=runs)
+        search = Search(
+            lambda proposal, most_ns: pool.submit(trial, proposal, most_ns), jobs, most_runs, progress, runs=runs
+        )
         try:
             shown = search.run(data)
         finally:
@@ -118,7 +117,7 @@ class _NoRunLeft(Exception):  # noqa: N818 - no error
 
 
 class Search:
-    """``submit`` tries an experiment in another process: whether it fails in the same way, and after how many runs.
+    """``submit`` tries an experiment in another process, for at most so much simulated time (ns; None: to its end).
 
     Proposals that make the following runs shorter come first, then those that make the schedule shorter, then all
     others. ``runs``: the number of runs before the search.
@@ -126,7 +125,7 @@ class Search:
 
     def __init__(
         self,
-        submit: Callable[[Data], Future[tuple[bool, int]]],
+        submit: Callable[[Data, int | None], Future[Tried]],
         jobs: int,
         most_runs: int,
         progress: Progress = lambda _runs, _size: None,
@@ -141,115 +140,140 @@ class Search:
         self._jobs = jobs
         self._most_runs = most_runs
         self._progress = progress
+        self._shown_ns: int | None = None
+        """How far into its schedule ``smallest`` shows the anomaly, if that is known."""
+        self._most_ns: int | None = None
+        """How long a proposal may take."""
+        self._share = Share()
+        """How often the anomaly shows if no step that is needed was removed."""
         self._tried: set[str] = set()
         """Proposals that were run, so that none is run twice, and the search cannot go round in circles."""
 
     def run(self, data: Data) -> bool:
         """Leave the smallest experiment in ``smallest``; returns False if ``data`` does not fail in the same way."""
-        if self._take([data], seeds=1) is None:
+        if self._take([data]) is None:
             return False
         try:
-            self._take(reductions.side_by_side(self.smallest), seeds=1)
             self._cut_off_the_end()
-            self._take(reductions.only_the_end(self.smallest), seeds=_SEEDS[0])
+            self._cut_off_the_beginning()
             before: Data = {}
             while before != self.smallest:
                 before = self.smallest
                 self._shorten_the_schedule()
-                self._take(reductions.in_a_row(self.smallest), seeds=_SEEDS[0])
-                self._take(reductions.rounded(self.smallest), seeds=_SEEDS[0])
+                self._take(reductions.in_a_row(self.smallest))
+                self._take(reductions.rounded(self.smallest))
                 for propose in _ALL_ELSE:
-                    while self._take(propose(self.smallest), seeds=_SEEDS[0]) is not None:
+                    while self._take(propose(self.smallest)) is not None:
                         pass
-                self._remove(reductions.waits, _SEEDS[0])
+                self._remove(reductions.waits)
             self.finished = True
         except _NoRunLeft:
             pass
         return True
 
     def _cut_off_the_end(self) -> None:
-        """Find the last step that matters. Steps after it are cut off without moving any before it, so halving does."""
+        """Cut off what comes after the last step that matters. Halving finds that step, if it is not known when the
+        anomaly showed. All steps stand side by side from here on, so cutting moves none of the others."""
         timeline = timeline_of(schedule_of(self.smallest))
         if timeline is None:
             return
         needless, enough = 0, len(timeline.steps)
-        while needless + 1 < enough:
+        while needless + 1 < enough and self._shown_ns is None:
             middle = (needless + enough) // 2
             shorter = with_schedule(self.smallest, timeline.first_steps(middle).side_by_side())
-            if self._take([shorter], seeds=1) is None:
+            if self._take([shorter]) is None:
                 needless = middle
             else:
                 enough = middle
-        over = timeline.first_steps(enough).until_over()
-        self._take([with_schedule(self.smallest, over.side_by_side())], seeds=1)
+        if self._shown_ns is not None:
+            enough = sum(1 for one in timeline.steps[:enough] if one.at_ns <= self._shown_ns)
+        self._take(reductions.sooner_over(with_schedule(self.smallest, timeline.first_steps(enough).side_by_side())))
+
+    def _cut_off_the_beginning(self) -> None:
+        """Keep the shortest end that shows it. Everything begins at another time then, so several seeds are tried."""
+        while (
+            self._take(
+                _with_seed(shorter, self._seed + more)
+                for more in range(_SEEDS_OF_ENDS)
+                for shorter in reductions.only_the_end(self.smallest)
+            )
+            is not None
+        ):
+            pass
 
     def _shorten_the_schedule(self) -> None:
-        """Remove whole kinds of faults, then all that hits a node, then single steps; with more and more seeds."""
-        for seeds in _SEEDS:
-            before: Data = {}
-            while before != self.smallest:
-                before = self.smallest
-                for pieces_of in (reductions.kinds, reductions.nodes, reductions.pieces):
-                    self._remove(pieces_of, seeds)
-            if len(reductions.pieces(schedule_of(self.smallest))) <= _ENOUGH:
-                return
+        """Remove whole kinds of faults, then all that hits a node, then single steps."""
+        self._remove(reductions.kinds)
+        self._remove(reductions.nodes)
+        few = len(reductions.pieces(schedule_of(self.smallest))) <= _FEW
+        self._remove(reductions.pieces, None if few else self._share)
 
-    def _remove(self, pieces_of: Callable[[Steps], list[Piece]], seeds: int) -> None:
-        """Remove pieces of the schedule."""
+    def _remove(self, pieces_of: Callable[[Steps], list[Piece]], share: Share | None = None) -> None:
+        """Remove the pieces of the schedule that are not needed. Without a ``share`` none is tried alone twice."""
         base = self.smallest
         steps = schedule_of(base)
         every = pieces_of(steps)
 
         def without_the_others(kept: Sequence[Piece]) -> Data:
             removed = frozenset[Path]().union(*set(every).difference(kept))
-            return with_schedule({**base, "spec": {**base["spec"], "seed": self._seed}}, without(steps, removed))
+            return with_schedule(_with_seed(base, self._seed), without(steps, removed))
 
-        def first(selections: Iterator[list[Piece]], fewer: int) -> int | None:
-            return self._take(map(without_the_others, selections), seeds=max(seeds, min(fewer, _SEEDS_OF_CHUNKS)))
+        def first(selections: Iterator[list[Piece]]) -> int | None:
+            return self._take(map(without_the_others, selections), again=True)
 
-        fewest(every, first)
+        fewest(every, first, share or Share.certain())
 
     @property
     def _seed(self) -> int:
         seed: int = self.smallest["spec"]["seed"]
         return seed
 
-    def _take(self, proposals: Iterable[Data], *, seeds: int) -> int | None:
-        """Keep the first proposal that fails in the same way; return its number, or None if none does."""
-        waiting = self._new(proposals, seeds)
-        running: deque[tuple[int, Data, Future[tuple[bool, int]]]] = deque()
+    def _take(self, proposals: Iterable[Data], *, again: bool = False) -> int | None:
+        """Keep the first proposal that fails in the same way; return its number, or None if none does.
+
+        What was run already is passed over, or, ``again``, run with another seed.
+        """
+        waiting = self._new(proposals, again)
+        running: deque[tuple[int, Data, Future[Tried]]] = deque()
         try:
             while True:
                 # Later proposals are run ahead, and forgotten if an earlier one is kept.
                 while len(running) < self._jobs and (following := next(waiting, None)) is not None:
-                    running.append((*following, self._submit(following[1])))
+                    running.append((*following, self._submit(following[1], self._most_ns)))
                 if not running:
                     return None
                 number, data, outcome = running.popleft()
-                shows, runs = outcome.result()
-                if self.runs + runs > self._most_runs:
+                tried = outcome.result()
+                if self.runs + tried.runs > self._most_runs:
                     raise _NoRunLeft
-                self.runs += runs
+                self.runs += tried.runs
                 self._tried.add(_key(data))
-                if shows:
-                    self.smallest = data
+                if tried.shows:
+                    self.smallest, self._shown_ns = data, tried.shown_ns
+                    if tried.shown_ns is None:  # otherwise it was ended early
+                        self._most_ns = _LONGER * tried.took_ns
                     self._progress(self.runs, _size(data))
                     return number
         finally:
             for _, _, outcome in running:
                 outcome.cancel()
 
-    def _new(self, proposals: Iterable[Data], seeds: int) -> Iterator[tuple[int, Data]]:
-        """The proposals that were not run yet, each with its number, and with each seed."""
+    def _new(self, proposals: Iterable[Data], again: bool) -> Iterator[tuple[int, Data]]:
+        """What is to be run of the proposals, each with its number."""
         given: set[str] = set()  # what is run ahead has not been tried yet: the number of jobs must make no difference
         for number, data in enumerate(proposals):
-            first = data["spec"]["seed"]
-            for seed in range(first, first + seeds):
-                seeded = {**data, "spec": {**data["spec"], "seed": seed}}
-                key = _key(seeded)
-                if key not in self._tried and key not in given and experiment_of(seeded) is not None:
-                    given.add(key)
-                    yield number, seeded
+            if experiment_of(data) is None:
+                continue
+            seeded = data
+            while (known := _key(seeded) in self._tried | given) and again:
+                seeded = _with_seed(seeded, seeded["spec"]["seed"] + 1)
+            if not known:
+                given.add(_key(seeded))
+                yield number, seeded
+
+
+def _with_seed(data: Data, seed: int) -> Data:
+    return {**data, "spec": {**data["spec"], "seed": seed}}
 
 
 def _key(data: Data) -> str:

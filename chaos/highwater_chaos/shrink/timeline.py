@@ -48,10 +48,9 @@ class Timeline:
         """Without all steps but the first ones."""
         return Timeline(self.steps[:count], self.end_ns)
 
-    def until_over(self) -> Timeline:
-        """Ends when the last step has been done and every fault that has a length is over."""
-        over_ns = max((one.at_ns + lasts_ns(one.step) for one in self.steps), default=0)
-        return Timeline(self.steps, min(self.end_ns, over_ns))
+    def over_ns(self) -> int:
+        """When the last step has been done and every fault that has a length is over."""
+        return max((one.at_ns + lasts_ns(one.step) for one in self.steps), default=0)
 
     def since(self, from_ns: int) -> Timeline:
         """Without what is over before this moment, from which the rest begins. What is in force then begins there."""

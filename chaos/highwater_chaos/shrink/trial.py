@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -54,11 +54,22 @@ def run_quietly(experiment: ChaosExperiment, *, wire: bool) -> tuple[RunResult, 
     return result, frozenset(verdict["anomalies"])
 
 
+class Tried(NamedTuple):
+    """Whether an experiment fails in the same way, and how many runs it took to know."""
+
+    shows: bool
+    runs: int
+    took_ns: int = 0
+    """Simulated time of the run with the switches."""
+    shown_ns: int | None = None
+    """How long after the schedule began an invariant showed the anomaly; None if the judgement did."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """Whether an experiment fails in the same way.
 
-    It must show ``anomaly``. A run is ended once an invariant has shown it, or after ``most_ns`` of simulated time.
+    It must show ``anomaly``. A run is ended once an invariant has shown it.
     ``only_with_switches``: the same experiment must not show it with every switch at its default. Without this, a
     smaller experiment may be one that loses records whatever the switch says, since what was removed (time, nodes,
     replicas) was what kept it within what a replicated log promises.
@@ -66,31 +77,35 @@ class Trial:
 
     anomaly: str
     wire: bool
-    most_ns: int
     only_with_switches: bool = False
 
-    def __call__(self, data: Data) -> tuple[bool, int]:
-        """Whether it does, and how many runs that took."""
-        if not self._shows(data):
-            return False, 1
-        if not self.only_with_switches:
-            return True, 1
-        return not self._shows(at_defaults(data)), 2
+    def __call__(self, data: Data, most_ns: int | None = None) -> Tried:
+        """Run it, for at most so much simulated time; if it shows the anomaly, at the defaults, too, to the end."""
+        tried = self._run(data, most_ns)
+        if not tried.shows or not self.only_with_switches:
+            return tried
+        return tried._replace(shows=not self._run(at_defaults(data), None).shows, runs=2)
 
-    def _shows(self, data: Data) -> bool:
+    def _run(self, data: Data, most_ns: int | None) -> Tried:
         experiment = experiment_of(data)
         if experiment is None:
-            return False
-        try:
-            _, verdict = run_and_forget(experiment, wire=self.wire, ends_early=self._ends)
-        except BackendCannotError:
-            return False
-        return self.anomaly in verdict["anomalies"]
+            return Tried(False, 1)
+        shown_ns: list[int] = []
 
-    def _ends(self, backend: Backend) -> str | None:
-        if any(one.name == self.anomaly for one in backend.violations()):
-            return "it has shown the anomaly"
-        return "it takes too long" if backend.now_ns() > self.most_ns else None
+        def ends(backend: Backend) -> str | None:
+            now = backend.now_ns()
+            if any(one.name == self.anomaly for one in backend.violations()):
+                shown_ns.append(now)
+                return "it has shown the anomaly"
+            return "it takes too long" if most_ns is not None and now > most_ns else None
+
+        try:
+            result, verdict = run_and_forget(experiment, wire=self.wire, ends_early=ends)
+        except BackendCannotError:
+            return Tried(False, 1)
+        began_ns = next((phase.start_ns for phase in result.phases if phase.name == "fault"), None)
+        known = shown_ns[0] - began_ns if shown_ns and began_ns is not None else None
+        return Tried(self.anomaly in verdict["anomalies"], 1, result.run_ns, known)
 
 
 def at_defaults(data: Data) -> Data:
