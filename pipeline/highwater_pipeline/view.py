@@ -324,7 +324,8 @@ class Columns:
         key = ("bools", name)
         made: Bools | None = self.made.get(key)
         if made is None:
-            made = self._keep(key, _frozen(pc.fill_null(self.table.column(name), False).to_numpy()))
+            column = self.table.column(name)
+            made = self._keep(key, _frozen((pc.fill_null(column, False) if column.null_count else column).to_numpy()))
         return made
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
@@ -435,10 +436,16 @@ class _Range:
         """The rows as one part."""
         for _ in numbers:
             parts = self._table.parts(names, list(self._within))
-            yield pa.concat_tables(
-                part if rows is None else part.take(pa.array(rows))
-                for part, rows in zip(parts, self._within.values(), strict=True)
-            )
+            yield pa.concat_tables(_some(part, rows) for part, rows in zip(parts, self._within.values(), strict=True))
+
+
+def _some(table: pa.Table, rows: Ints | None) -> pa.Table:
+    """Some rows of a table in ascending order, or all (None)."""
+    if rows is None:
+        return table
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:  # they lie together, and are not copied
+        return table.slice(int(rows[0]), len(rows))
+    return table.take(pa.array(rows))
 
 
 def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
