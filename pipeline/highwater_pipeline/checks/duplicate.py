@@ -74,7 +74,7 @@ class Duplicates:
 
     def _not_forgotten(self, order: VersionOrder) -> dict[int, Ints]:
         """Values of which some copy's leader knew the copy before: for certain (YES), or perhaps (UNKNOWN)."""
-        doubled = order.values[order.places > 1]
+        doubled = order.doubled
         answers = np.full(len(doubled), YES, np.int64)
         if len(doubled):
             answers[:] = [_known(order.offsets_of(value), self._logs) for value in doubled.tolist()]
@@ -84,7 +84,7 @@ class Duplicates:
 def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
     """Values that stand at more offsets than a producer without idempotence can have written them to: one for each
     attempt of its one send, or any number where the attempts are not known, or where sends were duplicated."""
-    doubled = order.values[order.places > 1]
+    doubled = order.doubled
     if not len(doubled):
         return doubled
     sends = np.flatnonzero(seen.is_send)
@@ -92,7 +92,7 @@ def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
     low, high = (np.searchsorted(seen.value[sends], doubled, side) for side in ("left", "right"))
     once = high - low == 1
     attempts = ints(seen.table, "attempts")[sends[np.minimum(low, max(len(sends) - 1, 0))]] if len(sends) else low * 0
-    many = (attempts < 0) | (order.places[order.places > 1] <= attempts) | unit.facts.duplicates_sends
+    many = (attempts < 0) | (order.places <= attempts) | unit.facts.duplicates_sends
     too_many: Ints = doubled[~(once & many)]
     return too_many
 
