@@ -276,9 +276,9 @@ class View:
         """A string column as numbers, and the strings of these rows that they stand for, as they come up (−1: null)."""
         numbers, words = self._columns.codes(name)
         mine = self._of_rows(numbers)
-        found, first = np.unique(mine, return_index=True)
-        found = found[np.argsort(first)]
-        found = found[found >= 0]
+        first = np.full(len(words) + 1, len(mine))  # the last: of null
+        np.minimum.at(first, mine, np.arange(len(mine)))
+        found = np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < len(mine))]
         renumber = np.full(len(words) + 1, -1, np.int64)  # the last: of null, which is −1
         renumber[found] = np.arange(len(found))
         return renumber[mine], [words[code] for code in found.tolist()]
@@ -334,7 +334,8 @@ class Columns:
         made: tuple[Ints, list[str]] | None = self.made.get(key)
         if made is None:
             encoded = encode(self.table.column(name)).combine_chunks()
-            numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+            numbers = encoded.indices
+            numbers = (pc.fill_null(numbers, -1) if numbers.null_count else numbers).to_numpy(zero_copy_only=False)
             made = self._keep(key, (_frozen(numbers), encoded.dictionary.to_pylist()))
         return made
 
