@@ -26,7 +26,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from highwater_pipeline import view
 from highwater_pipeline.files import BadTable, make_parent
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.tables import RunParts, RunTables
@@ -41,6 +40,8 @@ LARGE = 1 << 16
 """Rows from which on a table is not read at once, but column by column as checks ask for them."""
 GROUP = 1 << 17
 """Rows that are written, or read to look at a few of them, at once."""
+KEPT = 128 << 20
+"""Bytes of the columns of one table that stay in memory as they were read."""
 _GROUPS_KEPT: Final = 2
 """Groups that stay in memory of those in which a few rows were looked at."""
 
@@ -195,15 +196,15 @@ def _write_unit(directory: AnyPath, unit: Unit) -> _UnitEntry:
     rows: dict[str, int] = {}
     target = directory / _segment("partition=", unit.partition)
     for name, schema in UNIT_SCHEMAS.items():
-        table: View = getattr(unit, name)
+        view: View = getattr(unit, name)
         marked = schema.with_metadata(_marks(unit.facts, unit.partition))
         path = target / f"{name}.parquet"
         make_parent(path)
         where, filesystem = arrow_of(path)
         with reaching(path), pq.ParquetWriter(where, marked, filesystem=filesystem, compression="zstd") as writer:
-            for start in range(0, table.num_rows, GROUP):
-                writer.write_table(table.slice(start, GROUP).to_arrow().combine_chunks())
-        rows[name] = table.num_rows
+            for start in range(0, view.num_rows, GROUP):
+                writer.write_table(view.slice(start, GROUP).to_arrow().combine_chunks())
+        rows[name] = view.num_rows
     return _UnitEntry(unit.partition, rows)
 
 
@@ -291,7 +292,7 @@ class _Stored:
         if found is None:
             with _refusing(self._path):
                 found = self._file.read_row_group(number, [name], use_threads=False).column(name)
-            if keep and self._kept_bytes + found.nbytes <= view.KEPT:
+            if keep and self._kept_bytes + found.nbytes <= KEPT:
                 self._kept[number, name] = found
                 self._kept_bytes += found.nbytes
         return found
@@ -300,6 +301,8 @@ class _Stored:
     def _file(self) -> pq.ParquetFile:
         """The file, open. Strings are dictionary-encoded."""
         words = [field.name for field in self.schema if pa.types.is_string(field.type)]
+        # Arrow's own allocator gives memory back after each column. To get it again takes half as long as to decode.
+        pa.set_memory_pool(pa.system_memory_pool())
         with _refusing(self._path):
             where, filesystem = arrow_of(self._path)
             return pq.ParquetFile(where, filesystem=filesystem, read_dictionary=words, metadata=self._metadata)

@@ -28,7 +28,7 @@ Made = TypeVar("Made")
 KEPT = 256 << 20
 """Bytes of the columns of one table on disk that stay in memory."""
 
-CHUNK = 1 << 19
+CHUNK = 1 << 18
 """Rows of a range of :meth:`View.by_range`, about."""
 
 _SAMPLED: Final = 1 << 12
@@ -268,7 +268,7 @@ class View:
             return list(self._columns.made[key])
         found: dict[str, None] = {}
         for part in table.parts([name], range(len(table.starts) - 1)):
-            found.update(dict.fromkeys(word for word in part.column(name).unique().to_pylist() if word is not None))
+            found.update(dict.fromkeys(_words(part.column(name))))
         self._columns.made[key] = list(found)
         return list(found)
 
@@ -454,6 +454,17 @@ def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         return column.unify_dictionaries()
     return pc.dictionary_encode(column)
+
+
+def _words(column: pa.ChunkedArray) -> Iterator[str]:
+    """The strings of a column, as they come up, perhaps more than once."""
+    for chunk in column.chunks:
+        is_one_word = pa.types.is_dictionary(chunk.type) and len(chunk.dictionary) == 1
+        if not is_one_word:
+            chunk = chunk.unique()  # noqa: PLW2901
+        elif chunk.null_count < len(chunk):
+            chunk = chunk.dictionary  # noqa: PLW2901
+        yield from (word for word in chunk.to_pylist() if word is not None)
 
 
 def take_from_parts(schema: pa.Schema, starts: Sequence[int], at: Ints, read: Callable[[int], pa.Table]) -> pa.Table:

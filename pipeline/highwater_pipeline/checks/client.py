@@ -24,7 +24,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from highwater_pipeline.checks.client_topics import client_topics
-from highwater_pipeline.checks.columns import SHOWN, Numbering, distinct, finding, listing, rows_of
+from highwater_pipeline.checks.columns import SHOWN, WHO, Numbering, distinct, finding, listing, rows_of
 from highwater_pipeline.checks.duplicate import Duplicates
 from highwater_pipeline.checks.order import PollOrder, SendOrder
 from highwater_pipeline.checks.promises import Promised, recorded
@@ -35,6 +35,13 @@ from highwater_pipeline.view import Bools, Ints, View
 
 _KEYS: Final = {"row": None, "invoke_row": 0, "offset": 0, "value": None}
 """The columns by whose ranges a history is gone through, in this order, and the least number that counts."""
+
+
+_OF_SENDS_AND_READS: Final = (
+    *("value", "offset", "row", "outcome", "is_send", "is_poll", "must_commit", "invoke_time", "end_time"),
+    *WHO,
+)
+"""The columns that are needed to say of a few values who sent and who read them, and what was promised."""
 
 
 class Judge(Protocol):
@@ -147,7 +154,7 @@ class _Values:
 
         def examples() -> Iterator[Example]:
             shown = np.append(lost[:SHOWN], self._lost[0].read_last)
-            history = self._unit.history.find("value", lambda value: np.isin(value, shown))
+            history = self._unit.history.find("value", lambda value: np.isin(value, shown), *_OF_SENDS_AND_READS)
             few = Seen(self._unit.partition, history)
             order = VersionOrder(few, _placed(few, self._promised.of(few).placed)[0])
             return _lost_examples(few, order, lost[:SHOWN], self._lost[0].read_last)
