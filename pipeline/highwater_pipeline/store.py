@@ -301,8 +301,6 @@ class _Stored:
     def _file(self) -> pq.ParquetFile:
         """The file, open. Strings are dictionary-encoded."""
         words = [field.name for field in self.schema if pa.types.is_string(field.type)]
-        # Arrow's own allocator gives memory back after each column. To get it again takes half as long as to decode.
-        pa.set_memory_pool(pa.system_memory_pool())
         with _refusing(self._path):
             where, filesystem = arrow_of(self._path)
             return pq.ParquetFile(where, filesystem=filesystem, read_dictionary=words, metadata=self._metadata)
