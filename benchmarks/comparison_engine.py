@@ -18,12 +18,13 @@ def counts(engine: str, store: Path, *, master: str, threads: int) -> Counts:
     if engine == "polars":
         return polars_counts(store)
     from highwater_pipeline.judge import judge_stored  # noqa: PLC0415 - the others need none of it
-    from highwater_pipeline.spark import open_session  # noqa: PLC0415
-    from highwater_pipeline.spark.judge import spark_judge_stored  # noqa: PLC0415
     from highwater_pipeline.store import stored_runs  # noqa: PLC0415
 
     runs = [replace(run, checks=FIVE if "five" in engine else None) for run in stored_runs(store)]
     if "Spark" in engine:
+        from highwater_pipeline.spark import open_session  # noqa: PLC0415
+        from highwater_pipeline.spark.judge import spark_judge_stored  # noqa: PLC0415
+
         with open_session(master) as spark:
             (judgement,) = spark_judge_stored(spark, runs)
     else:

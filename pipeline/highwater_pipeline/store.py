@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Final, Literal
@@ -39,6 +40,8 @@ LARGE = 1 << 16
 """Rows from which on a table is not read at once, but column by column as checks ask for them."""
 GROUP = 1 << 17
 """Rows that are written, or read to look at a few of them, at once."""
+KEPT = 128 << 20
+"""Bytes of the columns of one table that stay in memory as they were read."""
 _GROUPS_KEPT: Final = 2
 """Groups that stay in memory of those in which a few rows were looked at."""
 
@@ -231,35 +234,42 @@ class _Stored:
     def __init__(self, path: AnyPath, schema: pa.Schema) -> None:
         self.schema: Final = schema
         self._path: Final[AnyPath] = path
-        self._metadata: pq.FileMetaData | None = None
-        with self._open() as file:
+        with self._opened() as file:
             found = file.schema_arrow
             if (found.names, found.types) != (schema.names, schema.types):
                 raise BadTable(f"{path}: expected the columns {_typed(schema)}, found {_typed(found)}")
             self.marks: Final[dict[bytes, bytes]] = dict(found.metadata or {})
-            self._metadata = file.metadata
+            self._metadata: Final[pq.FileMetaData] = file.metadata
             groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
         self.starts: Final[Sequence[int]] = [0, *accumulate(groups)]
         self.num_rows: Final = self.starts[-1]
         self._groups: Final[dict[tuple[int, tuple[str, ...]], pa.Table]] = {}
+        self._kept: Final[dict[tuple[int, str], pa.ChunkedArray]] = {}
+        self._kept_bytes = 0
 
     def whole(self) -> pa.Table:
         """All of it."""
-        with self._open() as file:
+        with self._opened() as file:
             return file.read()
+
+    @contextmanager
+    def _opened(self) -> Iterator[pq.ParquetFile]:
+        with _refusing(self._path):
+            where, filesystem = arrow_of(self._path)
+            with pq.ParquetFile(where, filesystem=filesystem) as file:
+                yield file
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column, strings dictionary-encoded."""
-        words = [name] if pa.types.is_string(self.schema.field(name).type) else []
-        with self._open(words) as file:
-            return file.read([name], use_threads=False).column(name)
+        # To read all groups at once takes longer: a large buffer grows.
+        groups = [self._column(number, name) for number in range(len(self.starts) - 1)]
+        kind = groups[0].type if groups else self.schema.field(name).type
+        return pa.chunked_array([chunk for group in groups for chunk in group.chunks], kind)
 
     def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
         """Some rows with these columns: the groups of rows that they lie in are read one after the other."""
         schema = pa.schema([self.schema.field(name) for name in names])
-        return take_from_parts(
-            schema, self.starts, positions.to_numpy(), lambda part: self._group(part, tuple(names)).select(names)
-        )
+        return take_from_parts(schema, self.starts, positions.to_numpy(), lambda part: self._group(part, tuple(names)))
 
     def _group(self, part: int, names: tuple[str, ...]) -> pa.Table:
         """A group of rows. The last ones stay in memory: the rows of examples lie close together."""
@@ -270,24 +280,41 @@ class _Stored:
         return self._groups[part, names]
 
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
-        """Some groups of rows, strings dictionary-encoded."""
-        with self._open([name for name in names if pa.types.is_string(self.schema.field(name).type)]) as file:
-            for number in numbers:
-                yield file.read_row_group(number, list(names), use_threads=False)
+        """Some groups of rows, strings dictionary-encoded. What was read stays in memory as long as there is room:
+        checks read most columns several times."""
+        for number in numbers:
+            columns = [self._column(number, name, keep=True) for name in names]
+            yield pa.Table.from_arrays(columns, names=list(names))
 
-    @contextmanager
-    def _open(self, words: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
-        """``words``: columns of strings that are to be dictionary-encoded."""
-        try:
+    def _column(self, number: int, name: str, *, keep: bool = False) -> pa.ChunkedArray:
+        """A column of a group of rows."""
+        found = self._kept.get((number, name))
+        if found is None:
+            with _refusing(self._path):
+                found = self._file.read_row_group(number, [name], use_threads=False).column(name)
+            if keep and self._kept_bytes + found.nbytes <= KEPT:
+                self._kept[number, name] = found
+                self._kept_bytes += found.nbytes
+        return found
+
+    @cached_property
+    def _file(self) -> pq.ParquetFile:
+        """The file, open. Strings are dictionary-encoded."""
+        words = [field.name for field in self.schema if pa.types.is_string(field.type)]
+        with _refusing(self._path):
             where, filesystem = arrow_of(self._path)
-            with pq.ParquetFile(
-                where, filesystem=filesystem, read_dictionary=list(words), metadata=self._metadata
-            ) as file:
-                yield file
-        except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
-            raise
-        except (OSError, pa.ArrowException) as error:
-            raise BadTable(f"{self._path}: expected a table of a store, found: {error}") from error
+            return pq.ParquetFile(where, filesystem=filesystem, read_dictionary=words, metadata=self._metadata)
+
+
+@contextmanager
+def _refusing(path: AnyPath) -> Iterator[None]:
+    """Raise :class:`~highwater_pipeline.files.BadTable` where a file cannot be read as a table."""
+    try:
+        yield
+    except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise BadTable(f"{path}: expected a table of a store, found: {error}") from error
 
 
 def _typed(schema: pa.Schema) -> str:

@@ -28,7 +28,7 @@ Made = TypeVar("Made")
 KEPT = 256 << 20
 """Bytes of the columns of one table on disk that stay in memory."""
 
-CHUNK = 1 << 19
+CHUNK = 1 << 18
 """Rows of a range of :meth:`View.by_range`, about."""
 
 _SAMPLED: Final = 1 << 12
@@ -268,7 +268,7 @@ class View:
             return list(self._columns.made[key])
         found: dict[str, None] = {}
         for part in table.parts([name], range(len(table.starts) - 1)):
-            found.update(dict.fromkeys(word for word in part.column(name).unique().to_pylist() if word is not None))
+            found.update(dict.fromkeys(_words(part.column(name))))
         self._columns.made[key] = list(found)
         return list(found)
 
@@ -276,9 +276,9 @@ class View:
         """A string column as numbers, and the strings of these rows that they stand for, as they come up (−1: null)."""
         numbers, words = self._columns.codes(name)
         mine = self._of_rows(numbers)
-        found, first = np.unique(mine, return_index=True)
-        found = found[np.argsort(first)]
-        found = found[found >= 0]
+        first = np.full(len(words) + 1, len(mine))  # the last: of null
+        np.minimum.at(first, mine, np.arange(len(mine)))
+        found = np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < len(mine))]
         renumber = np.full(len(words) + 1, -1, np.int64)  # the last: of null, which is −1
         renumber[found] = np.arange(len(found))
         return renumber[mine], [words[code] for code in found.tolist()]
@@ -324,7 +324,8 @@ class Columns:
         key = ("bools", name)
         made: Bools | None = self.made.get(key)
         if made is None:
-            made = self._keep(key, _frozen(pc.fill_null(self.table.column(name), False).to_numpy()))
+            column = self.table.column(name)
+            made = self._keep(key, _frozen((pc.fill_null(column, False) if column.null_count else column).to_numpy()))
         return made
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
@@ -333,7 +334,8 @@ class Columns:
         made: tuple[Ints, list[str]] | None = self.made.get(key)
         if made is None:
             encoded = encode(self.table.column(name)).combine_chunks()
-            numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+            numbers = encoded.indices
+            numbers = (pc.fill_null(numbers, -1) if numbers.null_count else numbers).to_numpy(zero_copy_only=False)
             made = self._keep(key, (_frozen(numbers), encoded.dictionary.to_pylist()))
         return made
 
@@ -435,10 +437,16 @@ class _Range:
         """The rows as one part."""
         for _ in numbers:
             parts = self._table.parts(names, list(self._within))
-            yield pa.concat_tables(
-                part if rows is None else part.take(pa.array(rows))
-                for part, rows in zip(parts, self._within.values(), strict=True)
-            )
+            yield pa.concat_tables(_some(part, rows) for part, rows in zip(parts, self._within.values(), strict=True))
+
+
+def _some(table: pa.Table, rows: Ints | None) -> pa.Table:
+    """Some rows of a table in ascending order, or all (None)."""
+    if rows is None:
+        return table
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:  # they lie together, and are not copied
+        return table.slice(int(rows[0]), len(rows))
+    return table.take(pa.array(rows))
 
 
 def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -446,6 +454,17 @@ def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         return column.unify_dictionaries()
     return pc.dictionary_encode(column)
+
+
+def _words(column: pa.ChunkedArray) -> Iterator[str]:
+    """The strings of a column, as they come up, perhaps more than once."""
+    for chunk in column.chunks:
+        is_one_word = pa.types.is_dictionary(chunk.type) and len(chunk.dictionary) == 1
+        if not is_one_word:
+            chunk = chunk.unique()  # noqa: PLW2901
+        elif chunk.null_count < len(chunk):
+            chunk = chunk.dictionary  # noqa: PLW2901
+        yield from (word for word in chunk.to_pylist() if word is not None)
 
 
 def take_from_parts(schema: pa.Schema, starts: Sequence[int], at: Ints, read: Callable[[int], pa.Table]) -> pa.Table:

@@ -39,6 +39,7 @@ def every_table_on_disk() -> Iterator[None]:
         patched.setattr(store, "LARGE", -1)
         patched.setattr(store, "GROUP", 2)
         patched.setattr(view, "KEPT", 0)
+        patched.setattr(store, "KEPT", 0)
         patched.setattr(spool, "LIMIT", -1)
         yield
 

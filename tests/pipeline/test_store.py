@@ -37,6 +37,7 @@ def test_every_story_is_judged_alike_column_by_column(
     monkeypatch.setattr(store, "LARGE", -1)
     monkeypatch.setattr(store, "GROUP", 3)
     monkeypatch.setattr(view, "KEPT", 0)
+    monkeypatch.setattr(store, "KEPT", 0)
     write_units(tables, tmp_path)
     monkeypatch.setattr(store._Stored, "whole", None)
     assert judge_stored(*stored_runs(tmp_path)).to_json() == judge_run(tables).to_json()

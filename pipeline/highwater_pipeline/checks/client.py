@@ -24,7 +24,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from highwater_pipeline.checks.client_topics import ClientTopic, client_topics
-from highwater_pipeline.checks.columns import SHOWN, distinct, finding, listing, rows_of
+from highwater_pipeline.checks.columns import SHOWN, WHO, Numbering, distinct, finding, listing, rows_of
 from highwater_pipeline.checks.duplicate import Duplicates
 from highwater_pipeline.checks.order import PollOrder, SendOrder
 from highwater_pipeline.checks.promises import Promised, recorded
@@ -35,6 +35,13 @@ from highwater_pipeline.view import Bools, Ints, View
 
 _KEYS: Final = {"row": None, "invoke_row": 0, "offset": 0, "value": None}
 """The columns by whose ranges a history is gone through, in this order, and the least number that counts."""
+
+
+_OF_SENDS_AND_READS: Final = (
+    *("value", "offset", "row", "outcome", "is_send", "is_poll", "must_commit", "invoke_time", "end_time"),
+    *WHO,
+)
+"""The columns that are needed to say of a few values who sent and who read them, and what was promised."""
 
 
 class Judge(Protocol):
@@ -56,24 +63,25 @@ def client_anomalies(unit: Unit, wanted: Collection[str]) -> dict[str, Finding]:
     topics = client_topics(unit)
     everything: list[Judge] = [_AbortedRead(unit.partition), _PrecommittedRead()]
     if len(topics.topics) == 1:
-        judges = [*everything, *_of_topic(topics.topics[0], None)]
+        judges = [*everything, *_of_topic(topics.topics[0], None, wanted)]
         return _judged(unit.partition, unit.history, judges, wanted)
     found = {name: [one] for name, one in _judged(unit.partition, unit.history, everything, wanted).items()}
     read = Seen(unit.partition, unit.history).read
     for topic in topics.topics:
-        judges = _of_topic(topic, read)
+        judges = _of_topic(topic, read, wanted)
         for name, one in _judged(unit.partition, topic.unit.history, judges, wanted).items():
             found.setdefault(name, []).append(one)
     found.setdefault("unseen", []).append(_unplaced(unit, Seen(unit.partition, topics.unplaced), read))
     return {name: together(findings) for name, findings in found.items()}
 
 
-def _of_topic(topic: ClientTopic, read: Ints | None) -> list[Judge]:
+def _of_topic(topic: ClientTopic, read: Ints | None, wanted: Collection[str]) -> list[Judge]:
     """``read``: the distinct values that were read of any topic of this name; None: there is one topic."""
     unit = topic.unit
     promised = Promised(unit, exists=topic.exists)
     polls, sends = PollOrder(unit.partition, unit.history, promised), SendOrder(unit, promised)
-    return [polls, sends, _Offsets(promised, polls, sends), _Values(topic, promised, read)]
+    offsets = _Offsets(promised, polls, sends, are_judged="inconsistent-offsets" in wanted)
+    return [polls, sends, offsets, _Values(topic, promised, read, judges_unseen="unseen" in wanted)]
 
 
 _CHECKS: Final[dict[str, tuple[str, ...]]] = {
@@ -104,7 +112,8 @@ class _Values:
 
     key = "value"
 
-    def __init__(self, topic: ClientTopic, promised: Promised, read: Ints | None) -> None:
+    def __init__(self, topic: ClientTopic, promised: Promised, read: Ints | None, *, judges_unseen: bool) -> None:
+        self._judges_unseen: Final = judges_unseen and topic.unit.facts.drained
         self._unit: Final = topic.unit
         self._promised: Final = promised
         self._read: Final = read
@@ -115,16 +124,19 @@ class _Values:
 
     def add(self, at: Ints, seen: Seen) -> None:  # noqa: ARG002 - of all judges
         promises = self._promised.of(seen)
-        read = seen.read if self._read is None else self._read
+        values = seen.values
+        is_read = values.has(seen.read_ok)
+        if self._read is not None:
+            is_read = _is_in(values.keys(np.ones(values.size, np.bool_)), self._read)
         orders = [VersionOrder(seen, sends) for sends in _placed(seen, promises.placed)]
         kept = [promises.kept == YES]
         if (promises.kept == UNKNOWN).any():
             kept.append(promises.kept != NO)
         for lost, order, missed in zip(self._lost, (orders[0], orders[-1]), (kept[0], kept[-1]), strict=True):
-            lost.add(order, read, distinct(seen.value[seen.must_commit & missed]))
-        if self._unit.facts.drained:
-            self._unseen.append(_unseen(seen, read, kept[0]))
-            perhaps = self._unseen[-1] if len(kept) == 1 else _unseen(seen, read, kept[-1])
+            lost.add(values, order, is_read, values.has(seen.must_commit & missed))
+        if self._judges_unseen:
+            self._unseen.append(_unseen(seen, is_read, kept[0]))
+            perhaps = self._unseen[-1] if len(kept) == 1 else _unseen(seen, is_read, kept[-1])
             self._perhaps_unseen += perhaps.count
         self._duplicates.add(seen, _placed(seen, promises.placed), orders)
 
@@ -143,7 +155,7 @@ class _Values:
 
         def examples() -> Iterator[Example]:
             shown = np.append(lost[:SHOWN], self._lost[0].read_last)
-            history = self._unit.history.find("value", lambda value: np.isin(value, shown))
+            history = self._unit.history.find("value", lambda value: np.isin(value, shown), *_OF_SENDS_AND_READS)
             few = Seen(self._unit.partition, history)
             order = VersionOrder(few, _placed(few, self._promised.of(few).placed)[0])
             return _lost_examples(few, order, lost[:SHOWN], self._lost[0].read_last)
@@ -160,16 +172,14 @@ class _Lost:
         self.read_last = 0
         self._missing: Final[list[tuple[Ints, Ints]]] = []
 
-    def add(self, order: VersionOrder, read: Ints, written: Ints) -> None:
-        """Take all rows of some values."""
-        at, known = order.has(read)
-        firsts = order.first[at[known]]
-        if firsts.max(initial=-1) > self._bound:
-            self._bound = int(firsts.max())
-            self.read_last = int(read[known][firsts.argmax()])
-        at, has_place = order.has(written)
-        missing = has_place & ~_is_in(written, read)
-        self._missing.append((written[missing], order.last[at[missing]]))
+    def add(self, values: Numbering, order: VersionOrder, is_read: Bools, is_written: Bools) -> None:
+        """Take all rows of some values. ``is_read`` and ``is_written``: by their numbers."""
+        read_to = np.where(is_read, order.first, -1)
+        if read_to.max(initial=-1) > self._bound:
+            self._bound = int(read_to.max())
+            self.read_last = int(values.keys(read_to == self._bound)[0])
+        missing = is_written & ~is_read & (order.first >= 0)
+        self._missing.append((values.keys(missing), order.last[missing]))
 
     def values(self) -> Ints:
         """The values that are lost, ascending."""
@@ -182,7 +192,8 @@ class _Offsets:
 
     key = "offset"
 
-    def __init__(self, promised: Promised, polls: PollOrder, sends: SendOrder) -> None:
+    def __init__(self, promised: Promised, polls: PollOrder, sends: SendOrder, *, are_judged: bool) -> None:
+        self._are_judged: Final = are_judged
         self._promised: Final = promised
         self._gaps: Final = (polls.gaps, sends.gaps)
         self._certain: Final[list[Finding]] = []
@@ -191,8 +202,9 @@ class _Offsets:
     def add(self, at: Ints, seen: Seen) -> None:  # noqa: ARG002 - of all judges
         sends = _placed(seen, self._promised.of(seen).placed)
         orders = [VersionOrder(seen, which) for which in sends]
-        self._certain.append(_inconsistent_offsets(seen, sends[0], orders[0]))
-        self._possible += int((orders[-1].versions > 1).sum())
+        if self._are_judged:
+            self._certain.append(_inconsistent_offsets(seen, sends[0], orders[0]))
+            self._possible += len(orders[-1].inconsistent)
         for gaps in self._gaps:
             gaps.look(orders)
 
@@ -269,7 +281,7 @@ def _lost_examples(seen: Seen, order: VersionOrder, lost: Ints, read_last: int) 
 
 def _inconsistent_offsets(seen: Seen, sends: Bools, order: VersionOrder) -> Finding:
     known = seen.is_poll | sends
-    several = order.offsets[order.versions > 1]
+    several = order.inconsistent
 
     def examples() -> Iterator[Example]:
         for offset in several.tolist():
@@ -345,10 +357,9 @@ def _pairs(seen: Seen, at: Ints) -> Ints:
     return pairs
 
 
-def _unseen(seen: Seen, read: Ints, missed: Bools) -> Finding:
-    """``missed``: what was promised to be there."""
-    acknowledged = distinct(seen.value[seen.acknowledged & missed])
-    unseen = acknowledged[~_is_in(acknowledged, read)]
+def _unseen(seen: Seen, is_read: Bools, missed: Bools) -> Finding:
+    """``is_read``: by the values' numbers; ``missed``: what was promised to be there."""
+    unseen = seen.values.keys(seen.values.has(seen.acknowledged & missed) & ~is_read)
 
     def examples() -> Iterator[Example]:
         for value in unseen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -59,33 +59,61 @@ def codes(table: View, name: str) -> tuple[Ints, list[str]]:
     return table.codes(name)
 
 
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """Numbers for the keys of some rows, in the order of the keys. ``at``: the number of each row's key; ``size``: all
+    numbers are below it.
+
+    Keys of a range of a column lie close together. Then nothing is sorted, and some numbers stand for keys of no row.
+    """
+
+    at: Ints
+    size: int
+    _low: int
+    _keys: Ints | None
+
+    @classmethod
+    def of(cls, keys: Ints) -> Numbering:
+        """Number these keys."""
+        if not len(keys):
+            return cls(np.empty(0, np.int64), 0, 0, None)
+        low = int(keys.min())
+        span = int(keys.max()) - low + 1
+        if span <= 4 * len(keys) + 1000:
+            return cls(keys - low, span, low, None)
+        found, at = np.unique(keys, return_inverse=True)
+        return cls(at, len(found), 0, found)
+
+    def keys(self, which: Bools) -> Ints:
+        """The keys of the numbers for which ``which`` is true, ascending."""
+        numbers = np.flatnonzero(which)
+        return numbers + self._low if self._keys is None else self._keys[numbers]
+
+    def has(self, rows: Bools) -> Bools:
+        """For each number, whether one of these rows has it."""
+        there = np.zeros(self.size, np.bool_)
+        there[self.at[rows]] = True
+        return there
+
+    def unlike(self, column: Ints) -> Bools:
+        """Which rows differ in ``column`` from another row with their key: of such a key not every row."""
+        one = np.empty(self.size, np.int64)
+        one[self.at] = column
+        unlike: Bools = one[self.at] != column
+        return unlike
+
+
 def distinct(values: Ints) -> Ints:
     """The distinct values, ascending."""
-    found: Ints = values[representatives(values)[1]]
-    return found
-
-
-def representatives(keys: Ints) -> tuple[Ints, Ints]:
-    """Choose one row for each key. Returns its position for every row, and the positions in ascending order of keys.
-
-    Keys of a range of a column lie close together. Then a table of all possible keys does it, without sorting.
-    """
-    if not len(keys):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    rows, low = np.arange(len(keys)), int(keys.min())
-    span = int(keys.max()) - low + 1
-    if span <= 4 * len(keys) + 1000:
-        chosen = np.full(span, -1)
-        at = keys - low
-        chosen[at] = rows
-        return chosen[at], chosen[chosen >= 0]
-    order = np.argsort(keys, kind="stable")
-    begins = np.ones(len(order), np.bool_)
-    begins[1:] = keys[order][1:] != keys[order][:-1]
-    firsts = order[begins]
-    of_each = np.empty(len(keys), np.int64)
-    of_each[order] = firsts[np.cumsum(begins) - 1]
-    return of_each, firsts
+    if not len(values):
+        return np.empty(0, np.int64)
+    low = int(values.min())
+    span = int(values.max()) - low + 1
+    if span > 4 * len(values) + 1000:
+        return np.unique(values)
+    there = np.zeros(span, np.bool_)
+    there[values - low] = True
+    return np.flatnonzero(there) + low
 
 
 def order_by(keys: Ints) -> Ints:

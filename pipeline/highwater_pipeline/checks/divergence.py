@@ -21,6 +21,7 @@ import numpy as np
 
 from highwater_pipeline.checks.columns import (
     NOTHING,
+    Numbering,
     broker_of,
     codes,
     distinct,
@@ -30,7 +31,6 @@ from highwater_pipeline.checks.columns import (
     is_compacted,
     listing,
     of_kind,
-    representatives,
     rows_of,
 )
 from highwater_pipeline.checks.leadership import committed_states
@@ -75,12 +75,12 @@ class _Replicas:
 def _of_offsets(unit: Unit, replicas: _Replicas, log: View) -> Finding:
     """The finding on all records of some offsets."""
     offset = ints(log, "offset")
-    of_each, _ = representatives(offset)
+    numbers = Numbering.of(offset)
     columns = [ints(log, "leader_epoch"), ints(log, "value", NO_VALUE)]
     columns += [] if replicas.compacted else [ints(log, "crc")]
     differ = np.zeros(len(offset), np.bool_)
     for column in columns:
-        differ |= column[of_each] != column
+        differ |= numbers.unlike(column)
     if not differ.any():
         return NOTHING
     log = log.where(np.isin(offset, offset[differ]))

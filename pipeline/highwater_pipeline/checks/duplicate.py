@@ -73,7 +73,7 @@ class Duplicates:
     def _not_by_retries(self, seen: Seen, order: VersionOrder) -> Ints:
         """Values that stand at more offsets than a producer without idempotence can have written them to: one for each
         attempt of its one send, or any number where the attempts are not known, or where sends were duplicated."""
-        doubled, places = order.values[order.places > 1], order.places[order.places > 1]
+        doubled, places = order.doubled, order.places
         if not len(doubled):
             return doubled
         sends = np.flatnonzero(seen.is_send)
@@ -93,7 +93,7 @@ class Duplicates:
 
     def _not_forgotten(self, order: VersionOrder) -> dict[int, Ints]:
         """Values of which some copy's leader knew the copy before: for certain (YES), or perhaps (UNKNOWN)."""
-        doubled = order.values[order.places > 1]
+        doubled = order.doubled
         answers = np.full(len(doubled), YES, np.int64)
         if len(doubled):
             answers[:] = [_known(order.offsets_of(value), self._logs) for value in doubled.tolist()]

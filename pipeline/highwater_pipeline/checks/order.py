@@ -94,6 +94,8 @@ class _Gaps:
         steps = self.steps()
         if not self._found:
             self._found = [np.zeros(len(steps.to), np.bool_) for _ in range(2)]
+        if not len(steps.to):
+            return
         self._found = [
             found | order.between(steps.past, steps.to)
             for found, order in zip(self._found, (orders[0], orders[-1]), strict=True)
@@ -123,29 +125,35 @@ class PollOrder:
     def add(self, at: Ints, seen: Seen) -> None:
         """Take the operations that come next; ``at``: their positions in the history."""
         which = np.flatnonzero(~seen.is_send & (seen.outcome == OK))
+        which = which[order_by(seen.process[which])]
+        who, offset, is_record = seen.process[which], seen.offset[which], seen.is_poll[which]
+        goes_on = np.zeros(len(which), np.bool_)
+        goes_on[1:] = (who[1:] == who[:-1]) & (offset[1:] == offset[:-1] + 1) & is_record[1:] & is_record[:-1]
+        kept = _without_inner(goes_on)
+        which = which[kept]
         acts = _Acts(
-            seen.process[which],
+            who[kept],
             at[which],
             seen.row[which],
-            seen.offset[which],
+            offset[kept],
             ints(seen.table, "assignment")[which],
-            seen.is_poll[which],
+            is_record[kept],
             bools(seen.table, "subscribed")[which],
         )
-        steps = self._steps(acts)
+        steps = self._steps(acts, ~goes_on[kept])
         back = steps.to <= steps.past
         self._back.append(pick(steps, back))
         if self._promised.whole != NO:
             ahead = pick(steps, ~back)
             self.gaps.add(ahead, np.maximum(ahead.past, self._promised.log_start - 1))
 
-    def _steps(self, new: _Acts) -> _Steps:
-        """Every poll of a record whose consumer's position before is known."""
-        carried = 0 if self._last is None else len(self._last.at)
+    def _steps(self, new: _Acts, is_wanted: Bools) -> _Steps:
+        """The steps to polls of a record whose consumer's position before is known; ``is_wanted``: which of ``new``
+        they may lead to."""
         acts = new if self._last is None else joined([self._last, new])
-        is_new = np.arange(len(acts.at)) >= carried
+        is_wanted = np.concatenate([np.zeros(len(acts.at) - len(new.at), np.bool_), is_wanted])
         order = order_by(acts.who)
-        acts, is_new = pick(acts, order), is_new[order]
+        acts, is_wanted = pick(acts, order), is_wanted[order]
         same = np.zeros(len(acts.at), np.bool_)
         same[1:] = acts.who[1:] == acts.who[:-1]
         # An assignment that does not list the partition leaves no row here, only a gap in the numbers.
@@ -155,7 +163,7 @@ class PollOrder:
         before = np.concatenate([[-1], latest[:-1]]) if len(latest) else latest
         losses: Ints = np.cumsum(lost)
         self._last = self._carried(acts, latest, losses)
-        known = is_new & acts.is_record & (before >= 0) & (losses == losses[before]) & ~acts.subscribed
+        known = is_wanted & acts.is_record & (before >= 0) & (losses == losses[before]) & ~acts.subscribed
         before, after = before[known], np.flatnonzero(known)
         return _Steps(
             acts.at[before],
@@ -225,28 +233,49 @@ class SendOrder:
             number = np.array([*(self._clients[name] for name in names), -1], np.int64)[client[which]]
             who = np.where(number >= 0, number, who + len(self._clients))
         when = ints(seen.table, "invoke_row")[which]
-        nothing = np.zeros(len(which), np.bool_)
-        acts = _Acts(who, at[which], seen.row[which], seen.offset[which], when, ~nothing, nothing)
-        order = order_by(acts.number)
-        order = order[order_by(acts.who[order])]
-        acts, placed = pick(acts, order), self._promised.of(seen).placed[which[order]]
-        for place, may_be in enumerate((placed == YES, placed != NO)):
-            steps = self._steps(place, pick(acts, may_be))
+        order = order_by(when)
+        order = order[order_by(who[order])]
+        which, who, when = which[order], who[order], when[order]
+        placed = self._promised.of(seen).placed[which]
+        certain = possible = self._acts(at, seen, which, who, when)
+        if (placed != YES).any():
+            certain, possible = (
+                self._acts(at, seen, which[may_be], who[may_be], when[may_be])
+                for may_be in (placed == YES, placed != NO)
+            )
+        for place, (acts, is_wanted) in enumerate((certain, possible)):
+            steps = self._steps(place, acts, is_wanted)
             back = steps.to <= steps.past
             self._back[place].append(pick(steps, back))
             if place == 0:
                 ahead = pick(steps, ~back & steps.inside)
                 self.gaps.add(ahead, ahead.past)
 
-    def _steps(self, place: int, new: _Acts) -> _Steps:
+    @staticmethod
+    def _acts(at: Ints, seen: Seen, which: Ints, who: Ints, when: Ints) -> tuple[_Acts, Bools]:
+        """Sends by who sent them and when, and to which of them there may be a step that is wrong or too long: back, or
+        ahead in one operation."""
+        offset = seen.offset[which]
+        goes_on = np.zeros(len(which), np.bool_)
+        ahead = offset[1:] - offset[:-1]
+        goes_on[1:] = (who[1:] == who[:-1]) & ((ahead == 1) | (ahead > 1) & (when[1:] != when[:-1]))
+        kept = _without_inner(goes_on)
+        which, nothing = which[kept], np.zeros(len(kept), np.bool_)
+        acts = _Acts(who[kept], at[which], seen.row[which], offset[kept], when[kept], ~nothing, nothing)
+        return acts, ~goes_on[kept]
+
+    def _steps(self, place: int, new: _Acts, is_wanted: Bools) -> _Steps:
+        """The steps to those of ``new`` that are wanted."""
         last = self._last[place]
         acts = new if last is None else joined([last, new])
-        acts = pick(acts, order_by(acts.who))
+        is_wanted = np.concatenate([np.zeros(len(acts.at) - len(new.at), np.bool_), is_wanted])
+        order = order_by(acts.who)
+        acts, is_wanted = pick(acts, order), is_wanted[order]
         ends = np.ones(len(acts.who), np.bool_)
         ends[:-1] = acts.who[1:] != acts.who[:-1]
         self._last[place] = pick(acts, ends)
-        before = np.flatnonzero(~ends)
-        after = before + 1
+        after = np.flatnonzero(~ends[:-1] & is_wanted[1:]) + 1
+        before = after - 1
         return _Steps(
             acts.at[before],
             acts.at[after],
@@ -273,6 +302,15 @@ class SendOrder:
             how = "stands behind a record of another operation"
             found["int-send-skip"] = _finding(self._partition, self._history, over[0], how)
         return found
+
+
+def _without_inner(goes_on: Bools) -> Ints:
+    """Positions without those inside of runs: of micro-operations that go on where the one before ended, only the last
+    one is needed for the next step. Most micro-operations of a good history are inside of a run."""
+    is_needed = ~goes_on
+    is_needed[:-1] |= ~goes_on[1:]
+    is_needed[-1:] = True
+    return np.flatnonzero(is_needed)
 
 
 def _finding(partition: str, history: View, steps: _Steps, how: str) -> Finding:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from highwater_pipeline.checks.columns import WHO, bools, distinct, ints, representatives, who
+from highwater_pipeline.checks.columns import WHO, Numbering, bools, distinct, ints, who
 from highwater_pipeline.micro_operations import FAIL, OK
 from highwater_pipeline.view import Bools, Ints, View
 
@@ -91,9 +91,14 @@ class Seen:
         return read
 
     @cached_property
+    def values(self) -> Numbering:
+        """Numbers for the values."""
+        return Numbering.of(self.value)
+
+    @cached_property
     def read(self) -> Ints:
         """The distinct values that were read ok, ascending."""
-        return distinct(self.value[self.read_ok])
+        return self.values.keys(self.values.has(self.read_ok))
 
     def first(self, where: Bools) -> int:
         """The first micro-operation that ``where`` holds for; −1 if none does."""
@@ -112,53 +117,70 @@ class Seen:
 class VersionOrder:
     """Offsets with the values that are there, seen by all polls and by some sends.
 
-    By value: ``values`` in ascending order, with the ``first`` and ``last`` offset of each and how many offsets it has
-    (``places``). By offset: ``offsets`` in ascending order, and how many values each has (``versions``). A part of a
-    history has of the first what it has all rows of a value of, of the second what it has all rows of an offset of.
+    A part of a history says of a value what is true of all of it if it has all rows of the value, and likewise of an
+    offset.
     """
 
     def __init__(self, seen: Seen, sends: Bools) -> None:
-        known = (seen.offset >= 0) & (seen.is_poll | sends)
-        self._offset: Final = seen.offset[known]
-        self._value: Final = seen.value[known]
+        self._seen: Final = seen
+        self._known: Final[Bools] = (seen.offset >= 0) & (seen.is_poll | sends)
 
     @cached_property
-    def _by_value(self) -> tuple[Ints, Ints, Ints, Ints]:
-        return _grouped(self._value, self._offset)
+    def _offset(self) -> Ints:
+        return self._seen.offset[self._known]
 
     @cached_property
-    def _by_offset(self) -> tuple[Ints, Ints, Ints, Ints]:
-        return _grouped(self._offset, self._value)
+    def _value(self) -> Ints:
+        return self._seen.value[self._known]
 
-    @property
-    def values(self) -> Ints:
-        """The values."""
-        return self._by_value[0]
+    @cached_property
+    def _places(self) -> tuple[Ints, Ints, Ints, Ints]:
+        at, offset = self._seen.values.at[self._known], self._offset
+        first = np.full(self._seen.values.size, -1)
+        first[at] = offset
+        last, is_doubled = first, np.zeros(len(first), np.bool_)
+        is_doubled[at[first[at] != offset]] = True
+        rows = np.flatnonzero(is_doubled[at])
+        if not len(rows):
+            return first, last, rows, rows
+        order = rows[np.lexsort((offset[rows], at[rows]))]
+        at, offset = at[order], offset[order]
+        begins = np.flatnonzero(np.diff(at, prepend=-1))
+        is_other = np.ones(len(at), np.int64)
+        is_other[1:] = (at[1:] != at[:-1]) | (offset[1:] != offset[:-1])
+        last = first.copy()
+        first[at[begins]], last[at[begins]] = offset[begins], np.maximum.reduceat(offset, begins)
+        return first, last, self._seen.values.keys(is_doubled), np.add.reduceat(is_other, begins)
 
     @property
     def first(self) -> Ints:
-        """The first offset of each value."""
-        return self._by_value[1]
+        """The first offset of each value, by its number in ``Seen.values``; −1: none is known."""
+        return self._places[0]
 
     @property
     def last(self) -> Ints:
-        """The last offset of each value."""
-        return self._by_value[2]
+        """The last offset of each value, by its number."""
+        return self._places[1]
+
+    @property
+    def doubled(self) -> Ints:
+        """The values that stand at two or more offsets, ascending."""
+        return self._places[2]
 
     @property
     def places(self) -> Ints:
-        """How many offsets each value has."""
-        return self._by_value[3]
+        """At how many offsets each of ``doubled`` stands."""
+        return self._places[3]
 
-    @property
+    @cached_property
     def offsets(self) -> Ints:
-        """The offsets."""
-        return self._by_offset[0]
+        """The offsets, ascending."""
+        return distinct(self._offset)
 
-    @property
-    def versions(self) -> Ints:
-        """How many values stand at each offset."""
-        return self._by_offset[3]
+    @cached_property
+    def inconsistent(self) -> Ints:
+        """The offsets at which two or more values stand, ascending."""
+        return distinct(self._offset[Numbering.of(self._offset).unlike(self._value)])
 
     def offsets_of(self, value: int) -> Ints:
         """The offsets at which a value stands, ascending."""
@@ -168,28 +190,7 @@ class VersionOrder:
         """The values that stand at an offset, ascending."""
         return distinct(self._value[self._offset == offset])
 
-    def has(self, values: Ints) -> tuple[Ints, Bools]:
-        """For every value: its position in ``values`` (any, if it has none), and whether it has one."""
-        if not len(self.values):
-            return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
-        at = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return at, self.values[at] == values
-
     def between(self, after: Ints, before: Ints) -> Bools:
         """Whether some record stands at an offset above ``after`` and below ``before``."""
         there: Bools = np.searchsorted(self.offsets, after, "right") < np.searchsorted(self.offsets, before, "left")
         return there
-
-
-def _grouped(keys: Ints, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """The distinct keys, ascending, with the least, the greatest and the number of distinct ``of`` of each."""
-    of_each, chosen = representatives(keys)
-    least, greatest, count = of[chosen], of[chosen], np.ones(len(chosen), np.int64)
-    found = keys[chosen]
-    several = distinct(keys[of[of_each] != of])
-    if len(several):  # few
-        rows = np.flatnonzero(np.isin(keys, several))
-        for key, group in zip(several.tolist(), np.searchsorted(found, several).tolist(), strict=True):
-            mine = np.unique(of[rows[keys[rows] == key]])
-            least[group], greatest[group], count[group] = mine[0], mine[-1], len(mine)
-    return found, least, greatest, count
