@@ -211,6 +211,22 @@ def test_a_broker_that_shuts_down_leads_nothing_more() -> None:
     ]
 
 
+def test_a_leader_may_take_in_again_who_shuts_down() -> None:
+    """Found by ``campaign random``, seed 3263: the controller took it out at once, without end."""
+    c = Cluster().up()
+    victim = next(number for number in range(3) if number != c.controllers[0])
+    other = next(number for number in range(3) if number != victim)
+    create(c, by_hand("orders", [other, victim]))
+    c.ask(ControlledShutdownRequest(broker_id=victim), 3)
+    assert c.leader_and_isr("orders") == (other, (other,))
+    c.write_isr("orders", (other, victim))
+    before = c.state("orders")
+    c.settle()
+    assert c.state("orders") == before
+    c.ask(ControlledShutdownRequest(broker_id=victim), 3)
+    assert c.leader_and_isr("orders") == (other, (other,)), "it asks once more, as it has not left"
+
+
 def test_what_nobody_can_take_over_is_left_to_the_broker() -> None:
     c = Cluster().up()
     victim, other = (number for number in range(3) if number != c.controllers[0])

@@ -69,6 +69,14 @@ def settle(context: ControllerContext, rules: Rules = CLOSED) -> PartitionRegist
 
 
 @given(cases())
+def test_who_shuts_down_stays_in_an_isr_that_a_leader_has_written(case: Case) -> None:
+    taken_out, kept = settle(case.context()), settle(case.context(), Rules(leaving_stay=True))
+    assert kept.leader == taken_out.leader
+    live = [member for member in case.isr if member in case.live]
+    assert sorted(kept.isr) == sorted(live or case.isr)
+
+
+@given(cases())
 def test_a_leader_comes_from_the_live_isr_in_order_of_assignment(case: Case) -> None:
     state = settle(case.context())
     fit = [replica for replica in case.replicas if replica in case.isr and replica in case.live - case.leaving]

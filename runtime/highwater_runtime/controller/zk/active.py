@@ -291,7 +291,7 @@ class ActiveController:
         commands = Commands(self.context)
         if changed:
             commands.tell_all(changed)
-        commands.changed((yield from self.decide(keys)))
+        commands.changed((yield from self.decide(keys, replace(self.rules, leaving_stay=True))))
         self.tell(commands)
         if paths:
             yield [Delete(path) for path in paths]

@@ -8,7 +8,8 @@ twice is a decision on what is there now. The rules for leader, ISR and reassign
 * A partition that never had a leader is led by the first of its live replicas; all of those are its ISR (B,
   ``init_leaders``).
 * Members of the ISR that are dead or shutting down leave it, but never the last ones: the ISR of a partition whose last
-  members have died stays as it was.
+  members have died stays as it was. A broker that shuts down is taken out each time it asks to leave. If its leader
+  takes it in again meanwhile, it stays: Kafka decides nothing when a leader has written an ISR.
 * A leader that shuts down stays leader where nobody else in the ISR can lead.
 * Every write of a controller bumps the leader epoch.
 * A reassignment is under way exactly as long as ``/admin/partitions_reassigned/T/P`` exists.
@@ -44,6 +45,8 @@ class Rules:
     unclean: bool = False
     """Any live replica may lead where no member of the ISR can; else, only of topics that allow it by ``config``."""
     config: NodeConfig = _DEFAULTS
+    leaving_stay: bool = False
+    """Members that shut down stay in the ISR. A leader may take them in again while they still fetch."""
     init_leaderless: bool = False
     """All live replicas become the ISR of a partition that has lost its leader; only while a new controller begins."""
 
@@ -96,6 +99,8 @@ def next_state(
     staying = NO_LEADER
     if not isr and before.leader in target.isr and context.is_online(before.leader, key):
         staying, isr = before.leader, (before.leader,)  # it shuts down, and nobody can take over
+    if rules.leaving_stay:
+        isr = tuple(member for member in target.isr if context.is_online(member, key))
     if not isr and rules.init_leaderless:
         isr = tuple(replica for replica in target.replicas if context.may_lead(replica, key))
     record = change_partition(
