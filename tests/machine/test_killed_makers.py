@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.machine import undoing
 from highwater_chaos.machine.heal import heal
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.journal import JOURNAL, Journal
@@ -210,6 +211,27 @@ def test_two_healers_at_once(maker: Any, leftovers: Any, state: Path) -> None:
     assert [healer.returncode for healer in healers] == [0, 0, 0]
     assert leftovers(state) == []
     assert sum("ext4 volume error-ext4-disk" in text for text in said) == 1, "each thing is undone by one of them"
+
+
+def test_what_was_undone_is_told_though_another_healer_ended_the_run(
+    maker: Any, leftovers: Any, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = maker("error-ext4", "hold")
+    assert made.line() == "made"
+    os.kill(guardian_of(made.run), signal.SIGKILL)
+    made.process.kill()
+    made.process.wait()
+    take_back = undoing._take_back
+
+    def while_another_heals(*arguments: Any) -> Any:
+        monkeypatch.setattr(undoing, "_take_back", take_back)
+        assert undoing.end_run(made.run, "heal").undone == []
+        return take_back(*arguments)
+
+    monkeypatch.setattr(undoing, "_take_back", while_another_heals)
+    undone = [what for healed in heal(state) for what in healed.undone]
+    assert any("ext4 volume error-ext4-disk" in what for what in undone), undone
+    assert leftovers(state) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -20,7 +20,7 @@ from typing import Final
 
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.conversation import alone_with
-from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal
@@ -111,11 +111,20 @@ def end_run(path: Path, by: str) -> Undone:
     with locked(path):
         undone, _, told = undo_own(path, by, lambda _: True)
     more, failed = _take_back(path, told, by)
+    try:
+        return _finish(path, by, undone + more, failed)
+    except RunGoneError:
+        if undone or more:
+            return Undone(undone + more, [])  # another one has ended it since, and does not know of these
+        raise
+
+
+def _finish(path: Path, by: str, undone: list[str], failed: dict[str, str]) -> Undone:
     with locked(path):
         again, failures, told = undo_own(path, by, lambda _: True)
         for entry in told:
             failures[entry.id] = failed.get(entry.id, f"{entry.kind} {entry.id}: made meanwhile")
-        result = Undone(undone + more + again, list(failures.values()))
+        result = Undone(undone + again, list(failures.values()))
         result.left += _strays(path, result)
         if not result.left:
             # Out of sight first: a process that waits for the lock finds no run, and none finds half of one.
