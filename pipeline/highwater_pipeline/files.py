@@ -7,9 +7,9 @@ guessed or repaired: unknown fields, missing fields, wrong types and torn lines 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, Generic
+from typing import BinaryIO, Final, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.rows import Row, RowKind
 from highwater_pipeline.screening import suspects
+
+T = TypeVar("T")
 
 _SHOWN: Final = 160
 _PART: Final = 8 << 20
@@ -77,18 +79,18 @@ class LinesReader(Generic[Row]):
 def lines_in_parts(lines: Iterable[bytes], kind: RowKind[Row], run_id: str, name: str) -> Iterator[pa.Table]:
     """As :func:`jsonl_parts`, from lines without their ends; ``name`` is what errors call them."""
     reader = LinesReader(kind, run_id, name)
-    for some in _gathered(lines):
+    for some in gathered(lines, len, _PART):
         yield reader.read(some)
 
 
-def _gathered(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Lines in lists of about :data:`_PART` bytes."""
-    some: list[bytes] = []
+def gathered(items: Iterable[T], size_of: Callable[[T], int], least: int) -> Iterator[list[T]]:
+    """Items in lists whose sizes together are at least ``least``, but for the last list."""
+    some: list[T] = []
     size = 0
-    for line in lines:
-        some.append(line)
-        size += len(line)
-        if size >= _PART:
+    for item in items:
+        some.append(item)
+        size += size_of(item)
+        if size >= least:
             yield some
             some, size = [], 0
     if some:

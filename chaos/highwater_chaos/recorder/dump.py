@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from highwater_chaos.replica_dump import Dumped, Mark
 from highwater_pipeline.export import rows_of
+from highwater_pipeline.files import gathered
 from highwater_pipeline.rows import REPLICA_LOG_ROWS
 
 _ROWS: Final = 1 << 16
@@ -32,7 +33,7 @@ class DumpFile:
         schema = REPLICA_LOG_ROWS.schema
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.OSFile(str(self.path), "wb") as file, pa.ipc.new_stream(file, schema, options=options) as writer:
-            for some in _grouped(dumped):
+            for some in gathered(dumped, _count, _ROWS):
                 writer.write_table(_rows(some, self._run_id))
 
     def __iter__(self) -> Iterator[bytes]:
@@ -41,19 +42,6 @@ class DumpFile:
         with pa.OSFile(str(self.path)) as file, pa.ipc.open_stream(file) as reader:
             for batch in reader:
                 yield from map(encode, rows_of(pa.Table.from_batches([batch])))
-
-
-def _grouped(dumped: Iterable[Dumped]) -> Iterator[list[Dumped]]:
-    some: list[Dumped] = []
-    rows = 0
-    for one in dumped:
-        some.append(one)
-        rows += _count(one)
-        if rows >= _ROWS:
-            yield some
-            some, rows = [], 0
-    if some:
-        yield some
 
 
 def _count(one: Dumped) -> int:
