@@ -1,23 +1,35 @@
-"""What the bytes of a record's value mean: a number, which our producers write in decimal digits."""
+"""What the bytes of a record's value mean: a number, which our producers write in decimal digits and pad with spaces."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 from zlib import crc32
+
+_WRITTEN: Final = b"0123456789 "
+_MOST: Final = 2**63 - 1
+"""What a table of a run can hold, in its column ``value``."""
 
 
 def value_of(data: bytes | None) -> int:
     """The value of a record on the wire; one that no producer of ours can have written becomes a negative number that
     depends on its bytes alone, so that it shows as a value that was never sent."""
-    try:
-        return int((data or b"").decode("ascii"))
-    except ValueError:
-        return -1 - crc32(data or b"")
+    numbers = _numbers([data or b""])
+    return numbers[0] if numbers else -1 - crc32(data or b"")
 
 
 def values_of(data: Sequence[bytes | None]) -> list[int]:
     """The values of many records: for each what :func:`value_of` says."""
+    return _numbers(data) or list(map(value_of, data))
+
+
+def _numbers(data: Sequence[bytes | None]) -> list[int]:
+    """All values, if producers of ours can have written all of them; otherwise nothing."""
     try:
-        return list(map(int, data))  # type: ignore[arg-type]  # None is a TypeError
+        # int() takes an underscore, a sign and any white space as well.
+        if b"".join(data).translate(None, _WRITTEN):  # type: ignore[arg-type]  # None is a TypeError
+            return []
+        numbers = list(map(int, data))  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return list(map(value_of, data))
+        return []
+    return numbers if max(numbers, default=0) <= _MOST else []

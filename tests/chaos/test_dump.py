@@ -50,7 +50,10 @@ DISKS = {
 }
 
 
-@given(st.lists(st.none() | st.binary(max_size=6) | st.integers(-(10**20), 10**20).map(lambda one: str(one).encode())))
+NUMBER = st.integers(-(10**20), 10**20).map(lambda one: str(one).encode())
+
+
+@given(st.lists(st.none() | st.binary(max_size=6) | NUMBER | NUMBER.map(lambda one: one.ljust(24))))
 def test_values_are_read_together_as_each_alone(data: list[bytes | None]) -> None:
     assert values_of(data) == list(map(value_of, data))
 
