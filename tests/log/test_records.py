@@ -67,6 +67,14 @@ def test_offsets_and_values_are_those_of_the_records_also_of_damaged_ones():
             same_offsets_and_values(payload[:at] + bytes([byte]) + payload[at + 1 :], len(some))
 
 
+def test_a_length_of_two_bytes_is_not_taken_for_one_of_one_byte():
+    """0x94 0x00 is a length of 10. If 0x94 alone were a length of 74, a whole record would follow."""
+    long_timestamp, value = b"\x81\x80\x80\x80\x80\x01", bytes(63)
+    payload = b"\x94\x00" + long_timestamp + b"\x00\x01" + bytes([2 * len(value)]) + value + b"\x00"
+    assert len(payload) == 1 + 74
+    same_offsets_and_values(payload, 1)
+
+
 @given(int64)
 def test_a_varint_comes_back(number):
     out = bytearray(b"x")

@@ -257,7 +257,6 @@ class BatchView:
                     length >= 0x80
                     or length & 1
                     or payload[start - 2] != 1
-                    or value_length >= 0x80
                     or value_length & 1
                     or position + 1 != end
                     or payload[position] != 0
