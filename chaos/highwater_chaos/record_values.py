@@ -1,4 +1,4 @@
-"""What the bytes of a record's value mean: a number, which our producers write in decimal digits and pad with spaces."""
+"""What the bytes of a record's value mean: a number. Our producers write decimal digits, and pad them with spaces."""
 
 from __future__ import annotations
 
