@@ -83,4 +83,8 @@ def test_a_mutant_that_is_not_reached_is_not_run() -> None:
         cpu_seconds=missed.cpu_seconds,
         wall_seconds=missed.wall_seconds,
     )
-    assert run_unit(Unit("random", seed, mutant="hw-is-leader-end", mode="kraft")).mutant_reached
+
+
+def test_a_mutant_that_is_reached_is_found() -> None:
+    found = run_unit(Unit("random", SEEDS["kraft"], mutant="hw-is-leader-end", mode="kraft"))
+    assert (found.mutant_reached, found.verdict, "isr-incomplete" in found.anomalies) == (True, "fail", True)

@@ -83,16 +83,23 @@ def scenarios() -> Path:
 
 
 @pytest.fixture(scope="session")
+def kafka_14139(scenarios: Path) -> str:
+    """The experiment KAFKA-14139 as text, with a fifth of its records."""
+    text = (scenarios / "kip-903" / "kafka-14139.yaml").read_text(encoding="utf-8")
+    assert "rate: 200/s" in text
+    return text.replace("rate: 200/s", "rate: 40/s")
+
+
+@pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of one finished run of :data:`TINY`; not to be changed."""
     return _run_once(tmp_path_factory.mktemp("tiny"), TINY, 0)
 
 
 @pytest.fixture(scope="session")
-def failed_run(tmp_path_factory: pytest.TempPathFactory, scenarios: Path) -> Path:
+def failed_run(tmp_path_factory: pytest.TempPathFactory, kafka_14139: str) -> Path:
     """The directory of a run that lost records: KAFKA-14139 without KIP-903; not to be changed."""
-    text = (scenarios / "kip-903" / "kafka-14139.yaml").read_text(encoding="utf-8")
-    return _run_once(tmp_path_factory.mktemp("failed"), text, 0, "--switch", "replica-epoch-check=off")
+    return _run_once(tmp_path_factory.mktemp("failed"), kafka_14139, 0, "--switch", "replica-epoch-check=off")
 
 
 def _run_once(folder: Path, text: str, status: int, *options: str) -> Path:

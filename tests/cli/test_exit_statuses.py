@@ -44,18 +44,16 @@ def test_1_a_file_whose_expectation_is_made_wrong_on_purpose(highwater: Any, tin
     assert verdict_of(highwater.folder)["verdict"] == "pass", "what is expected does not change what was found"
 
 
-def test_1_a_loss_that_was_not_expected(highwater: Any, scenarios: Path) -> None:
-    text = (scenarios / "kip-903" / "kafka-14139.yaml").read_text(encoding="utf-8")
-    expected = text.index("  expect:")
-    file = highwater.write("loses.yaml", text[:expected])
+def test_1_a_loss_that_was_not_expected(highwater: Any, kafka_14139: str) -> None:
+    file = highwater.write("loses.yaml", kafka_14139[: kafka_14139.index("  expect:")])
     done = highwater("run", file, "--switch", "replica-epoch-check=off")
     assert done.status == 1
     assert "FAIL NOT as expected: expected pass, found fail (lost-write, " in done.out
 
 
-def test_1_the_anomaly_that_was_expected_is_missing(highwater: Any, scenarios: Path) -> None:
-    text = (scenarios / "kip-903" / "kafka-14139.yaml").read_text(encoding="utf-8")
-    file = highwater.write("other.yaml", text.replace("[lost-write, committed-loss]", "[lost-write, two-leaders]"))
+def test_1_the_anomaly_that_was_expected_is_missing(highwater: Any, kafka_14139: str) -> None:
+    text = kafka_14139.replace("[lost-write, committed-loss]", "[lost-write, two-leaders]")
+    file = highwater.write("other.yaml", text)
     done = highwater("run", file, "--switch", "replica-epoch-check=off")
     assert done.status == 1
     assert "expected two-leaders among the anomalies, found lost-write, " in done.out

@@ -53,8 +53,8 @@ def test_json_is_one_document_with_the_keys_of_the_contract(highwater: Any, tiny
     assert "tiny: fault (" in done.err, "progress goes to stderr"
 
 
-def test_json_counts_anomalies_and_keeps_the_status(highwater: Any, scenarios: Path) -> None:
-    file = scenarios / "kip-903" / "kafka-14139.yaml"
+def test_json_counts_anomalies_and_keeps_the_status(highwater: Any, kafka_14139: str) -> None:
+    file = highwater.write("lost.yaml", kafka_14139)
     done = highwater("run", file, "--switch", "replica-epoch-check=off,on", "--json")
     assert done.status == 0
     off, on = done.json["runs"]

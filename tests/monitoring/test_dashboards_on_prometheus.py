@@ -174,6 +174,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, start_prometheus: Callabl
     server = start_prometheus(config=config)
     for mode in MODES:
         (folder / f"{mode}.yaml").write_text(yaml.safe_dump(experiment(mode)))
+    text = (ROOT / "scenarios" / "kip-903" / "kafka-14139.yaml").read_text()
+    assert "rate: 200/s" in text
+    (folder / "loses.yaml").write_text(text.replace("rate: 200/s", "rate: 40/s"))
     EXPERIMENTS.remember({"metadata": {"namespace": "team", "name": "one"}, "status": {"verdict": "pass"}})
     served = [
         start_http_server(operator, "127.0.0.1", OPERATOR),
@@ -185,14 +188,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, start_prometheus: Callabl
     try:
         started.append(zookeeper(folder, admin, *ensemble))
         seeds = highwater(
-            *(
-                "campaign",
-                str(ROOT / "scenarios" / "kip-903" / "kafka-14139.yaml"),
-                "--switch",
-                "replica-epoch-check=off",
-                "--seeds",
-                "1..12",
-            ),
+            *("campaign", "loses.yaml", "--switch", "replica-epoch-check=off", "--seeds", "1..12"),
             *("--jobs", "1", "--keep", "0", "--metrics", f"127.0.0.1:{campaign}", "--out", "campaign"),
             folder=folder,
         )

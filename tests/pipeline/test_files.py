@@ -309,7 +309,7 @@ def test_a_null_among_replicas_is_refused(tmp_path: Path) -> None:
 def test_a_line_that_is_no_text_or_has_no_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadTable, match=r"operations\.jsonl:2: expected UTF-8, found: .*; the line: "):
         parse_jsonl(GOOD.encode() + GOOD.encode().replace(b"t-0", b"t-\xff"), OPERATION_ROWS, "run", "operations.jsonl")
-    monkeypatch.setattr(files, "_PART", 64)
+    monkeypatch.setattr(files, "_PART", 1 << 12)
     monkeypatch.setattr(files, "MOST_LINE", 1 << 20)
     assert len(_operations(GOOD.replace("t-0", "t" * (1 << 19)))) == 1
     with pytest.raises(BadTable, match=r"operations\.jsonl:2: expected lines of at most 1 MiB, found a longer one: x"):

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_pipeline import store, view
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
@@ -27,20 +26,6 @@ def test_units_come_back(story: Any, tmp_path: Path) -> None:
     (run,) = stored_runs(tmp_path)
     assert run.facts == facts
     assert [read_unit(facts, unit) for unit in run.units] == list(units)
-
-
-def test_every_story_is_judged_alike_column_by_column(
-    case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As a partition is that is too large for memory: no table is read at once, and no column stays."""
-    tables = case.build().tables(case.name)
-    monkeypatch.setattr(store, "LARGE", -1)
-    monkeypatch.setattr(store, "GROUP", 3)
-    monkeypatch.setattr(view, "KEPT", 0)
-    monkeypatch.setattr(store, "KEPT", 0)
-    write_units(tables, tmp_path)
-    monkeypatch.setattr(store._Stored, "whole", None)
-    assert judge_stored(*stored_runs(tmp_path)).to_json() == judge_run(tables).to_json()
 
 
 def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment import load_experiment
+from highwater_chaos.experiment import load_experiment, parse_experiment
 from highwater_chaos.judged_run import judge_recordings, write_run, write_verdict
 
 ROOT = Path(__file__).parents[3]
@@ -28,7 +28,8 @@ def record(folder: Path, *, passes: bool) -> Recorded:
     if passes:
         experiment = load_experiment(ROOT / "tests" / "tiny-experiment.yaml")
     else:
-        scenario = load_experiment(ROOT / "scenarios" / "kip-903" / "kafka-14139.yaml")
+        text = (ROOT / "scenarios" / "kip-903" / "kafka-14139.yaml").read_text(encoding="utf-8")
+        scenario = parse_experiment(text.replace("rate: 200/s", "rate: 40/s"), "kafka-14139.yaml")
         experiment = scenario.with_seed_and_switches(None, {"replica-epoch-check": "off"})
     directory = folder / "recorded"
     directory.mkdir()

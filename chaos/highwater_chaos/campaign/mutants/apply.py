@@ -12,7 +12,6 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +19,8 @@ from highwater_chaos.campaign.mutants.mutant import Mutant
 from highwater_runtime.compiled import SETTING, in_force
 
 _PACKAGE: Final = "highwater_runtime"
+_FIRST_LINE: Final = "from __future__ import annotations\n"
+"""Of every module."""
 
 
 class MutantError(Exception):
@@ -45,16 +46,15 @@ def applied(mutant: Mutant) -> Iterator[None]:
 def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
     """The function that a mutant changes, and its changed code."""
     function, change = change_of(mutant)
-    code = compiled(ast.parse(change.changed), change.file, function)
+    code = compiled(alone(change.changed, function), function)
     if code is None:
         raise MutantError(f"mutant {mutant.name}: the changed {mutant.where} closes over other variables")
     return function, code
 
 
 class Change(NamedTuple):
-    """A mutant as two texts of the module that it changes."""
+    """A mutant as two texts of the function that it changes, indented as in the file."""
 
-    file: str
     original: str
     changed: str
 
@@ -74,24 +74,29 @@ def change_of(mutant: Mutant) -> tuple[FunctionType, Change]:
         function = _function(module, qualified)
     except (ImportError, AttributeError) as error:
         raise MutantError(f"mutant {mutant.name}: {mutant.where}: there is no such function: {error}") from error
-    lines, first = inspect.getsourcelines(function.__code__)
-    source = "".join(lines)
+    source = "".join(inspect.getsourcelines(function.__code__)[0])
     if (count := source.count(mutant.old)) != 1:
         raise MutantError(
             f"mutant {mutant.name}: expected its text once in {mutant.where}, found it {count} times: {mutant.old!r}"
         )
-    file = inspect.getsourcefile(function)
-    assert file is not None, "a module of ours"
-    original = Path(file).read_text(encoding="utf-8")
-    whole = original.splitlines(keepends=True)
-    whole[first - 1 : first - 1 + len(lines)] = [source.replace(mutant.old, mutant.new)]
-    return function, Change(file, original, "".join(whole))
+    return function, Change(source, source.replace(mutant.old, mutant.new))
 
 
-def compiled(module: ast.Module, file: str, function: FunctionType) -> CodeType | None:
+def alone(source: str, function: FunctionType) -> ast.Module:
+    """A module of nothing but a function, with this source, in its classes and on its lines: soon compiled."""
+    code = function.__code__
+    *classes, _ = code.co_qualname.split(".")
+    around = [_FIRST_LINE, *("    " * depth + f"class {name}:\n" for depth, name in enumerate(classes))]
+    module = ast.parse("".join(around) + source)
+    ast.increment_lineno(module, code.co_firstlineno - 1 - len(around))
+    return module
+
+
+def compiled(module: ast.Module, function: FunctionType) -> CodeType | None:
     """The code of a function in a changed module; None if it cannot take the place of the function's own."""
-    code = _code_of(compile(module, file, "exec", dont_inherit=True), function.__code__.co_qualname)
-    return code if code is not None and code.co_freevars == function.__code__.co_freevars else None
+    own = function.__code__
+    code = _code_of(compile(module, own.co_filename, "exec", dont_inherit=True), own.co_qualname)
+    return code if code is not None and code.co_freevars == own.co_freevars else None
 
 
 def _function(module: ModuleType, qualified: str) -> FunctionType:

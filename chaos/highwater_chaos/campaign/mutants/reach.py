@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
-from highwater_chaos.campaign.mutants.apply import MutantError, change_of, compiled
+from highwater_chaos.campaign.mutants.apply import MutantError, alone, change_of, compiled
 from highwater_chaos.campaign.mutants.mutant import Mutant
 
 _PROBE: Final = "__mutant_probe__"
@@ -78,14 +78,15 @@ def _watched(mutants: Sequence[Mutant]) -> list[tuple[FunctionType, Any]]:
     """Each function that one of the mutants changes, and its own code with the probes in it."""
     names = tuple(mutant.name for mutant in mutants)
     if names not in _WATCHED:
-        by_function: dict[FunctionType, tuple[str, str, list[_Difference]]] = {}
+        by_function: dict[FunctionType, tuple[str, list[_Difference]]] = {}
         for mutant in mutants:
             function, change = change_of(mutant)
-            _, _, differences = by_function.setdefault(function, (change.file, change.original, []))
-            differences.append(_difference(mutant.name, ast.parse(change.original), ast.parse(change.changed)))
+            _, differences = by_function.setdefault(function, (change.original, []))
+            own, changed = alone(change.original, function), alone(change.changed, function)
+            differences.append(_difference(mutant.name, own, changed))
         made = []
-        for function, (file, original, differences) in by_function.items():
-            code = compiled(_with_probes(ast.parse(original), differences), file, function)
+        for function, (original, differences) in by_function.items():
+            code = compiled(_with_probes(alone(original, function), differences), function)
             if code is None:
                 raise MutantError(f"{function.__qualname__} cannot be watched: it closes over other variables then")
             made.append((function, code))
