@@ -1,4 +1,4 @@
-"""Columns that stay in memory as they were read: checks read most columns several times, in different orders of the rows.
+"""Columns that stay in memory after they were read: checks read most of them several times, in several orders of rows.
 
 A group of rows has about 10⁵ of a table's rows. Within it numbers lie close together, although they take eight bytes
 each: so only the differences to the least of them are kept, in two or four bytes, and nothing of a column that has the

@@ -124,9 +124,10 @@ def _of_offsets(unit: Unit, replicas: _Replicas, log: View) -> Finding:
 def _unlike(offset: Ints) -> Callable[[Ints], Bools]:
     """Returns what says of a column which of its rows differ from another at their offset (not of all such rows).
 
-    A dump has one replica after the other. If all have the same offsets, row n of one is compared with row n of another.
+    A dump has one replica after the other, and a replica's offsets ascend. If all replicas have the same offsets, their
+    rows are compared one by one.
     """
-    ends = np.append(np.flatnonzero(offset[1:] < offset[:-1]) + 1, len(offset))
+    ends = np.append(np.flatnonzero(offset[1:] <= offset[:-1]) + 1, len(offset))
     replicas = offset.reshape(len(ends), -1) if (np.diff(ends, prepend=0) == ends[0]).all() else None
     if replicas is None or not (replicas == replicas[0]).all():
         return Numbering.of(offset).unlike
