@@ -78,6 +78,8 @@ class _Packed:
         if not len(column) or numbers.type != kind:
             return cls(len(column), as_it_was=column)
         valid = numbers.is_valid() if numbers.null_count else None
+        if numbers.null_count == len(column):
+            return cls(len(column), valid=valid, words=words)
         values = (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy()
         low = int(values.min())
         span = int(values.max()) - low

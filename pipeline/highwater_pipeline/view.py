@@ -118,33 +118,29 @@ class View:
         if self.num_rows <= CHUNK:
             yield np.arange(self.num_rows), self
             return
-        step = max(1, CHUNK // _SAMPLED)
-        bounds: list[tuple[int, int]] = []
-        samples: list[Ints] = []
-        for part in self._in_parts(name):
-            bounds.append((int(part.min()), int(part.max())) if len(part) else (0, 0))
-            samples.append(part[::step].copy())  # a view would keep the whole part
-        sample = np.sort(np.concatenate(samples))
-        sample = sample if least is None else sample[sample >= least]
-        ranges = max(1, -(-len(sample) * step // CHUNK))
-        cuts = np.unique(sample[np.arange(1, ranges) * len(sample) // ranges])
-        if least is not None:
-            cuts = np.unique(np.append(cuts, least))
-        first, last = (np.searchsorted(cuts, one, "right").tolist() for one in zip(*bounds, strict=True))
-        # Of most columns a part lies in one range as a whole. The others are read again.
-        mixed = [part for part, (low, high) in enumerate(zip(first, last, strict=True)) if low != high]
-        spread = dict(zip(mixed, (_Spread(column, cuts) for column in self._in_parts(name, mixed)), strict=True))
+        cuts = self._cuts(name, least)
+        spread = [_Spread(part, cuts) for part in self._in_parts(name)]
         parts_of: list[list[int]] = [[] for _ in range(len(cuts) + 1)]
-        for number, low in enumerate(first):
-            for which in spread[number].ranges if number in spread else [low]:
+        for number, part in enumerate(spread):
+            for which in part.ranges:
                 parts_of[which].append(number)
         starts = self._starts
         for which in range(0 if least is None else 1, len(cuts) + 1):
-            within = {part: spread[part].rows(which) if part in spread else slice(None) for part in parts_of[which]}
-            places = [np.arange(starts[part], starts[part + 1])[rows] for part, rows in within.items()]
-            if places and sum(map(len, places)):
+            within = {number: spread[number].rows(which) for number in parts_of[which]}
+            if within:
+                places = [np.arange(starts[number], starts[number + 1])[rows] for number, rows in within.items()]
                 positions = np.concatenate(places)
                 yield positions, self._range(positions, within)
+
+    def _cuts(self, name: str, least: int | None) -> Ints:
+        """The numbers before which ranges end, ascending; ``least`` is one of them."""
+        step = max(1, CHUNK // _SAMPLED)
+        # Copied, because a slice would keep the whole part in memory.
+        sample = np.concatenate([part[::step].copy() for part in self._in_parts(name)])
+        sample = np.sort(sample if least is None else sample[sample >= least])
+        ranges = max(1, -(-len(sample) * step // CHUNK))
+        cuts = sample[np.arange(1, ranges) * len(sample) // ranges]
+        return np.unique(cuts if least is None else np.append(cuts, least))
 
     @property
     def _starts(self) -> Sequence[int]:
@@ -152,14 +148,13 @@ class View:
         in_memory = isinstance(table, pa.Table) or not self._is_whole
         return (0, self.num_rows) if in_memory else table.starts
 
-    def _in_parts(self, name: str, numbers: Sequence[int] | None = None) -> Iterator[Ints]:
-        """An integer column without nulls, part by part, or some of its parts."""
+    def _in_parts(self, name: str) -> Iterator[Ints]:
+        """An integer column without nulls, part by part."""
         table = self._columns.table
         if isinstance(table, pa.Table) or not self._is_whole:
-            if numbers is None or len(numbers):
-                yield self.ints(name, -1)
+            yield self.ints(name, -1)
             return
-        for part in table.parts([name], range(len(table.starts) - 1) if numbers is None else numbers):
+        for part in table.parts([name], range(len(table.starts) - 1)):
             yield part.column(name).to_numpy()
 
     def _range(self, positions: Ints, within: dict[int, Ints | slice]) -> View:
@@ -492,7 +487,7 @@ def _filled(column: pa.ChunkedArray, missing: int | bool) -> npt.NDArray[Any]:
         numbers: npt.NDArray[Any] = filled.to_numpy()
         return numbers
     # Arrow takes ten times as long for one byte for each bit.
-    return np.concatenate([np.empty(0, np.bool_), *map(_unpacked_bits, filled.chunks)])
+    return np.concatenate([np.empty(0, np.bool_), *(_unpacked_bits(chunk) for chunk in filled.chunks if len(chunk))])
 
 
 def _unpacked_bits(column: pa.BooleanArray) -> Bools:
