@@ -1,7 +1,7 @@
 """Columns that stay in memory after they were read: checks read most of them several times, in several orders of rows.
 
 A group of rows has about 10⁵ of a table's rows. Within it numbers lie close together, although they take eight bytes
-each: so only the differences to the least of them are kept, in two or four bytes, and nothing of a column that has the
+each. So only the differences to the least of them are kept, in one to four bytes, and nothing of a column that has the
 same number or word everywhere.
 """
 
@@ -34,6 +34,8 @@ class Kept:
     def __init__(self, limit: int) -> None:
         self._limit: Final = limit
         self._columns: Final[dict[Place, _Packed]] = {}
+        self._full_of = ""
+        """The table of which no more columns can be kept."""
         self.nbytes = 0
         """Bytes that the columns take."""
 
@@ -44,15 +46,18 @@ class Kept:
 
     def put(self, place: Place, column: pa.Array) -> None:
         """Keep a column if there is room."""
-        packed = _Packed.of(column)
-        if packed.nbytes > self._limit:
+        if place.table == self._full_of:
             return
+        packed = _Packed.of(column)
         if self.nbytes + packed.nbytes > self._limit:
             for other in [other for other in self._columns if other.table != place.table]:
                 self.nbytes -= self._columns.pop(other).nbytes
-        if self.nbytes + packed.nbytes <= self._limit:
-            self._columns[place] = packed
-            self.nbytes += packed.nbytes
+            self._full_of = ""
+        if self.nbytes + packed.nbytes > self._limit:
+            self._full_of = place.table
+            return
+        self._columns[place] = packed
+        self.nbytes += packed.nbytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,9 @@ def test_when_there_is_no_room_other_tables_have_to_go() -> None:
     # Columns of the same table stay: the first are the first that are read again.
     kept.put(Place("history", 2, "row"), column)
     assert [kept.get(Place("history", group, "row")) is not None for group in range(3)] == [True, True, False]
+    kept.put(log, column)
+    kept.put(history, column)
+    assert [kept.get(place) is not None for place in (history, more, log)] == [True, False, True]
 
 
 @pytest.mark.parametrize("limit", [0, 400])
