@@ -15,11 +15,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.settings import Settings
-from highwater_pipeline.store import stored_directory
+from highwater_pipeline.store import stored_directory, table_writer
 from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts
 
 BATCH = 10
@@ -90,7 +89,7 @@ def write_store(store: Path, operations: int, *, partitions: int = 8, planted: i
 
 def _write(path: Path, schema: pa.Schema, tables: Iterator[dict[str, pa.Array]]) -> int:
     rows = 0
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with table_writer(path, schema) as writer:
         for columns in tables:
             count = len(next(iter(columns.values())))
             arrays = [

@@ -118,40 +118,29 @@ class View:
         if self.num_rows <= CHUNK:
             yield np.arange(self.num_rows), self
             return
-        step = max(1, CHUNK // _SAMPLED)
-        bounds: list[tuple[int, int]] = []
-        samples: list[Ints] = []
-        for part in self._in_parts(name):
-            bounds.append((int(part.min()), int(part.max())) if len(part) else (0, 0))
-            samples.append(part[::step])
-        sample = np.sort(np.concatenate(samples))
-        sample = sample if least is None else sample[sample >= least]
-        ranges = max(1, -(-len(sample) * step // CHUNK))
-        cuts = np.unique(sample[np.arange(1, ranges) * len(sample) // ranges])
-        if least is not None:
-            cuts = np.unique(np.append(cuts, least))
-        kind = np.uint8 if len(cuts) < np.iinfo(np.uint8).max else np.uint32
-        first, last = (np.searchsorted(cuts, one, "right").tolist() for one in zip(*bounds, strict=True))
-        # Of most columns a part lies in one range as a whole. The others are read again.
-        mixed = [part for part, (low, high) in enumerate(zip(first, last, strict=True)) if low != high]
-        again = self._in_parts(name, mixed)
-        number = {
-            part: np.searchsorted(cuts, column, "right").astype(kind) for part, column in zip(mixed, again, strict=True)
-        }
+        cuts = self._cuts(name, least)
+        spread = [_Spread(part, cuts) for part in self._in_parts(name)]
+        parts_of: list[list[int]] = [[] for _ in range(len(cuts) + 1)]
+        for number, part in enumerate(spread):
+            for which in part.ranges:
+                parts_of[which].append(number)
         starts = self._starts
         for which in range(0 if least is None else 1, len(cuts) + 1):
-            within = {
-                part: np.flatnonzero(number[part] == which) if part in number else None
-                for part, (low, high) in enumerate(zip(first, last, strict=True))
-                if low <= which <= high
-            }
-            places = [
-                np.arange(starts[part], starts[part + 1]) if rows is None else starts[part] + rows
-                for part, rows in within.items()
-            ]
-            if places and sum(map(len, places)):
+            within = {number: spread[number].rows(which) for number in parts_of[which]}
+            if within:
+                places = [np.arange(starts[number], starts[number + 1])[rows] for number, rows in within.items()]
                 positions = np.concatenate(places)
                 yield positions, self._range(positions, within)
+
+    def _cuts(self, name: str, least: int | None) -> Ints:
+        """The numbers before which ranges end, ascending; ``least`` is one of them."""
+        step = max(1, CHUNK // _SAMPLED)
+        # Copied, because a slice would keep the whole part in memory.
+        sample = np.concatenate([part[::step].copy() for part in self._in_parts(name)])
+        sample = np.sort(sample if least is None else sample[sample >= least])
+        ranges = max(1, -(-len(sample) * step // CHUNK))
+        cuts = sample[np.arange(1, ranges) * len(sample) // ranges]
+        return np.unique(cuts if least is None else np.append(cuts, least))
 
     @property
     def _starts(self) -> Sequence[int]:
@@ -159,17 +148,16 @@ class View:
         in_memory = isinstance(table, pa.Table) or not self._is_whole
         return (0, self.num_rows) if in_memory else table.starts
 
-    def _in_parts(self, name: str, numbers: Sequence[int] | None = None) -> Iterator[Ints]:
-        """An integer column without nulls, part by part, or some of its parts."""
+    def _in_parts(self, name: str) -> Iterator[Ints]:
+        """An integer column without nulls, part by part."""
         table = self._columns.table
         if isinstance(table, pa.Table) or not self._is_whole:
-            if numbers is None or len(numbers):
-                yield self.ints(name, -1)
+            yield self.ints(name, -1)
             return
-        for part in table.parts([name], range(len(table.starts) - 1) if numbers is None else numbers):
+        for part in table.parts([name], range(len(table.starts) - 1)):
             yield part.column(name).to_numpy()
 
-    def _range(self, positions: Ints, within: dict[int, Ints | None]) -> View:
+    def _range(self, positions: Ints, within: dict[int, Ints | slice]) -> View:
         table = self._columns.table
         if isinstance(table, pa.Table) or not self._is_whole:
             return self.take(positions)
@@ -314,9 +302,7 @@ class Columns:
         key = ("ints", name, missing)
         made: Ints | None = self.made.get(key)
         if made is None:
-            column = self.table.column(name)
-            filled = (pc.fill_null(column, missing) if column.null_count else column).to_numpy()
-            made = self._keep(key, _frozen(filled.astype(np.int64, copy=False)))
+            made = self._keep(key, self._numbers(name, missing, np.int64))
         return made
 
     def bools(self, name: str) -> Bools:
@@ -324,9 +310,17 @@ class Columns:
         key = ("bools", name)
         made: Bools | None = self.made.get(key)
         if made is None:
-            column = self.table.column(name)
-            made = self._keep(key, _frozen((pc.fill_null(column, False) if column.null_count else column).to_numpy()))
+            made = self._keep(key, self._numbers(name, False, np.bool_))
         return made
+
+    def _numbers(self, name: str, missing: int | bool, kind: type[np.int64 | np.bool_]) -> npt.NDArray[Any]:
+        if isinstance(self.table, _Range):
+            array = np.empty(self.table.num_rows, kind)
+            self.table.fill(array, name, missing)
+        else:
+            array = _filled(self.table.column(name), missing).astype(kind, copy=False)
+        frozen: npt.NDArray[Any] = _frozen(array)
+        return frozen
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
         """Numbers (−1: null) and what they stand for."""
@@ -413,10 +407,31 @@ class Columns:
         return made
 
 
-class _Range:
-    """Some rows of a table on disk, as a table: :class:`Rows`. ``within``: by part, which of its rows (None: all)."""
+class _Spread:
+    """Which rows of a part lie in which range; a range ends before each of ``cuts``. ``ranges``: those with rows."""
 
-    def __init__(self, table: Rows, positions: Ints, within: dict[int, Ints | None]) -> None:
+    def __init__(self, column: Ints, cuts: Ints) -> None:
+        if (column[1:] >= column[:-1]).all():
+            self._bounds = np.array([0, *np.searchsorted(column, cuts), len(column)])
+            self._range_of: npt.NDArray[np.uint8 | np.uint32] | None = None
+            sizes = np.diff(self._bounds)
+        else:
+            kind = np.uint8 if len(cuts) < np.iinfo(np.uint8).max else np.uint32
+            self._range_of = np.searchsorted(cuts, column, "right").astype(kind)
+            sizes = np.bincount(self._range_of)
+        self.ranges: Final[list[int]] = np.flatnonzero(sizes).tolist()
+
+    def rows(self, which: int) -> Ints | slice:
+        """The rows in one range, ascending."""
+        if self._range_of is None:
+            return slice(int(self._bounds[which]), int(self._bounds[which + 1]))
+        return _together(np.flatnonzero(self._range_of == which))
+
+
+class _Range:
+    """Some rows of a table on disk, as a table: :class:`Rows`. ``within``: by part, which of its rows."""
+
+    def __init__(self, table: Rows, positions: Ints, within: dict[int, Ints | slice]) -> None:
         self.schema: Final = table.schema
         self.num_rows: Final = len(positions)
         self.starts: Final = (0, self.num_rows)
@@ -429,6 +444,14 @@ class _Range:
         (whole,) = self.parts([name], [0])
         return whole.column(name)
 
+    def fill(self, array: npt.NDArray[Any], name: str, missing: int | bool) -> None:
+        """Write one column of numbers or booleans into an array; ``missing`` stands for null."""
+        end = 0
+        for part, rows in self._parts([name]):
+            some = _filled(part.column(name), missing)[rows]
+            start, end = end, end + len(some)
+            array[start:end] = some
+
     def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
         """Some rows with these columns."""
         return self._table.take(pa.array(self._positions[positions.to_numpy()]), names)
@@ -436,17 +459,43 @@ class _Range:
     def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
         """The rows as one part."""
         for _ in numbers:
-            parts = self._table.parts(names, list(self._within))
-            yield pa.concat_tables(_some(part, rows) for part, rows in zip(parts, self._within.values(), strict=True))
+            yield pa.concat_tables(_some(part, rows) for part, rows in self._parts(names))
+
+    def _parts(self, names: Sequence[str]) -> Iterator[tuple[pa.Table, Ints | slice]]:
+        return zip(self._table.parts(names, list(self._within)), self._within.values(), strict=True)
 
 
-def _some(table: pa.Table, rows: Ints | None) -> pa.Table:
-    """Some rows of a table in ascending order, or all (None)."""
-    if rows is None:
-        return table
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:  # they lie together, and are not copied
-        return table.slice(int(rows[0]), len(rows))
+def _some(table: pa.Table, rows: Ints | slice) -> pa.Table:
+    """Some rows of a table in ascending order. Those that lie together are not copied."""
+    if isinstance(rows, slice):
+        start, end, _ = rows.indices(table.num_rows)
+        return table.slice(start, end - start)
     return table.take(pa.array(rows))
+
+
+def _together(rows: Ints) -> Ints | slice:
+    """Ascending rows; a slice if they lie together."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def _filled(column: pa.ChunkedArray, missing: int | bool) -> npt.NDArray[Any]:
+    """A column of numbers or booleans as an array; ``missing`` stands for null."""
+    filled = pc.fill_null(column, missing) if column.null_count else column
+    if not pa.types.is_boolean(filled.type):
+        numbers: npt.NDArray[Any] = filled.to_numpy()
+        return numbers
+    # Arrow takes ten times as long for one byte for each bit.
+    return np.concatenate([np.empty(0, np.bool_), *(_unpacked_bits(chunk) for chunk in filled.chunks if len(chunk))])
+
+
+def _unpacked_bits(column: pa.BooleanArray) -> Bools:
+    """A column of booleans without nulls."""
+    bits = np.frombuffer(column.buffers()[1], np.uint8)
+    first = column.offset % 8
+    bits = bits[column.offset // 8 :]
+    return np.unpackbits(bits, count=first + len(column), bitorder="little")[first:].view(np.bool_)
 
 
 def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:

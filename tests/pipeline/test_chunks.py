@@ -181,3 +181,27 @@ def test_ranges_have_every_row_once_and_keep_a_number_together(
     if len(numbers) > rows:
         counted = [number for _, part in ranges for number in sorted(part.ints("key", -1).tolist())]
         assert counted == sorted(number for number in numbers if least is None or number >= least)
+
+
+def test_a_range_reads_no_part_in_which_it_has_no_rows() -> None:
+    """As of the values of two producers that send in turn: each part has low and high ones."""
+    rows = 10
+    low = np.arange(400)
+    columns = [np.concatenate([low[at : at + 5], 10**9 + low[at : at + 5]]) for at in range(0, 400, 5)]
+    read: list[int] = []
+
+    class OnDisk:
+        schema = pa.schema([("value", pa.int64())])
+        num_rows = rows * len(columns)
+        starts = range(0, rows * (len(columns) + 1), rows)
+
+        def parts(self, names: Any, numbers: Any) -> Iterator[pa.Table]:
+            for number in numbers:
+                read.append(number)
+                yield pa.table({"value": columns[number]})
+
+    with in_chunks_of(4 * rows):
+        for _, part in View.of(OnDisk()).by_range("value"):  # type: ignore[arg-type]
+            part.ints("value", -1)
+    # Two times to find where ranges end, and then by one or two ranges of each producer.
+    assert len(read) <= 6 * len(columns)

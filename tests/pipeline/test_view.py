@@ -61,3 +61,9 @@ def test_nobody_can_write_to_what_all_views_share() -> None:
     shared = view._columns.ints("number", -1)
     with pytest.raises(ValueError, match="read-only"):
         shared[0] = 2
+
+
+@given(st.lists(st.booleans(), max_size=40) | st.lists(st.none() | st.booleans()), st.integers(0, 9))
+def test_booleans_of_a_table_that_begins_in_the_middle_of_a_byte(values: list[bool | None], start: int) -> None:
+    table = pa.table({"is_send": pa.array(values, pa.bool_())}).slice(start)
+    assert View.of(table).bools("is_send").tolist() == [bool(value) for value in values[start:]]

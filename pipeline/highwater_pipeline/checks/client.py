@@ -200,6 +200,8 @@ class _Offsets:
         self._possible = 0
 
     def add(self, at: Ints, seen: Seen) -> None:  # noqa: ARG002 - of all judges
+        if not self._are_judged and not any(gaps.reach_into(seen.offset) for gaps in self._gaps):
+            return
         sends = _placed(seen, self._promised.of(seen).placed)
         orders = [VersionOrder(seen, which) for which in sends]
         if self._are_judged:

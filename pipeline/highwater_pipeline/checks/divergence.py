@@ -13,7 +13,7 @@ not count: a batch that has lost some of its records is another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -75,12 +75,11 @@ class _Replicas:
 def _of_offsets(unit: Unit, replicas: _Replicas, log: View) -> Finding:
     """The finding on all records of some offsets."""
     offset = ints(log, "offset")
-    numbers = Numbering.of(offset)
-    columns = [ints(log, "leader_epoch"), ints(log, "value", NO_VALUE)]
-    columns += [] if replicas.compacted else [ints(log, "crc")]
+    names = ["leader_epoch", "value"] if replicas.compacted else ["leader_epoch", "value", "crc"]
+    unlike = _unlike(offset)
     differ = np.zeros(len(offset), np.bool_)
-    for column in columns:
-        differ |= numbers.unlike(column)
+    for name in names:
+        differ |= unlike(ints(log, name, NO_VALUE))
     if not differ.any():
         return NOTHING
     log = log.where(np.isin(offset, offset[differ]))
@@ -120,6 +119,25 @@ def _of_offsets(unit: Unit, replicas: _Replicas, log: View) -> Finding:
             }
 
     return finding(len(offsets), examples())
+
+
+def _unlike(offset: Ints) -> Callable[[Ints], Bools]:
+    """Returns what says of a column which of its rows differ from another at their offset (not of all such rows).
+
+    A dump has one replica after the other, and a replica's offsets ascend. If all replicas have the same offsets, their
+    rows are compared one by one.
+    """
+    ends = np.append(np.flatnonzero(offset[1:] <= offset[:-1]) + 1, len(offset))
+    replicas = offset.reshape(len(ends), -1) if (np.diff(ends, prepend=0) == ends[0]).all() else None
+    if replicas is None or not (replicas == replicas[0]).all():
+        return Numbering.of(offset).unlike
+
+    def unlike(column: Ints) -> Bools:
+        of_replicas = column.reshape(replicas.shape)
+        found: Bools = (of_replicas != of_replicas[0]).ravel()
+        return found
+
+    return unlike
 
 
 def _differing(among: Bools, keys: tuple[Ints, ...], parts: tuple[Ints, ...]) -> Ints:

@@ -87,6 +87,13 @@ class _Gaps:
             self._parts = [joined(self._parts)]
         return self._parts[0]
 
+    def reach_into(self, offsets: Ints) -> bool:
+        """Whether some step goes over one of these offsets, as far as their least and their greatest say."""
+        if not self._parts or not len(offsets):
+            return False
+        steps = self.steps()
+        return bool(((steps.past < offsets.max()) & (steps.to > offsets.min())).any())
+
     def look(self, orders: list[VersionOrder]) -> None:
         """Look into a part that has all rows of some offsets. ``orders``: as they are certain, and as they may be."""
         if not self._parts:

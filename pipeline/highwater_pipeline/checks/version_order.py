@@ -123,19 +123,24 @@ class VersionOrder:
 
     def __init__(self, seen: Seen, sends: Bools) -> None:
         self._seen: Final = seen
-        self._known: Final[Bools] = (seen.offset >= 0) & (seen.is_poll | sends)
+        known = (seen.offset >= 0) & (seen.is_poll | sends)
+        self._known: Final = None if known.all() else np.flatnonzero(known)
+
+    def _of_known(self, column: Ints) -> Ints:
+        """The rows of a column at which a value is known to be at an offset; all of them are not copied."""
+        return column if self._known is None else column[self._known]
 
     @cached_property
     def _offset(self) -> Ints:
-        return self._seen.offset[self._known]
+        return self._of_known(self._seen.offset)
 
     @cached_property
     def _value(self) -> Ints:
-        return self._seen.value[self._known]
+        return self._of_known(self._seen.value)
 
     @cached_property
     def _places(self) -> tuple[Ints, Ints, Ints, Ints]:
-        at, offset = self._seen.values.at[self._known], self._offset
+        at, offset = self._of_known(self._seen.values.at), self._offset
         first = np.full(self._seen.values.size, -1)
         first[at] = offset
         last, is_doubled = first, np.zeros(len(first), np.bool_)

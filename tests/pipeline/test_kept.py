@@ -1,0 +1,107 @@
+"""Columns that stay in memory come back as they were, and never take more than they may."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from highwater_pipeline import store
+from highwater_pipeline.judge import judge_run, judge_stored
+from highwater_pipeline.kept import Kept, Place
+from highwater_pipeline.store import stored_runs, write_units
+
+near = st.integers(-5, 5) | st.integers(0, 70_000) | st.integers(-(2**63), 2**63 - 1)
+COLUMNS = st.one_of(
+    st.lists(near, max_size=20).map(lambda values: pa.array(values, pa.int64())),
+    st.lists(st.none() | near, max_size=20).map(lambda values: pa.array(values, pa.int64())),
+    st.lists(st.integers(-128, 127), max_size=20).map(lambda values: pa.array(values, pa.int8())),
+    st.lists(st.none() | st.booleans(), max_size=20).map(lambda values: pa.array(values, pa.bool_())),
+    st.lists(st.none() | st.sampled_from("abc"), max_size=20).map(
+        lambda words: pa.array(words, pa.string()).dictionary_encode()
+    ),
+    st.lists(st.sampled_from("abc"), max_size=20).map(lambda words: pa.array(words, pa.string()).dictionary_encode()),
+)
+
+
+@given(COLUMNS)
+def test_a_column_comes_back_as_it_was(column: pa.Array) -> None:
+    kept = Kept(1 << 20)
+    kept.put(Place("history", 0, "value"), column)
+    found = kept.get(Place("history", 0, "value"))
+    assert found is not None
+    assert found.type == column.type
+    assert found.equals(column)
+
+
+def test_numbers_that_lie_close_together_take_few_bytes() -> None:
+    kept = Kept(1 << 20)
+    kept.put(Place("history", 0, "row"), pa.array(range(10**12, 10**12 + 1000)))
+    assert kept.nbytes == 2 * 1000
+    kept.put(Place("history", 0, "assignment"), pa.array([7] * 1000))
+    assert kept.nbytes == 2 * 1000
+
+
+@given(st.lists(st.tuples(st.sampled_from(["history", "events"]), st.integers(0, 9), st.integers(1, 60))))
+def test_no_more_is_kept_than_may_be(puts: list[tuple[str, int, int]]) -> None:
+    kept = Kept(100)
+    there: dict[Place, pa.Array] = {}
+    for table, group, rows in puts:
+        place = Place(table, group, "row")
+        if place not in there:
+            there[place] = pa.array(range(rows))
+        if kept.get(place) is None:
+            kept.put(place, there[place])
+        found = [len(column) for one, column in there.items() if kept.get(one) is not None]
+        assert sum(rows for rows in found if rows > 1) == kept.nbytes <= 100
+
+
+def test_when_there_is_no_room_other_tables_have_to_go() -> None:
+    kept = Kept(250)
+    history, more, log = (Place("history", 0, "row"), Place("history", 1, "row"), Place("replica_log", 0, "row"))
+    column = pa.array(range(100))
+    for place in (history, log, more):
+        kept.put(place, column)
+    assert [kept.get(place) is not None for place in (history, more, log)] == [True, True, False]
+    # Columns of the same table stay: the first are the first that are read again.
+    kept.put(Place("history", 2, "row"), column)
+    assert [kept.get(Place("history", group, "row")) is not None for group in range(3)] == [True, True, False]
+    kept.put(log, column)
+    kept.put(history, column)
+    assert [kept.get(place) is not None for place in (history, more, log)] == [True, False, True]
+
+
+@pytest.mark.parametrize("limit", [0, 400])
+def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
+    story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    """Of all its tables together; and the judgement does not depend on it."""
+    for value in range(200):
+        story.send(value, at=value)
+    story.poll(*((value, value) for value in range(199)))
+    tables = story.tables()
+    made: list[Kept] = []
+
+    class Watched(Kept):
+        def __init__(self, limit: int) -> None:
+            super().__init__(limit)
+            made.append(self)
+            self.most = 0
+
+        def put(self, place: Place, column: pa.Array) -> None:
+            super().put(place, column)
+            self.most = max(self.most, sum(packed.nbytes for packed in self._columns.values()))
+
+    monkeypatch.setattr(store, "LARGE", -1)
+    monkeypatch.setattr(store, "GROUP", 50)
+    monkeypatch.setattr(store, "KEPT", limit)
+    monkeypatch.setattr(store, "Kept", Watched)
+    write_units(tables, tmp_path)
+    assert judge_stored(*stored_runs(tmp_path)).to_json() == judge_run(tables).to_json()
+    (kept,) = made
+    assert isinstance(kept, Watched)
+    assert limit / 2 <= kept.most <= limit
