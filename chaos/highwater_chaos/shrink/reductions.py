@@ -21,6 +21,8 @@ Path = tuple[int, ...]
 Piece = frozenset[Path]
 """Steps that are removed together."""
 
+_BEFORE_THE_SCHEDULE: Final = 8 * SECOND
+"""A run takes less than this to bring its cluster up and to begin with its schedule."""
 _ROUND: Final = (SECOND, 100 * MS)
 """What waits are rounded up to, the coarsest first."""
 
@@ -64,6 +66,11 @@ def nodes(steps: Steps) -> list[Piece]:
     return _grouped(steps, lambda step: json.dumps([*_named_nodes(step)], sort_keys=True))
 
 
+def topics(steps: Steps) -> list[Piece]:
+    """The steps that name the same topic; all that name none."""
+    return _grouped(steps, lambda step: next(_named_topics(step), ""))
+
+
 def waits(steps: Steps) -> list[Piece]:
     """Every wait."""
     return [frozenset([path]) for path in single_steps(steps) if "wait" in _step_at(steps, path)]
@@ -96,6 +103,14 @@ def _named_nodes(value: Any) -> Iterator[Any]:
     elif isinstance(value, list):
         for inner in value:
             yield from _named_nodes(inner)
+
+
+def _named_topics(step: dict[str, Any]) -> Iterator[str]:
+    for what in step.get("admin", {}).values():
+        if isinstance(what, dict) and "name" in what:
+            yield what["name"]
+        elif isinstance(what, dict) and "partition" in what:
+            yield what["partition"].rpartition("-")[0]
 
 
 def single_steps(steps: Steps, at: Path = ()) -> list[Path]:
@@ -167,6 +182,20 @@ def sooner_over(data: Data) -> Iterator[Data]:
         yield with_schedule(data, Timeline(timeline.steps, over_ns + more).side_by_side())
         more = 2 * more or SECOND
     yield data
+
+
+def shorter_timeout(data: Data, took_ns: int) -> Iterator[Data]:
+    """A run that is over soon after its schedule: what does not recover is waited for until the timeout.
+
+    ``took_ns``: how long a run takes. It must become shorter by a quarter.
+    """
+    if (timeline := timeline_of(schedule_of(data))) is None:
+        return
+    more = _BEFORE_THE_SCHEDULE
+    while timeline.end_ns + more < took_ns * 3 // 4:
+        timeout = -(-(timeline.end_ns + more) // SECOND) * SECOND
+        yield {**data, "spec": {**data["spec"], "timeout": format_duration(timeout)}}
+        more *= 2
 
 
 # --- shorter and rounder times ---
