@@ -24,7 +24,9 @@ from highwater_chaos.shrink.reductions import (
     nodes,
     pieces,
     schedule_of,
+    shorter_timeout,
     single_steps,
+    topics,
     with_schedule,
     without,
 )
@@ -348,6 +350,44 @@ def test_more_seeds_are_tried_while_much_is_left_and_none_for_what_is_small():
     assert found_by_search(5, lambda data: len(names(data)) == 5, 400)[1] < 80
 
 
+def test_what_only_the_seed_makes_necessary_goes_with_another_one():
+    """With its own seed the experiment needs nine steps, such as those that move replicas. With one in three of the
+    others, it needs two of them."""
+    nine = {f"f{number}" for number in range(1, 19, 2)}
+
+    def fails(data):
+        few = data["spec"]["seed"] % 3 == 0
+        return ({"f7", "f17"} if few else nine) <= set(names(data))
+
+    search, _ = found_by_search(20, fails, 80)
+    assert names(search.smallest) == ["f7", "f17"]
+
+
+def test_of_steps_that_are_as_likely_the_oldest_are_removed_first():
+    attempts: list[list[int]] = []
+
+    def first(selections):
+        attempts.extend(selections)
+
+    fewest(range(8), first, Share(), [1 / rank for rank in range(8, 0, -1)])
+    assert attempts[0] == list(range(8))[-len(attempts[0]) :] != []
+    assert 7 not in set(range(8)).difference(*attempts[:1])
+
+
+def test_a_run_that_does_not_recover_is_over_soon_after_its_schedule():
+    """Of a timeout of ten minutes as much is left as the anomaly needs, and a run that recovers keeps it."""
+    data = with_schedule(as_data(parse_experiment(LARGE, "large.yaml")), [step(20), inject("a"), step(30)])
+
+    def least(took_ns, fails=lambda _: True):
+        return next((one["spec"]["timeout"] for one in shorter_timeout(data, took_ns) if fails(one)), "10m")
+
+    assert least(300 * SECOND) == "58s"
+    assert least(300 * SECOND, lambda one: parse_duration(one["spec"]["timeout"]) > 70 * SECOND) == "1m22s"
+    assert least(60 * SECOND) == "10m"
+    tried = searched_by(data, lambda one, _: Tried("a" in names(one), 1, 300 * SECOND), 40)[0].smallest
+    assert tried["spec"]["timeout"] == "28s"
+
+
 def test_whole_kinds_of_faults_and_all_that_hits_a_node_go_at_once():
     needed = {f"f{number}" for number in range(0, 120, 12)}  # all kills of broker 0
     search, _ = found_by_search(120, lambda data: needed <= set(names(data)), 40)
@@ -574,6 +614,17 @@ def test_steps_are_grouped_by_fault_by_kind_and_by_node():
     assert kinds(steps) == [slow, vote, kill, every]
     assert nodes(steps) == [slow | vote, kill, every]
     assert without(steps, frozenset(kill)) == [*steps[:2], step(9), *steps[3:]]
+
+
+def test_steps_that_administer_the_same_topic_are_a_group():
+    steps = [
+        {"admin": {"deleteTopic": {"name": "orders"}}},
+        {"admin": {"createTopic": {"name": "payments", "partitions": 1}}},
+        {"admin": {"reassign": {"partition": "orders-1", "replicas": [0]}}},
+        {"inject": {"kill": {"target": {"broker": 1}}}},
+        {"admin": {"electLeaders": {}}},
+    ]
+    assert topics(steps) == [{(0,), (2,)}, {(1,)}, {(3,), (4,)}]
 
 
 def test_a_broker_that_is_named_stays_and_those_above_a_removed_one_move_down(failing):

@@ -62,9 +62,9 @@ def fewest(
 ) -> list[T]:
     """The pieces that are left when each is needed, as far as is known; the order is kept.
 
-    ``weights``: how likely each piece is to be needed, before anything is known, compared with the others (None: all
-    the same). ``first`` gets selections of the pieces, each made as if those before it passed, and returns the number of the
+    ``first`` gets selections of the pieces, each made as if those before it passed, and returns the number of the
     first one that still fails, or None. Several of one call may be tried ahead. ``share`` is updated.
+    ``weights``: how likely the pieces are to be needed, compared with each other, before anything is known.
     """
     left = list(pieces)
     weights = weights or [1.0] * len(left)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import starmap
+from itertools import cycle, islice, starmap
 from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment
@@ -25,6 +25,8 @@ from highwater_runtime.sim import freeze_collector
 
 _SEEDS_OF_ENDS: Final = 3
 """Each end of the schedule is tried with so many seeds. Its run is short."""
+_PARTS: Final = 40
+"""So many short parts of the schedule are tried."""
 _FEW: Final = 5
 """A schedule of so few steps is not worth more than one try of each."""
 LEAST_RUNS: Final = 4
@@ -160,6 +162,7 @@ class Search:
             self._cut_off_the_end()
             self._take(reductions.shorter_timeout(self.smallest, self._took_ns))
             self._cut_off_the_beginning()
+            self._keep_a_part()
             before: Data = {}
             while before != self.smallest:
                 before = self.smallest
@@ -205,6 +208,15 @@ class Search:
         ):
             pass
 
+    def _keep_a_part(self) -> None:
+        """Keep a few steps that follow each other. If the anomaly is a matter of luck, to remove steps one after the
+        other needs the same luck each time. A few steps need it once, and their runs are short: each has a seed of its
+        own."""
+        if len(reductions.pieces(schedule_of(self.smallest))) <= _FEW:
+            return
+        every = [*reductions.parts(self.smallest, _FEW)] or [self.smallest]
+        self._take(_with_seed(part, self._seed + 1 + n) for n, part in enumerate(islice(cycle(every), _PARTS)))
+
     def _shorten_the_schedule(self) -> None:
         """Remove whole kinds of faults, then all that hits a node, then single steps."""
         self._remove(reductions.kinds)
@@ -218,18 +230,22 @@ class Search:
     ) -> None:
         """Remove the pieces of the schedule that are not needed. Without a ``share`` none is tried alone twice.
 
-        Every second attempt has a seed of its own: which steps are needed may depend on what the seed draws, such as
-        the brokers that a topic gets. With the same seed all is as it was up to the first step that is gone.
+        With the same seed all is as it was up to the first step that is gone. But which steps are needed may depend
+        on what the seed draws, such as the brokers that a topic gets. So every second attempt has a seed of its own;
+        nothing is as it was then, so no time is spent before its first step or after its last one.
         ``late_ones_count``: the later a piece, the nearer to the anomaly, and the more likely to be needed.
         """
         base = self.smallest
         steps = schedule_of(base)
+        timeline = timeline_of(steps)
         every = pieces_of(steps)
 
         def without_the_others(number: int, kept: Sequence[Piece]) -> Data:
             removed = frozenset[Path]().union(*set(every).difference(kept))
-            seed = self._seed + (number + 1) // 2 * (number % 2)
-            return with_schedule(_with_seed(base, seed), without(steps, removed))
+            less = with_schedule(_with_seed(base, self._seed), without(steps, removed))
+            if number % 2 == 0 or timeline is None:
+                return less
+            return _with_seed(reductions.tightened(less, timeline), self._seed + (number + 1) // 2)
 
         def first(selections: Iterator[list[Piece]]) -> int | None:
             return self._take(starmap(without_the_others, enumerate(selections)), again=True)
