@@ -390,7 +390,7 @@ def test_a_run_that_does_not_recover_is_over_soon_after_its_schedule():
 
 def test_whole_kinds_of_faults_and_all_that_hits_a_node_go_at_once():
     needed = {f"f{number}" for number in range(0, 120, 12)}  # all kills of broker 0
-    search, _ = found_by_search(120, lambda data: needed <= set(names(data)), 40)
+    search, _ = found_by_search(120, lambda data: needed <= set(names(data)), 60)
     assert set(names(search.smallest)) == needed
 
 

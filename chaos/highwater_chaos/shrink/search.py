@@ -25,7 +25,7 @@ from highwater_runtime.sim import freeze_collector
 
 _SEEDS_OF_ENDS: Final = 3
 """Each end of the schedule is tried with so many seeds. Its run is short."""
-_PARTS: Final = 40
+_PARTS: Final = 20
 """So many short parts of the schedule are tried."""
 _FEW: Final = 5
 """A schedule of so few steps is not worth more than one try of each."""
@@ -231,8 +231,8 @@ class Search:
         """Remove the pieces of the schedule that are not needed. Without a ``share`` none is tried alone twice.
 
         With the same seed all is as it was up to the first step that is gone. But which steps are needed may depend
-        on what the seed draws, such as the brokers that a topic gets. So every second attempt has a seed of its own;
-        nothing is as it was then, so no time is spent before its first step or after its last one.
+        on what the seed draws, such as the brokers that a topic gets. So with a ``share`` every second attempt has a
+        seed of its own; nothing is as it was then, so no time is spent before its first step or after its last one.
         ``late_ones_count``: the later a piece, the nearer to the anomaly, and the more likely to be needed.
         """
         base = self.smallest
@@ -243,7 +243,7 @@ class Search:
         def without_the_others(number: int, kept: Sequence[Piece]) -> Data:
             removed = frozenset[Path]().union(*set(every).difference(kept))
             less = with_schedule(_with_seed(base, self._seed), without(steps, removed))
-            if number % 2 == 0 or timeline is None:
+            if share is None or number % 2 == 0 or timeline is None:
                 return less
             return _with_seed(reductions.tightened(less, timeline), self._seed + (number + 1) // 2)
 
