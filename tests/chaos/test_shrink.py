@@ -24,7 +24,9 @@ from highwater_chaos.shrink.reductions import (
     nodes,
     pieces,
     schedule_of,
+    shorter_timeout,
     single_steps,
+    topics,
     with_schedule,
     without,
 )
@@ -348,9 +350,61 @@ def test_more_seeds_are_tried_while_much_is_left_and_none_for_what_is_small():
     assert found_by_search(5, lambda data: len(names(data)) == 5, 400)[1] < 80
 
 
+def test_every_second_attempt_to_remove_steps_has_a_seed_of_its_own_and_begins_at_once():
+    """Which steps are needed may depend on the seed, and nothing is at its old time with another one."""
+    seen, new = set(), []
+
+    def fails(data):
+        found = tuple(names(data))
+        if len(found) > 5 and found not in seen:
+            new.append(data)
+        seen.add(found)
+        return len(found) == 20
+
+    found_by_search(20, fails, 80)
+    others = [data for data in new if data["spec"]["seed"] != 1]
+    assert len(others) >= 5
+    assert {min(times_of(data).values()) for data in others} == {0}
+
+
+def test_a_few_steps_that_follow_each_other_are_found_though_one_seed_in_seven_shows_it():
+    """As if each of 60 steps that is removed moved all others."""
+
+    def fails(data):
+        found, seed = names(data), data["spec"]["seed"]
+        return len(found) == 60 or ({"f56", "f57"} <= set(found) and seed % 7 == 0)
+
+    assert len(names(found_by_search(60, fails, 40)[0].smallest)) <= 5
+
+
+def test_of_steps_that_are_as_likely_the_oldest_are_removed_first():
+    attempts: list[list[int]] = []
+
+    def first(selections):
+        attempts.extend(selections)
+
+    fewest(range(8), first, Share(), [1 / rank for rank in range(8, 0, -1)])
+    assert attempts[0] == list(range(8))[-len(attempts[0]) :] != []
+    assert 7 not in set(range(8)).difference(*attempts[:1])
+
+
+def test_a_run_that_does_not_recover_is_over_soon_after_its_schedule():
+    """Of a timeout of ten minutes as much is left as the anomaly needs, and a run that recovers keeps it."""
+    data = with_schedule(as_data(parse_experiment(LARGE, "large.yaml")), [step(20), inject("a"), step(30)])
+
+    def least(took_ns, fails=lambda _: True):
+        return next((one["spec"]["timeout"] for one in shorter_timeout(data, took_ns) if fails(one)), "10m")
+
+    assert least(300 * SECOND) == "58s"
+    assert least(300 * SECOND, lambda one: parse_duration(one["spec"]["timeout"]) > 70 * SECOND) == "1m22s"
+    assert least(60 * SECOND) == "10m"
+    tried = searched_by(data, lambda one, _: Tried("a" in names(one), 1, 300 * SECOND), 40)[0].smallest
+    assert tried["spec"]["timeout"] == "28s"
+
+
 def test_whole_kinds_of_faults_and_all_that_hits_a_node_go_at_once():
     needed = {f"f{number}" for number in range(0, 120, 12)}  # all kills of broker 0
-    search, _ = found_by_search(120, lambda data: needed <= set(names(data)), 40)
+    search, _ = found_by_search(120, lambda data: needed <= set(names(data)), 60)
     assert set(names(search.smallest)) == needed
 
 
@@ -574,6 +628,17 @@ def test_steps_are_grouped_by_fault_by_kind_and_by_node():
     assert kinds(steps) == [slow, vote, kill, every]
     assert nodes(steps) == [slow | vote, kill, every]
     assert without(steps, frozenset(kill)) == [*steps[:2], step(9), *steps[3:]]
+
+
+def test_steps_that_administer_the_same_topic_are_a_group():
+    steps = [
+        {"admin": {"deleteTopic": {"name": "orders"}}},
+        {"admin": {"createTopic": {"name": "payments", "partitions": 1}}},
+        {"admin": {"reassign": {"partition": "orders-1", "replicas": [0]}}},
+        {"inject": {"kill": {"target": {"broker": 1}}}},
+        {"admin": {"electLeaders": {}}},
+    ]
+    assert topics(steps) == [{(0,), (2,)}, {(1,)}, {(3,), (4,)}]
 
 
 def test_a_broker_that_is_named_stays_and_those_above_a_removed_one_move_down(failing):

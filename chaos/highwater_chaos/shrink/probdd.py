@@ -54,14 +54,21 @@ class _Attempt(NamedTuple):
     """The probability that none of those that are gone is needed."""
 
 
-def fewest(pieces: Sequence[T], first: Callable[[Iterator[list[T]]], int | None], share: Share) -> list[T]:
+def fewest(
+    pieces: Sequence[T],
+    first: Callable[[Iterator[list[T]]], int | None],
+    share: Share,
+    weights: Sequence[float] | None = None,
+) -> list[T]:
     """The pieces that are left when each is needed, as far as is known; the order is kept.
 
     ``first`` gets selections of the pieces, each made as if those before it passed, and returns the number of the
     first one that still fails, or None. Several of one call may be tried ahead. ``share`` is updated.
+    ``weights``: how likely the pieces are to be needed, compared with each other, before anything is known.
     """
     left = list(pieces)
-    needed = [min(_AT_FIRST, _EXPECTED / max(1, len(left)))] * len(left)
+    weights = weights or [1.0] * len(left)
+    needed = [min(_AT_FIRST, _EXPECTED * weight / sum(weights)) for weight in weights]
     while left:
         made: list[_Attempt] = []
         number = first(_selections(left, needed, share, made))

@@ -8,11 +8,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from highwater_chaos.experiment.units import format_duration, parse_duration
 from highwater_chaos.shrink.explicit import Steps
-from highwater_chaos.shrink.timeline import Timeline, timeline_of
+from highwater_chaos.shrink.timeline import Timed, Timeline, timeline_of
 from highwater_chaos.shrink.trial import Data
 from highwater_runtime.ports import MS, SECOND
 
@@ -21,6 +22,8 @@ Path = tuple[int, ...]
 Piece = frozenset[Path]
 """Steps that are removed together."""
 
+_BEFORE_THE_SCHEDULE: Final = 8 * SECOND
+"""A run takes less than this to bring its cluster up and to begin with its schedule."""
 _ROUND: Final = (SECOND, 100 * MS)
 """What waits are rounded up to, the coarsest first."""
 
@@ -64,6 +67,11 @@ def nodes(steps: Steps) -> list[Piece]:
     return _grouped(steps, lambda step: json.dumps([*_named_nodes(step)], sort_keys=True))
 
 
+def topics(steps: Steps) -> list[Piece]:
+    """The steps that name the same topic; all that name none."""
+    return _grouped(steps, lambda step: next(_named_topics(step), ""))
+
+
 def waits(steps: Steps) -> list[Piece]:
     """Every wait."""
     return [frozenset([path]) for path in single_steps(steps) if "wait" in _step_at(steps, path)]
@@ -96,6 +104,14 @@ def _named_nodes(value: Any) -> Iterator[Any]:
     elif isinstance(value, list):
         for inner in value:
             yield from _named_nodes(inner)
+
+
+def _named_topics(step: dict[str, Any]) -> Iterator[str]:
+    for what in step.get("admin", {}).values():
+        if "partition" in what:
+            yield what["partition"].rpartition("-")[0]
+        elif named := what.get("name", what.get("topic")):
+            yield named
 
 
 def single_steps(steps: Steps, at: Path = ()) -> list[Path]:
@@ -167,6 +183,48 @@ def sooner_over(data: Data) -> Iterator[Data]:
         yield with_schedule(data, Timeline(timeline.steps, over_ns + more).side_by_side())
         more = 2 * more or SECOND
     yield data
+
+
+def tightened(data: Data, like: Timeline) -> Data:
+    """It begins with its first step, and goes on after its last one is over for as long as ``like`` does."""
+    timeline = timeline_of(schedule_of(data))
+    if timeline is None or not timeline.steps:
+        return data
+    longer = Timeline(timeline.steps, timeline.over_ns() + max(0, like.end_ns - like.over_ns()))
+    return with_schedule(data, longer.of(timeline.steps).side_by_side())
+
+
+def parts(data: Data, count: int) -> Iterator[Data]:
+    """So many steps that follow each other: of all steps, and of those that name the same node; the latest first."""
+    timeline = timeline_of(schedule_of(data))
+    if timeline is None:
+        return
+    steps = [one for one in timeline.steps if "heal" not in one.step]
+    rows: dict[str, list[Timed]] = {"": steps}
+    for one in steps:
+        for node in _named_nodes(one.step):
+            row = rows.setdefault(json.dumps(node), [])
+            if one not in row:
+                row.append(one)
+    ends = (range(len(row), count // 2, -(count // 2)) for row in rows.values())
+    for every in zip_longest(*ends):
+        for row, end in zip(rows.values(), every, strict=True):
+            if end is not None:
+                yield with_schedule(data, timeline.of(row[max(0, end - count) : end]).side_by_side())
+
+
+def shorter_timeout(data: Data, took_ns: int) -> Iterator[Data]:
+    """A run that is over soon after its schedule: what does not recover is waited for until the timeout.
+
+    ``took_ns``: how long a run takes. It must become shorter by a quarter.
+    """
+    if (timeline := timeline_of(schedule_of(data))) is None:
+        return
+    more = _BEFORE_THE_SCHEDULE
+    while timeline.end_ns + more < took_ns * 3 // 4:
+        timeout = -(-(timeline.end_ns + more) // SECOND) * SECOND
+        yield {**data, "spec": {**data["spec"], "timeout": format_duration(timeout)}}
+        more *= 2
 
 
 # --- shorter and rounder times ---

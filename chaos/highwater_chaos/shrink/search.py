@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import cycle, islice, starmap
 from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment
@@ -24,6 +25,8 @@ from highwater_runtime.sim import freeze_collector
 
 _SEEDS_OF_ENDS: Final = 3
 """Each end of the schedule is tried with so many seeds. Its run is short."""
+_PARTS: Final = 20
+"""So many short parts of the schedule are tried."""
 _FEW: Final = 5
 """A schedule of so few steps is not worth more than one try of each."""
 LEAST_RUNS: Final = 4
@@ -144,6 +147,8 @@ class Search:
         """How far into its schedule ``smallest`` shows the anomaly, if that is known."""
         self._most_ns: int | None = None
         """How long a proposal may take."""
+        self._took_ns = 0
+        """How long a run of ``smallest`` takes."""
         self._share = Share()
         """How often the anomaly shows if no step that is needed was removed."""
         self._tried: set[str] = set()
@@ -155,7 +160,9 @@ class Search:
             return False
         try:
             self._cut_off_the_end()
+            self._take(reductions.shorter_timeout(self.smallest, self._took_ns))
             self._cut_off_the_beginning()
+            self._keep_a_part()
             before: Data = {}
             while before != self.smallest:
                 before = self.smallest
@@ -201,27 +208,50 @@ class Search:
         ):
             pass
 
+    def _keep_a_part(self) -> None:
+        """Keep a few steps that follow each other. If the anomaly is a matter of luck, to remove steps one after the
+        other needs the same luck each time. A few steps need it once, and their runs are short: each has a seed of its
+        own."""
+        if len(reductions.pieces(schedule_of(self.smallest))) <= _FEW:
+            return
+        every = [*reductions.parts(self.smallest, _FEW)] or [self.smallest]
+        self._take(_with_seed(part, self._seed + 1 + n) for n, part in enumerate(islice(cycle(every), _PARTS)))
+
     def _shorten_the_schedule(self) -> None:
         """Remove whole kinds of faults, then all that hits a node, then single steps."""
         self._remove(reductions.kinds)
         self._remove(reductions.nodes)
+        self._remove(reductions.topics)
         few = len(reductions.pieces(schedule_of(self.smallest))) <= _FEW
-        self._remove(reductions.pieces, None if few else self._share)
+        self._remove(reductions.pieces, None if few else self._share, late_ones_count=True)
 
-    def _remove(self, pieces_of: Callable[[Steps], list[Piece]], share: Share | None = None) -> None:
-        """Remove the pieces of the schedule that are not needed. Without a ``share`` none is tried alone twice."""
+    def _remove(
+        self, pieces_of: Callable[[Steps], list[Piece]], share: Share | None = None, *, late_ones_count: bool = False
+    ) -> None:
+        """Remove the pieces of the schedule that are not needed. Without a ``share`` none is tried alone twice.
+
+        With the same seed all is as it was up to the first step that is gone. But which steps are needed may depend
+        on what the seed draws, such as the brokers that a topic gets. So with a ``share`` every second attempt has a
+        seed of its own; nothing is as it was then, so no time is spent before its first step or after its last one.
+        ``late_ones_count``: the later a piece, the nearer to the anomaly, and the more likely to be needed.
+        """
         base = self.smallest
         steps = schedule_of(base)
+        timeline = timeline_of(steps)
         every = pieces_of(steps)
 
-        def without_the_others(kept: Sequence[Piece]) -> Data:
+        def without_the_others(number: int, kept: Sequence[Piece]) -> Data:
             removed = frozenset[Path]().union(*set(every).difference(kept))
-            return with_schedule(_with_seed(base, self._seed), without(steps, removed))
+            less = with_schedule(_with_seed(base, self._seed), without(steps, removed))
+            if share is None or number % 2 == 0 or timeline is None:
+                return less
+            return _with_seed(reductions.tightened(less, timeline), self._seed + (number + 1) // 2)
 
         def first(selections: Iterator[list[Piece]]) -> int | None:
-            return self._take(map(without_the_others, selections), again=True)
+            return self._take(starmap(without_the_others, enumerate(selections)), again=True)
 
-        fewest(every, first, share or Share.certain())
+        weights = [1 / rank for rank in range(len(every), 0, -1)] if late_ones_count else None
+        fewest(every, first, share or Share.certain(), weights)
 
     @property
     def _seed(self) -> int:
@@ -249,7 +279,7 @@ class Search:
                 self.runs += tried.runs
                 self._tried.add(_key(data))
                 if tried.shows:
-                    self.smallest, self._shown_ns = data, tried.shown_ns
+                    self.smallest, self._shown_ns, self._took_ns = data, tried.shown_ns, tried.took_ns
                     if tried.shown_ns is None:  # otherwise it was ended early
                         self._most_ns = _LONGER * tried.took_ns
                     self._progress(self.runs, _size(data))

@@ -6,7 +6,7 @@ beginning moves everything, and makes every later run shorter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -48,6 +48,20 @@ class Timeline:
         """Without all steps but the first ones."""
         return Timeline(self.steps[:count], self.end_ns)
 
+    def of(self, some: Sequence[Timed]) -> Timeline:
+        """Only these steps, and what is in force without an end when the first of them is done. It begins with them,
+        and goes on after the last one is over for as long as before."""
+        healed = [name for one in self.steps if one.at_ns < some[0].at_ns for name in _healed(one.step)]
+        kept = [
+            one
+            for one in self.steps
+            if one in some
+            or (one.at_ns < some[0].at_ns and _never_ends(one.step) and one.step["inject"].get("name") not in healed)
+        ]
+        moved = tuple(Timed(max(0, one.at_ns - some[0].at_ns), one.step) for one in kept)
+        part = Timeline(moved, 0)
+        return Timeline(moved, part.over_ns() + max(0, self.end_ns - self.over_ns()))
+
     def over_ns(self) -> int:
         """When the last step has been done and every fault that has a length is over."""
         return max((one.at_ns + lasts_ns(one.step) for one in self.steps), default=0)
@@ -68,6 +82,10 @@ class Timeline:
 def lasts_ns(step: dict[str, Any]) -> int:
     """How long a fault is to last; 0 if the step does not say."""
     return parse_duration(step["inject"]["for"]) if "for" in step.get("inject", {}) else 0
+
+
+def _never_ends(step: dict[str, Any]) -> bool:
+    return "inject" in step and "for" not in step["inject"]
 
 
 def timeline_of(steps: Steps) -> Timeline | None:
