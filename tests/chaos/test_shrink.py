@@ -22,10 +22,12 @@ from highwater_chaos.shrink.reductions import (
     fewer_nodes,
     kinds,
     nodes,
+    only_the_end,
     pieces,
     schedule_of,
     shorter_timeout,
     single_steps,
+    sooner_over,
     topics,
     with_schedule,
     without,
@@ -639,6 +641,15 @@ def test_steps_that_administer_the_same_topic_are_a_group():
         {"admin": {"electLeaders": {}}},
     ]
     assert topics(steps) == [{(0,), (2,)}, {(1,)}, {(3,), (4,)}]
+
+
+def test_steps_of_what_is_cut_off_wait_beside_each_other():
+    """In a row, removing a step that takes time would move those after it."""
+    steps = [inject("a"), step(20), inject("b"), step(1), inject("c"), step(30)]
+    data = with_schedule(as_data(parse_experiment(LARGE, "large.yaml")), steps)
+    shorter = [*only_the_end(data), *list(sooner_over(data))[:-1]]
+    assert len(shorter) > 2
+    assert [[*one] for found in map(schedule_of, shorter) for one in found] == [["parallel"]] * len(shorter)
 
 
 def test_a_broker_that_is_named_stays_and_those_above_a_removed_one_move_down(failing):
