@@ -48,7 +48,7 @@ from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
-from highwater_chaos.schedule.runner import RandomPart, ScheduleRunner
+from highwater_chaos.schedule.runner import DoneStep, ScheduleRunner
 from highwater_chaos.table_format import TableFormat
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
@@ -151,7 +151,7 @@ class _Run:
         self.phases: list[Phase] = []
         self.metrics = MetricSamples(None if self.spool is None else self.spool / "samples.parquet")
         self.journal: list[tuple[int, str]] = []
-        self.random_parts: list[RandomPart] = []
+        self.done: list[DoneStep] = []
         self.faults: list[FaultRecord] = []
         self.deadline_ns = 0
         self.final_reads_cut_short = False
@@ -214,7 +214,7 @@ class _Run:
             inconclusive_reasons=self.inconclusive_reasons,
             phases=self.phases,
             journal=self.journal,
-            random_parts=self.random_parts,
+            done=self.done,
             acknowledged=clients.acknowledged,
             load=self.load,
             trace_digest=self.backend.trace_digest(),
@@ -399,7 +399,7 @@ class _Run:
             lambda number: derive_random(seed, "random", number),
             Batches(self.clients).write,
         )
-        self.journal, self.random_parts = runner.journal, runner.random_parts
+        self.journal, self.done = runner.journal, runner.done
         try:
             task = self.scheduler.spawn("schedule", runner.run(self.experiment.spec.schedule))
             if not self._go_on(lambda: task.done, self.deadline_ns) and not self.has_ended_early:

@@ -15,7 +15,7 @@ from highwater_chaos.load import Load
 from highwater_chaos.metric_samples import MetricSamples
 from highwater_chaos.recorder import Recorder
 from highwater_chaos.run_settings import settings_of
-from highwater_chaos.schedule.runner import RandomPart
+from highwater_chaos.schedule.runner import DoneStep
 from highwater_chaos.workload.history import Operation
 from highwater_pipeline.settings import Settings
 
@@ -53,8 +53,8 @@ class RunResult:
     phases: list[Phase]
     journal: list[tuple[int, str]]
     """Steps of the schedule with the time at which each began."""
-    random_parts: list[RandomPart]
-    """What each ``random`` step drew, for those who want the schedule without them."""
+    done: list[DoneStep]
+    """What the schedule did, each step at its time: what ``random`` drew, too, and what conditions waited for."""
     acknowledged: int
     load: Load | None
     """What producers were asked for, and what came of it; None where there were none."""

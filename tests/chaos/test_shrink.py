@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from highwater_chaos.experiment import dump_experiment, load_experiment, parse_experiment
 from highwater_chaos.experiment.units import parse_duration
+from highwater_chaos.run_result import RunResult
 from highwater_chaos.shrink import CannotShrink, file_text, shrink
-from highwater_chaos.shrink.explicit import explicit_steps
+from highwater_chaos.shrink.explicit import timeline_of_run
 from highwater_chaos.shrink.probdd import Share, fewest
 from highwater_chaos.shrink.reductions import (
     fewer_nodes,
@@ -66,6 +67,37 @@ spec:
               spare: none
 """
 
+CONDITIONS = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: conditions}
+spec:
+  seed: 1
+  timeout: 2m
+  cluster:
+    brokers: 3
+    controllers: 1
+    config: {replica.lag.time.max.ms: 1000}
+    topics: [{name: orders, assignment: [[0, 1, 2]]}]
+  workload: {producers: 1, rate: 20/s, acks: all}
+  schedule:
+    - repeat:
+        times: 2
+        steps:
+          - inject: {name: cut, partition: {isolate: {broker: 1}}}
+          - await: {isr: {partition: orders-0, equals: [0, 2]}, within: 30s}
+          - heal: cut
+          - await: {isr: {partition: orders-0, equals: [0, 1, 2]}, within: 30s}
+    - inject: {name: slow, delay: {rpc: Fetch, from: {broker: 1}, by: 10ms}}
+    - inject: {name: gone, kill: {target: {broker: 2}, restartAfter: 1s}}
+    - wait: 3s
+    - inject: {for: 500ms, pause: {target: {broker: 1}}}
+    - wait: 1s
+    - heal: [slow, gone]
+    - inject: {clockSkew: {target: {broker: 2}, offset: 2s}}
+    - wait: 1s
+"""
+
 
 @pytest.fixture(scope="module")
 def failing():
@@ -75,17 +107,33 @@ def failing():
 def test_the_drawn_steps_written_out_fail_as_before(failing):
     result, anomalies = run_quietly(failing, wire=False)
     assert "lost-write" in anomalies
-    data = as_data(failing)
-    data["spec"]["schedule"] = explicit_steps(failing.spec.schedule, result.random_parts)
+    data = with_schedule(as_data(failing), timeline_of_run(result).side_by_side())
     written = experiment_of(data)
     drawn = [record for record in result.faults if record.error is None]
-    created = [one for part in result.random_parts for one in part.drawn if one.step.admin is not None]
-    assert len(result.random_parts) == 2, "one for each time that the repeat ran"
+    created = [one for one in result.done if one.step.admin is not None]
     assert created
     assert size_of(written).steps == len(drawn) + len(created)
     again, _ = run_quietly(written, wire=False)
     assert [record.targets for record in again.faults] == [record.targets for record in drawn]
     assert anomalies_of(data, wire=False) == anomalies
+
+
+def test_what_conditions_waited_for_and_what_was_healed_is_written_out_with_its_times():
+    experiment = parse_experiment(CONDITIONS, "conditions.yaml")
+    result, _ = run_quietly(experiment, wire=False)
+    timeline = timeline_of_run(result)
+    kinds_of = [next(kind for kind in one.step["inject"] if kind not in ("for", "name")) for one in timeline.steps]
+    assert kinds_of == ["partition", "partition", "delay", "kill", "pause", "clockSkew"]
+    assert [one.step["inject"].get("for") for one in timeline.steps][3:5] == [None, "500ms"]
+    written = experiment_of(with_schedule(as_data(experiment), timeline.side_by_side()))
+    again, _ = run_quietly(written, wire=False)
+    assert fault_times(again) == fault_times(result)
+
+
+def fault_times(result: RunResult) -> list[tuple[str, int, int | None]]:
+    """Each fault in microseconds of run time: what ends with the schedule ends a nanosecond later if it says so."""
+    assert all(one.heal_started_ns is not None for one in result.faults)
+    return [(one.kind, one.started_ns // 1000, (one.heal_started_ns or 0) // 1000) for one in result.faults]
 
 
 def test_what_is_left_is_small_fails_the_same_way_and_depends_on_the_run_alone(failing, tmp_path: Path):
@@ -543,35 +591,30 @@ def test_what_would_fail_without_the_bug_too_is_not_a_smaller_case_of_it(failing
 
 
 def test_a_timeline_says_the_same_side_by_side_and_in_a_row():
-    one, two, three = (inject(name, "2s") for name in ("a", "b", "c"))
-    steps = [step(1), {"parallel": [[step(5), one], [step(2), two, step(1), {"heal": "b"}], [step(9)]]}, three]
+    one, two, three, four = (inject(name, "2s") for name in ("a", "b", "c", "d"))
+    steps = [step(1), {"parallel": [[step(5), one], [step(2), two, step(1), four], [step(9)]]}, three]
     timeline = timeline_of(steps)
     assert [(timed.at_ns // SECOND, timed.step) for timed in timeline.steps] == [
         (3, two),
-        (4, {"heal": "b"}),
+        (4, four),
         (6, one),
         (10, three),
     ]
     assert timeline_of(timeline.side_by_side()) == timeline_of(timeline.in_a_row()) == timeline
     assert timeline.first_steps(3).over_ns() == 8 * SECOND
-    assert timeline_of([{"await": {"cluster": "ready"}}]) is None
 
 
 def test_what_is_in_force_when_the_rest_begins_begins_there():
     steps = [
-        inject("slow"),
         inject("short", "2s"),
         inject("long", "9s"),
         step(5),
         inject("late", "1s"),
-        {"heal": "slow"},
     ]
     left = timeline_of(steps).since(4 * SECOND)
     assert [(timed.at_ns // SECOND, timed.step) for timed in left.steps] == [
-        (0, inject("slow")),
         (0, inject("long", "5s")),
         (1, inject("late", "1s")),
-        (1, {"heal": "slow"}),
     ]
     assert left.end_ns == SECOND
 
@@ -588,10 +631,9 @@ def step(number: int):
 
 
 _schedules = st.recursive(
-    st.integers(1, 9).map(step) | st.integers(0, 99).map(lambda number: {"heal": f"f{number}"}),
-    lambda inner: (
-        st.lists(st.lists(inner, min_size=1, max_size=3), min_size=1, max_size=3).map(lambda found: {"parallel": found})
-        | st.lists(inner, min_size=1, max_size=3).map(lambda found: {"repeat": {"times": 2, "steps": found}})
+    st.integers(1, 9).map(step) | st.integers(0, 99).map(lambda number: inject(f"f{number}")),
+    lambda inner: st.lists(st.lists(inner, min_size=1, max_size=3), min_size=1, max_size=3).map(
+        lambda found: {"parallel": found}
     ),
     max_leaves=8,
 )
@@ -614,21 +656,20 @@ def leaf(steps, path):
     one = steps[path[0]]
     if len(path) == 1:
         return one
-    return leaf(one["parallel"][path[1]], path[2:]) if "parallel" in one else leaf(one["repeat"]["steps"], path[1:])
+    return leaf(one["parallel"][path[1]], path[2:])
 
 
 def test_steps_are_grouped_by_fault_by_kind_and_by_node():
     steps = [
-        {"inject": {"name": "slow", "delay": {"rpc": "Fetch", "to": {"broker": 0}}}},
+        {"inject": {"for": "2s", "delay": {"rpc": "Fetch", "to": {"broker": 0}}}},
         {"inject": {"delay": {"rpc": "Vote", "to": {"broker": 0}}}},
         {"parallel": [[step(1), {"inject": {"kill": {"target": {"broker": 1}}}}], [step(9)]]},
-        {"heal": "slow"},
-        {"heal": "all"},
+        {"produce": {"partition": "orders-0"}},
     ]
-    slow, vote, kill, every = {(0,), (3,)}, {(1,)}, {(2, 0, 1)}, {(4,)}
-    assert pieces(steps) == [slow, vote, kill, every]
-    assert kinds(steps) == [slow, vote, kill, every]
-    assert nodes(steps) == [slow | vote, kill, every]
+    slow, vote, kill, produce = {(0,)}, {(1,)}, {(2, 0, 1)}, {(3,)}
+    assert pieces(steps) == [slow, vote, kill, produce]
+    assert kinds(steps) == [slow, vote, kill, produce]
+    assert nodes(steps) == [slow | vote, kill, produce]
     assert without(steps, frozenset(kill)) == [*steps[:2], step(9), *steps[3:]]
 
 

@@ -8,7 +8,7 @@ the schedule, because the following steps were planned for another state. The ru
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
@@ -38,23 +38,16 @@ RunAdmin = Callable[[Admin], Process[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnStep:
-    """A step that ``random`` drew and that could be done, with the time since that ``random`` began."""
+class DoneStep:
+    """A step that acted and could be done: of the schedule, or drawn by ``random``. ``at_ns``: the run time at which it
+    began."""
 
-    after_ns: int
+    at_ns: int
     step: Step
 
 
-@dataclass(slots=True)
-class RandomPart:
-    """What one ``random`` step of the schedule came to. ``took_ns`` is 0 while it has not ended."""
-
-    plan: RandomFaults
-    began_ns: int
-    drawn: list[DrawnStep] = field(default_factory=list)
-    took_ns: int = 0
-
-
+_ACTS: Final = ("inject", "heal", "admin", "produce")
+"""Steps that do something. The others wait, or hold steps."""
 _FOREVER_NS: Final = 1 << 60
 _DRAWS: Final = 8
 """How often a random fault that must not be injected now is drawn again before its turn passes."""
@@ -76,8 +69,8 @@ class ScheduleRunner:
         self.inconclusive_reasons: list[str] = []
         self.journal: list[tuple[int, str]] = []
         """Steps with the run time (ns) at which each began."""
-        self.random_parts: list[RandomPart] = []
-        """The ``random`` steps that began, in that order."""
+        self.done: list[DoneStep] = []
+        """What was done, in the order in which it was over."""
         self._cluster = cluster
         self._world = world
         self._scheduler = scheduler
@@ -88,15 +81,20 @@ class ScheduleRunner:
         self._administration = RandomAdministration(
             cluster, world.view, self._run_drawn, self.inconclusive_reasons.append
         )
+        self._randoms = 0
+        """How many ``random`` steps have begun."""
         self._tasks: list[Task] = []
 
     def run(self, steps: Sequence[Step]) -> Process[bool]:
         """Run steps in order; returns whether all of them could be done."""
         for step in steps:
-            self.journal.append((self._scheduler.now_ns(), step.choice))
+            began_ns = self._scheduler.now_ns()
+            self.journal.append((began_ns, step.choice))
             done = yield from self._step(step)
             if not done:
                 return False
+            if step.choice in _ACTS:
+                self.done.append(DoneStep(began_ns, step))
         return True
 
     def cancel(self) -> None:
@@ -182,9 +180,8 @@ class ScheduleRunner:
     # --- random ---
 
     def _random(self, plan: RandomFaults) -> Process[bool]:
-        part = RandomPart(plan, self._scheduler.now_ns())
-        self.random_parts.append(part)
-        random = self._random_for(len(self.random_parts))
+        self._randoms += 1
+        random = self._random_for(self._randoms)
         try:
             among = self._among(plan, random)
         except TargetError as error:
@@ -199,7 +196,7 @@ class ScheduleRunner:
             yield Sleep(max(0, min(pause, remaining)))
             if pause >= remaining:
                 break
-            name, process = self._draw(part, among, random)
+            name, process = self._draw(plan, among, random)
             if process is not None:
                 started.append(self._spawn(f"random {name}", process))
         mine = {record.id for record in self._faults.records[first:]}
@@ -213,7 +210,6 @@ class ScheduleRunner:
             )
 
         yield Until(over, plan.lasting + 120 * SECOND, "random faults are over")
-        part.took_ns = self._scheduler.now_ns() - part.began_ns
         return True
 
     def _among(self, plan: RandomFaults, random: Random) -> list[str]:
@@ -230,9 +226,9 @@ class ScheduleRunner:
             among.update(dict.fromkeys(nodes))
         return list(among)
 
-    def _draw(self, part: RandomPart, among: Sequence[str], random: Random) -> tuple[str, Process[object] | None]:
+    def _draw(self, plan: RandomFaults, among: Sequence[str], random: Random) -> tuple[str, Process[object] | None]:
         """What may be done now, by its kind; None if chance finds nothing."""
-        plan, kind = part.plan, ""
+        kind = ""
 
         def may_move(partition: PartitionView) -> bool:
             return plan.spare == "none" or why_not_reassign(partition, self._world.view, self._disruptions()) is None
@@ -247,7 +243,7 @@ class ScheduleRunner:
                 continue
             drawn = draw_fault(kind, length_ns, self._drawing(kind, plan, among, random))
             if drawn is not None and self._is_spared(plan, drawn):
-                return kind, self._inject_drawn(part, drawn)
+                return kind, self._inject_drawn(plan, drawn)
         return kind, None
 
     def _is_spared(self, plan: RandomFaults, drawn: DrawnFault) -> bool:
@@ -256,25 +252,23 @@ class ScheduleRunner:
             plan.spare == "none" or why_not(drawn.effect, self._cluster, self._world.view, self._disruptions()) is None
         )
 
-    def _inject_drawn(self, part: RandomPart, drawn: DrawnFault) -> Process[None]:
+    def _inject_drawn(self, plan: RandomFaults, drawn: DrawnFault) -> Process[None]:
         # Since it was drawn another one may have been injected: on real machines that takes time, and what was drawn
         # meanwhile waits for it.
         if self._free(drawn.effect.targets, drawn.kind) != list(drawn.effect.targets) or not self._is_spared(
-            part.plan, drawn
+            plan, drawn
         ):
             return
-        after_ns = self._scheduler.now_ns() - part.began_ns
+        began_ns = self._scheduler.now_ns()
         took_hold = yield from self._faults.inject(drawn.inject, tuple(drawn.effect.targets), drawn=True)
         if took_hold:
-            part.drawn.append(DrawnStep(after_ns, Step(inject=drawn.inject)))
+            self.done.append(DoneStep(began_ns, Step(inject=drawn.inject)))
 
     def _run_drawn(self, admin: Admin) -> Process[str | None]:
-        # Of several `random` steps side by side, the latest is taken to have drawn it: what counts is the time.
-        part = self.random_parts[-1]
-        after_ns = self._scheduler.now_ns() - part.began_ns
+        began_ns = self._scheduler.now_ns()
         error = yield from self._run_admin(admin)
         if error is None:
-            part.drawn.append(DrawnStep(after_ns, Step(admin=admin)))
+            self.done.append(DoneStep(began_ns, Step(admin=admin)))
         return error
 
     def _drawing(self, kind: str, plan: RandomFaults, among: Sequence[str], random: Random) -> Drawing:

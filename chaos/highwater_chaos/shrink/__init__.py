@@ -2,7 +2,8 @@
 
 A run of random faults is hard to read: dozens of faults, of which two or three matter. Shrinking finds those:
 
-1. :mod:`explicit` writes out what ``random`` drew, so the schedule has no random steps; :mod:`timeline` cuts it.
+1. :mod:`explicit` writes out what the schedule did, each step at its time: nothing is drawn, awaited or repeated any
+   more, and each fault has a length; :mod:`timeline` cuts it.
 2. :mod:`reductions` proposes smaller experiments: fewer steps, shorter waits, fewer nodes, partitions and clients.
 3. :mod:`search` runs the proposals in the simulator (:mod:`trial`) and keeps each one that still shows the anomaly.
 

@@ -1,66 +1,51 @@
-"""Writes out what ``random`` steps drew: the faults and the administration, each at its time."""
+"""Writes out what the schedule of a run did, each step at its time.
+
+So nothing is drawn any more, no condition is waited for, and nothing is repeated. Each fault has its length instead of
+a name and a heal: there is one step less, and none without the other.
+"""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Final
 
-from highwater_chaos.experiment.steps import RandomFaults, Step
-from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.schedule.runner import RandomPart
+from highwater_chaos.experiment.faults import Inject
+from highwater_chaos.experiment.steps import Step
+from highwater_chaos.faults import fault_of
+from highwater_chaos.run_result import RunResult
+from highwater_chaos.schedule.runner import DoneStep
+from highwater_chaos.shrink.timeline import Timed, Timeline
 
-Steps = list[dict[str, Any]]
-"""Steps as a file has them."""
-
-
-def explicit_steps(steps: Sequence[Step], parts: Sequence[RandomPart]) -> Steps:
-    """``steps`` as a file has them, without ``random``. ``parts``: what a run of these very steps drew."""
-    return _Explicit(parts).of(steps)
+_EVERY_FAULT: Final = "all"
 
 
-class _Explicit:
-    def __init__(self, parts: Sequence[RandomPart]) -> None:
-        # A plan within a repeat has several parts. Its identity counts: two equal plans drew different faults.
-        self._parts: dict[int, deque[RandomPart]] = {}
-        for part in parts:
-            self._parts.setdefault(id(part.plan), deque()).append(part)
-
-    def of(self, steps: Sequence[Step]) -> Steps:
-        written: Steps = []
-        for step in steps:
-            if step.random is not None:
-                written += self._drawn(step.random)
-            elif step.parallel is not None:
-                written.append({"parallel": [self.of(branch) for branch in step.parallel]})
-            elif step.repeat is not None and _has_random(step.repeat.steps):
-                for _ in range(step.repeat.times):
-                    written += self.of(step.repeat.steps)
-            else:
-                written.append(step.model_dump(mode="json", by_alias=True, exclude_none=True))
-        return written
-
-    def _drawn(self, plan: RandomFaults) -> Steps:
-        parts = self._parts.get(id(plan))
-        if not parts:
-            return []  # the run ended before it
-        part = parts.popleft()
-        branches = [
-            [
-                {"wait": format_duration(one.after_ns)},
-                one.step.model_dump(mode="json", by_alias=True, exclude_none=True),
-            ]
-            for one in sorted(part.drawn, key=lambda one: one.after_ns)
-        ]
-        if part.took_ns:
-            branches.append([{"wait": format_duration(part.took_ns)}])
-        return [{"parallel": branches}] if branches else []
+def timeline_of_run(result: RunResult) -> Timeline:
+    """The schedule of a run that came to the end of it."""
+    began_ns, end_ns = next((phase.start_ns, phase.end_ns) for phase in result.phases if phase.name == "fault")
+    done = sorted(result.done, key=lambda one: one.at_ns)
+    timed: list[Timed] = []
+    for number, (at_ns, step) in enumerate((one.at_ns, one.step) for one in done):
+        if step.heal is not None:
+            continue
+        if step.inject is not None:
+            over_ns = _healed_ns(step.inject.name, done[number + 1 :], end_ns)
+            step = Step(inject=_with_length(step.inject, max(1, over_ns - at_ns)))  # noqa: PLW2901
+        timed.append(Timed(at_ns - began_ns, step.model_dump(mode="json", by_alias=True, exclude_none=True)))
+    return Timeline(tuple(timed), end_ns - began_ns)
 
 
-def _has_random(steps: Sequence[Step]) -> bool:
-    return any(
-        step.random is not None
-        or (step.repeat is not None and _has_random(step.repeat.steps))
-        or any(_has_random(branch) for branch in step.parallel or ())
-        for step in steps
-    )
+def _healed_ns(name: str | None, later: Sequence[DoneStep], end_ns: int) -> int:
+    """When the schedule heals a fault: at its end, if no step does."""
+    for one in later:
+        heal = one.step.heal or []
+        if {name, _EVERY_FAULT} & {*([heal] if isinstance(heal, str) else heal)}:
+            return one.at_ns
+    return end_ns
+
+
+def _with_length(inject: Inject, most_ns: int) -> Inject:
+    """It ends by itself, if that is sooner: a process that is killed may be started again after some time."""
+    length = inject.for_ if inject.for_ is not None else fault_of(inject).lasts_ns
+    if length is None or length > most_ns:
+        return Inject.of(fault_of(inject), for_=most_ns)
+    return Inject.of(fault_of(inject), for_=inject.for_)

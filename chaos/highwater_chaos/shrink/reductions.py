@@ -12,8 +12,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from highwater_chaos.experiment.units import format_duration, parse_duration
-from highwater_chaos.shrink.explicit import Steps
-from highwater_chaos.shrink.timeline import Timed, Timeline, timeline_of
+from highwater_chaos.shrink.timeline import Steps, Timed, Timeline, timeline_of
 from highwater_chaos.shrink.trial import Data
 from highwater_runtime.ports import MS, SECOND
 
@@ -43,18 +42,8 @@ def with_schedule(data: Data, steps: Steps) -> Data:
 
 
 def pieces(steps: Steps) -> list[Piece]:
-    """Every step that acts, a fault together with the heals of its name."""
-    found: dict[str, Piece] = {}
-    for path in single_steps(steps):
-        step = _step_at(steps, path)
-        if "wait" in step:
-            continue
-        name = step.get("inject", {}).get("name")
-        heals = step.get("heal")
-        # A heal has the name of a fault that was injected before it.
-        key = f"named {name}" if name else f"named {heals}" if f"named {heals}" in found else str(path)
-        found[key] = found.get(key, frozenset()) | {path}
-    return list(found.values())
+    """Every step that acts."""
+    return [frozenset([path]) for path in single_steps(steps) if "wait" not in _step_at(steps, path)]
 
 
 def kinds(steps: Steps) -> list[Piece]:
@@ -122,8 +111,6 @@ def single_steps(steps: Steps, at: Path = ()) -> list[Path]:
         if "parallel" in step:
             for number, branch in enumerate(step["parallel"]):
                 paths += single_steps(branch, (*here, number))
-        elif "repeat" in step:
-            paths += single_steps(step["repeat"]["steps"], here)
         else:
             paths.append(here)
     return paths
@@ -143,9 +130,6 @@ def without(steps: Steps, removed: frozenset[Path], at: Path = ()) -> Steps:
                 if left and (_acts(left) or not _acts(branch)):
                     inner.append(left)
             kept += inner[0] if len(inner) == 1 else [{"parallel": inner}] if inner else []
-        elif "repeat" in step:
-            if inside := without(step["repeat"]["steps"], removed, here):
-                kept.append({"repeat": {**step["repeat"], "steps": inside}})
         else:
             kept.append(step)
     return kept
@@ -157,14 +141,13 @@ def _acts(steps: Steps) -> bool:
 
 def in_a_row(data: Data) -> Iterator[Data]:
     """All steps one after the other, at the same times."""
-    if (timeline := timeline_of(schedule_of(data))) is not None:
-        yield with_schedule(data, timeline.in_a_row())
+    yield with_schedule(data, timeline_of(schedule_of(data)).in_a_row())
 
 
 def only_the_end(data: Data) -> Iterator[Data]:
     """What begins, or is in force, in the last second before the last step; the last two seconds, and so on."""
     timeline = timeline_of(schedule_of(data))
-    if timeline is None or not timeline.steps:
+    if not timeline.steps:
         return
     last, length, had = timeline.steps[-1].at_ns, SECOND, 0
     while length < last:
@@ -176,8 +159,7 @@ def only_the_end(data: Data) -> Iterator[Data]:
 
 def sooner_over(data: Data) -> Iterator[Data]:
     """Over when all faults are over; a second later, two seconds later, and so on until it is as it was."""
-    if (timeline := timeline_of(schedule_of(data))) is None:
-        return
+    timeline = timeline_of(schedule_of(data))
     over_ns, more = timeline.over_ns(), 0
     while over_ns + more < timeline.end_ns:
         yield with_schedule(data, Timeline(timeline.steps, over_ns + more).side_by_side())
@@ -188,7 +170,7 @@ def sooner_over(data: Data) -> Iterator[Data]:
 def tightened(data: Data, like: Timeline) -> Data:
     """It begins with its first step, and goes on after its last one is over for as long as ``like`` does."""
     timeline = timeline_of(schedule_of(data))
-    if timeline is None or not timeline.steps:
+    if not timeline.steps:
         return data
     longer = Timeline(timeline.steps, timeline.over_ns() + max(0, like.end_ns - like.over_ns()))
     return with_schedule(data, longer.of(timeline.steps).side_by_side())
@@ -197,11 +179,8 @@ def tightened(data: Data, like: Timeline) -> Data:
 def parts(data: Data, count: int) -> Iterator[Data]:
     """So many steps that follow each other: of all steps, and of those that name the same node; the latest first."""
     timeline = timeline_of(schedule_of(data))
-    if timeline is None:
-        return
-    steps = [one for one in timeline.steps if "heal" not in one.step]
-    rows: dict[str, list[Timed]] = {"": steps}
-    for one in steps:
+    rows: dict[str, list[Timed]] = {"": [*timeline.steps]}
+    for one in timeline.steps:
         for node in _named_nodes(one.step):
             row = rows.setdefault(json.dumps(node), [])
             if one not in row:
@@ -218,8 +197,7 @@ def shorter_timeout(data: Data, took_ns: int) -> Iterator[Data]:
 
     ``took_ns``: how long a run takes. It must become shorter by a quarter.
     """
-    if (timeline := timeline_of(schedule_of(data))) is None:
-        return
+    timeline = timeline_of(schedule_of(data))
     more = _BEFORE_THE_SCHEDULE
     while timeline.end_ns + more < took_ns * 3 // 4:
         timeout = -(-(timeline.end_ns + more) // SECOND) * SECOND
@@ -276,9 +254,7 @@ def _step_at(steps: Steps, path: Path) -> dict[str, Any]:
     step = steps[path[0]]
     if len(path) == 1:
         return step
-    if "parallel" in step:
-        return _step_at(step["parallel"][path[1]], path[2:])
-    return _step_at(step["repeat"]["steps"], path[1:])
+    return _step_at(step["parallel"][path[1]], path[2:])
 
 
 # --- less of everything else ---

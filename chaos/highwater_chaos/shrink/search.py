@@ -13,11 +13,11 @@ from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.shrink import reductions
-from highwater_chaos.shrink.explicit import Steps, explicit_steps
+from highwater_chaos.shrink.explicit import timeline_of_run
 from highwater_chaos.shrink.probdd import Share, fewest
 from highwater_chaos.shrink.reductions import Path, Piece, schedule_of, with_schedule, without
 from highwater_chaos.shrink.size import Size, size_of
-from highwater_chaos.shrink.timeline import timeline_of
+from highwater_chaos.shrink.timeline import Steps, timeline_of
 from highwater_chaos.shrink.trial import Data, Trial, Tried, as_data, at_defaults, experiment_of, run_quietly
 from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import switches_in_force
@@ -91,7 +91,7 @@ def shrink(
     data = as_data(experiment)
     data["spec"]["assertions"] = []
     data["spec"]["expect"] = [{"verdict": "fail", "anomalies": [anomaly]}]
-    data = with_schedule(data, explicit_steps(experiment.spec.schedule, result.random_parts))
+    data = with_schedule(data, timeline_of_run(result).side_by_side())
     trial, runs = Trial(anomaly, wire), 1
     if switches_in_force(experiment.cluster.switches) != switches_in_force({}):
         needs_switches = not trial(at_defaults(as_data(experiment))).shows
@@ -107,8 +107,7 @@ def shrink(
             pool.shutdown(cancel_futures=True)
     if not shown:
         raise CannotShrink(
-            f"the drawn faults, written out as steps, do not show {anomaly}: it depends on the exact timing"
-            " of the random step"
+            f"what the run did, written out step by step, does not show {anomaly}: it depends on the exact timing"
         )
     smallest = experiment_of(search.smallest)
     assert smallest is not None, "it was run"
@@ -182,8 +181,6 @@ class Search:
         """Cut off what comes after the last step that matters. Halving finds that step, if it is not known when the
         anomaly showed. All steps stand side by side from here on, so cutting moves none of the others."""
         timeline = timeline_of(schedule_of(self.smallest))
-        if timeline is None:
-            return
         needless, enough = 0, len(timeline.steps)
         while needless + 1 < enough and self._shown_ns is None:
             middle = (needless + enough) // 2
@@ -243,7 +240,7 @@ class Search:
         def without_the_others(number: int, kept: Sequence[Piece]) -> Data:
             removed = frozenset[Path]().union(*set(every).difference(kept))
             less = with_schedule(_with_seed(base, self._seed), without(steps, removed))
-            if share is None or number % 2 == 0 or timeline is None:
+            if share is None or number % 2 == 0:
                 return less
             return _with_seed(reductions.tightened(less, timeline), self._seed + (number + 1) // 2)
 

@@ -21,7 +21,7 @@ class Size(NamedTuple):
 
 
 def size_of(experiment: ChaosExperiment) -> Size:
-    """The size of an experiment without ``random`` steps."""
+    """The size of an experiment whose schedule is written out."""
     cluster = experiment.cluster
     quorum = cluster.controllers if cluster.mode == "kraft" else cluster.zookeepers
     partitions = sum(len(topic.assignment) if topic.assignment else topic.partitions for topic in cluster.topics)
@@ -33,8 +33,6 @@ def _acting(steps: Sequence[Step]) -> Iterator[Step]:
         if step.parallel is not None:
             for branch in step.parallel:
                 yield from _acting(branch)
-        elif step.repeat is not None:
-            yield from _acting(step.repeat.steps)
         elif step.wait is None:
             yield step
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from highwater_chaos.experiment.units import format_duration, parse_duration
-from highwater_chaos.shrink.explicit import Steps
+
+Steps = list[dict[str, Any]]
+"""Steps as a file has them."""
 
 
 class Timed(NamedTuple):
@@ -49,32 +51,19 @@ class Timeline:
         return Timeline(self.steps[:count], self.end_ns)
 
     def of(self, some: Sequence[Timed]) -> Timeline:
-        """Only these steps, and what is in force without an end when the first of them is done. It begins with them,
-        and goes on after the last one is over for as long as before."""
-        healed = [name for one in self.steps if one.at_ns < some[0].at_ns for name in _healed(one.step)]
-        kept = [
-            one
-            for one in self.steps
-            if one in some
-            or (one.at_ns < some[0].at_ns and _never_ends(one.step) and one.step["inject"].get("name") not in healed)
-        ]
-        moved = tuple(Timed(max(0, one.at_ns - some[0].at_ns), one.step) for one in kept)
+        """Only these steps. It begins with the first of them, and goes on after the last one is over for as long as
+        before."""
+        moved = tuple(Timed(one.at_ns - some[0].at_ns, one.step) for one in some)
         part = Timeline(moved, 0)
         return Timeline(moved, part.over_ns() + max(0, self.end_ns - self.over_ns()))
 
     def over_ns(self) -> int:
         """When the last step has been done and every fault that has a length is over."""
-        return max((one.at_ns + lasts_ns(one.step) for one in self.steps), default=0)
+        return max(map(_over_ns, self.steps), default=0)
 
     def since(self, from_ns: int) -> Timeline:
         """Without what is over before this moment, from which the rest begins. What is in force then begins there."""
-        healed_at = {name: one.at_ns for one in self.steps for name in _healed(one.step)}
-
-        def ends_ns(one: Timed) -> int:
-            name = one.step.get("inject", {}).get("name")
-            return max(one.at_ns + lasts_ns(one.step), healed_at.get(name, 0))
-
-        kept = [one for one in self.steps if one.at_ns >= from_ns or ends_ns(one) > from_ns]
+        kept = [one for one in self.steps if one.at_ns >= from_ns or _over_ns(one) > from_ns]
         moved = tuple(Timed(max(0, one.at_ns - from_ns), _later(one, from_ns)) for one in kept)
         return Timeline(moved, max(0, self.end_ns - from_ns))
 
@@ -84,29 +73,23 @@ def lasts_ns(step: dict[str, Any]) -> int:
     return parse_duration(step["inject"]["for"]) if "for" in step.get("inject", {}) else 0
 
 
-def _never_ends(step: dict[str, Any]) -> bool:
-    return "inject" in step and "for" not in step["inject"]
+def _over_ns(one: Timed) -> int:
+    return one.at_ns + lasts_ns(one.step)
 
 
-def timeline_of(steps: Steps) -> Timeline | None:
-    """The schedule by time, as if no step took any; None if it has conditions or repeats, whose times are unknown."""
+def timeline_of(steps: Steps) -> Timeline:
+    """The schedule by time, as if no step took any."""
     found: list[Timed] = []
     end = _walk(steps, 0, found)
-    return None if end is None else Timeline(tuple(sorted(found, key=lambda one: one.at_ns)), end)
+    return Timeline(tuple(sorted(found, key=lambda one: one.at_ns)), end)
 
 
-def _walk(steps: Steps, now: int, found: list[Timed]) -> int | None:
+def _walk(steps: Steps, now: int, found: list[Timed]) -> int:
     for step in steps:
-        if "await" in step or "repeat" in step:
-            return None
         if "wait" in step:
             now += parse_duration(step["wait"])
         elif "parallel" in step:
-            ends = [_walk(branch, now, found) for branch in step["parallel"]]
-            known = [end for end in ends if end is not None]
-            if len(known) < len(ends):
-                return None
-            now = max(known)
+            now = max(_walk(branch, now, found) for branch in step["parallel"])
         else:
             found.append(Timed(now, step))
     return now
@@ -115,11 +98,6 @@ def _walk(steps: Steps, now: int, found: list[Timed]) -> int | None:
 def _wait(ns: int) -> Iterator[dict[str, Any]]:
     if ns > 0:
         yield {"wait": format_duration(ns)}
-
-
-def _healed(step: dict[str, Any]) -> list[str]:
-    heal = step.get("heal", [])
-    return [heal] if isinstance(heal, str) else heal
 
 
 def _later(one: Timed, from_ns: int) -> dict[str, Any]:
