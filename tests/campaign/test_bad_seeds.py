@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -53,6 +54,35 @@ def test_each_bad_seed_is_an_outcome_and_the_others_go_on(tmp_path: Path, monkey
     assert errors[HANGS_IN_C] == "its process ended, 2 times: exit status 1"
     assert errors[EXITS] == "its process ended, 2 times: exit status 7"
     assert (found[IS_KILLED_ONCE].verdict, found[IS_KILLED_ONCE].attempts) == ("pass", 2)
+
+
+def test_what_the_parent_has_not_collected_its_processes_do_not_collect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client of librdkafka that is destroyed in a forked process ends it: its threads are in the parent alone."""
+    parent, marker = os.getpid(), tmp_path / "destroyed"
+
+    class Client:
+        def __init__(self) -> None:
+            self.cycle = self
+
+        def __del__(self) -> None:
+            if os.getpid() != parent:
+                marker.touch()
+
+    def collect(unit: Unit) -> Outcome:
+        gc.collect()
+        return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
+
+    monkeypatch.setattr(seed, "_judged", collect)
+    gc.disable()
+    try:
+        Client()
+        found = list(on_processes((Unit("x", number) for number in (1, 2)), 2))
+    finally:
+        gc.enable()
+    assert [one.verdict for one in found] == ["pass", "pass"]
+    assert not marker.exists()
 
 
 def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:

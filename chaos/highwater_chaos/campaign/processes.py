@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import msgspec
 
-from highwater_chaos.campaign.seed import Outcome, Run, Unit, failed, prepare_process, run_unit
+from highwater_chaos.campaign.seed import Outcome, Run, Unit, failed, run_unit
+from highwater_runtime.sim import freeze_collector
 
 ATTEMPTS: Final = 2
 """How many processes a seed may end before that is its outcome."""
@@ -128,7 +129,7 @@ def _work(connection: Connection, run: Any) -> None:
     parent = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches all; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    prepare_process()
+    freeze_collector()
     encode = msgspec.msgpack.Encoder().encode
     while os.getppid() == parent:
         if connection.poll(_LOOK_FOR_PARENT_SECONDS):

@@ -16,8 +16,11 @@ THRESHOLDS: Final = (100_000, 20, 100)
 
 
 def freeze_collector() -> None:
-    """For the life of a worker process: call once, before its first simulation."""
-    gc.collect()
+    """For the life of a worker process: call once, before its first simulation.
+
+    Garbage that a forked process has from its parent is frozen, not collected: a client of librdkafka, for one, would
+    wait for threads that exist in the parent alone.
+    """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
 
@@ -29,6 +32,7 @@ def frozen_collector() -> Iterator[None]:
     if before == THRESHOLDS:
         yield
         return
+    gc.collect()
     freeze_collector()
     try:
         yield

@@ -232,6 +232,8 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
         {"heal": "later"},
         {"inject": {"kill": {"target": {"leaderOf": "orders-0"}, "restartAfter": "2s"}}},
         {"wait": "4s"},
+        # It may have been the leader that was killed; a node that is down cannot be stopped.
+        {"await": {"broker": {"id": 1, "state": "unfenced"}, "within": "60s"}},
         {"inject": {"stop": {"target": {"broker": 1}, "restartAfter": "1s"}}},
         {"wait": "3s"},
     ]
