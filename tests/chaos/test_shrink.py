@@ -89,6 +89,10 @@ spec:
     - heal: [slow, gone]
     - inject: {clockSkew: {target: {broker: 2}, offset: 2s}}
     - wait: 1s
+    - heal: all
+    - wait: 1s
+    - inject: {clockSkew: {target: {broker: 1}, offset: 2s}}
+    - wait: 1s
 """
 
 
@@ -116,7 +120,7 @@ def test_what_conditions_waited_for_and_what_was_healed_is_written_out_with_its_
     result, _ = run_quietly(experiment, wire=False)
     timeline = timeline_of_run(result)
     kinds_of = [next(kind for kind in one.step["inject"] if kind not in ("for", "name")) for one in timeline.steps]
-    assert kinds_of == ["partition", "partition", "delay", "kill", "pause", "clockSkew"]
+    assert kinds_of == ["partition", "partition", "delay", "kill", "pause", "clockSkew", "clockSkew"]
     assert [one.step["inject"].get("for") for one in timeline.steps][3:5] == [None, "500ms"]
     written = experiment_of(with_schedule(as_data(experiment), timeline.side_by_side()))
     again, _ = run_quietly(written, wire=False)
