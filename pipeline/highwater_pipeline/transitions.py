@@ -132,7 +132,11 @@ _ROWS: Final = (
     Row("alter-partition-retried", "a leader asked for the same ISR again", "transition"),
     Row("isr-write-retried", "a leader wrote the same ISR to ZooKeeper again", "transition"),
     Row("isr-write-refused", "a leader's ISR write failed, for the controller had written before", "transition"),
-    Row("stale-command-refused", "a broker refused a command of an old controller or for an old life", "transition"),
+    Row(
+        "stale-command-refused",
+        "a broker refused a command that was older than another, of an old controller or for an old life",
+        "transition",
+    ),
     Row(
         "alter-partition-ineligible",
         "the controller refused an ISR with a member that may not be in one",

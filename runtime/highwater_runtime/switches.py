@@ -131,6 +131,13 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "a broker refuses the commands of a controller once it has heard of a later one",
             _ZOOKEEPER,
         ),
+        Switch(
+            "stale-command-check",
+            ("on", "off"),
+            "Apache Kafka has no such rule",
+            "a broker refuses a late copy of a command once it has carried out a later command of that controller",
+            _ZOOKEEPER,
+        ),
     )
 }
 
@@ -156,6 +163,7 @@ class Switches:
     isr_expansion_rule: Literal["caught-up", "as-printed"] = "caught-up"
     stray_cleanup: Literal["on", "off"] = "on"
     controller_epoch_fencing: Literal["on", "off"] = "on"
+    stale_command_check: Literal["on", "off"] = "on"
     truncation: Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"] = "fenced"
 
     @classmethod

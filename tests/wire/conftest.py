@@ -171,7 +171,7 @@ def _their_facts(message: MessageSchema, field: dict[str, Any]) -> dict[str, Any
     }
 
 
-OURS = {("StopReplicaTopicState", "topic_id")}
+OURS = {(f"{command}Request", "sequence") for command in ("LeaderAndIsr", "StopReplica", "UpdateMetadata")}
 """Tagged fields of ours, which another implementation skips."""
 
 

@@ -41,7 +41,9 @@ class Orders:
     broker_epoch: int = -1
     sent: list = field(default_factory=list)
 
-    def lead(self, leader, *, leader_epoch, partition_epoch, kind=INCREMENTAL, names=("orders",), isr=(0, 1, 2)):
+    def lead(
+        self, leader, *, leader_epoch, partition_epoch, kind=INCREMENTAL, names=("orders",), isr=(0, 1, 2), sequence=-1
+    ):
         states = [
             LeaderAndIsrTopicState(
                 topic_name=name,
@@ -64,30 +66,29 @@ class Orders:
             controller_id=0,
             controller_epoch=self.controller_epoch,
             broker_epoch=self.broker_epoch,
+            sequence=sequence,
             type=kind,
             topic_states=states,
         )
         return self.cluster.ask(1, request, 5)
 
-    def next_controller(self):
-        """A controller sends one full list to each life of a broker; the cluster's own has sent its list."""
-        self.controller_epoch += 1
-
-    def stop(self, *, leader_epoch=-2, delete=True, name="orders"):
+    def stop(self, *, leader_epoch=-2, delete=True, name="orders", sequence=-1):
         state = StopReplicaPartitionState(partition_index=0, leader_epoch=leader_epoch, delete_partition=delete)
         request = StopReplicaRequest(
             controller_id=0,
             controller_epoch=self.controller_epoch,
             broker_epoch=self.broker_epoch,
-            topic_states=[StopReplicaTopicState(topic_name=name, topic_id=self.topic_id, partition_states=[state])],
+            sequence=sequence,
+            topic_states=[StopReplicaTopicState(topic_name=name, partition_states=[state])],
         )
         return self.cluster.ask(1, request, 3)
 
-    def update(self, leader=0):
+    def update(self, leader=0, *, brokers=(0, 1, 2), sequence=-1):
         request = UpdateMetadataRequest(
             controller_id=0,
             controller_epoch=self.controller_epoch,
             broker_epoch=self.broker_epoch,
+            sequence=sequence,
             topic_states=[
                 UpdateMetadataTopicState(
                     topic_name="orders",
@@ -112,7 +113,7 @@ class Orders:
                         UpdateMetadataEndpoint(port=9092, host=f"broker-{b}", listener="PLAINTEXT", security_protocol=0)
                     ],
                 )
-                for b in (0, 1, 2)
+                for b in brokers
             ],
         )
         return self.cluster.ask(1, request, 7)
@@ -237,7 +238,6 @@ def test_a_full_list_sets_strays_aside_and_nothing_else(make_orders):
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=INCREMENTAL, names=("kept",), isr=(1, 0, 2))
     c.run(0.5)
     assert "orders-0" in c.directories(1), "only a full list says what is not"
-    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=("kept",), isr=(1, 0, 2))
     c.run(0.5)
     assert "kept-0" in c.directories(1)
@@ -249,90 +249,52 @@ def test_a_full_list_sets_strays_aside_and_nothing_else(make_orders):
     assert [name for name in c.directories(1) if name.startswith(("orders", "kept"))] == ["kept-0"], "deleted by now"
 
 
-def test_a_late_copy_of_a_full_list_says_nothing_of_what_came_since(make_orders):
-    c, orders = make_orders()
-    orders.next_controller()
-    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL)
-    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
-    c.run(0.5)
-    assert "orders-0" in c.directories(1)
-    orders.next_controller()
-    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
-    c.run(0.5)
-    assert "orders-0" not in c.directories(1)
+LATER = 1_000
+"""Above the numbers of the cluster's own controller."""
 
 
-def test_a_late_copy_of_a_deletion_deletes_nothing_of_the_next_topic_of_that_name(make_orders):
-    """Found by ``campaign random``, seed 20379."""
-    c, orders = make_orders()
-    former, next_one = orders.topic_id, UUID(int=78)
-    orders.stop()
-    c.until(lambda: "orders-0" not in c.directories(1))
-    orders.topic_id = next_one
-    orders.lead(1, leader_epoch=0, partition_epoch=0)
-    c.until(lambda: c.replica(1) is not None and c.replica(1).topic_id == next_one)
-    orders.topic_id = former
-    assert orders.stop().partition_errors[0].error_code == ErrorCode.NONE
-    c.run(0.5)
-    assert c.replica(1) is not None
-    orders.topic_id = next_one
-    orders.stop()
-    c.until(lambda: "orders-0" not in c.directories(1))
+@pytest.mark.parametrize("check", ["on", "off"])
+def test_a_late_copy_of_a_command_is_refused(make_orders, check):
+    """With the switch off each of them does its damage, as in Kafka."""
+    c, orders = make_orders(switches={"stale-command-check": check})
+    is_refused = check == "on"
+
+    def is_late(response):
+        assert response.error_code == (ErrorCode.STALE_CONTROLLER_EPOCH if is_refused else ErrorCode.NONE)
+        c.run(0.5)
+
+    orders.update(sequence=LATER)
+    is_late(orders.update(brokers=(1,), sequence=LATER - 1))
+    assert (0 in c.broker(1).image.brokers) == is_refused
+    assert orders.update(sequence=LATER).error_code == ErrorCode.NONE, "a copy of the last one"
+    is_late(orders.lead(1, leader_epoch=9, partition_epoch=9, sequence=LATER - 1))
+    assert c.leads(1) != is_refused
+    is_late(orders.lead(1, leader_epoch=9, partition_epoch=9, kind=FULL, names=(), sequence=LATER - 1))
+    assert ("orders-0" in c.directories(1)) == is_refused
+    orders.lead(0, leader_epoch=9, partition_epoch=10, sequence=LATER + 1)
+    is_late(orders.stop(sequence=LATER))
+    assert (c.replica(1) is not None) == is_refused
+    orders.controller_epoch += 1
+    assert orders.stop(sequence=0).error_code == ErrorCode.NONE, "the next controller begins again"
+    assert orders.stop().error_code == ErrorCode.NONE, "a controller of Kafka does not number"
+    assert orders.stop(sequence=LATER - 1).error_code == ErrorCode.NONE
+    is_late(orders.stop(sequence=LATER - 2))
 
 
-def test_a_late_copy_of_an_order_makes_no_replica_that_was_deleted_since(make_orders):
-    c, orders = make_orders()
-
-    def outcome(leader_epoch):
-        response = orders.lead(0, leader_epoch=leader_epoch, partition_epoch=leader_epoch)
-        return response.topics[0].partition_errors[0].error_code
-
-    orders.stop(leader_epoch=3)  # the replica moves away
-    assert outcome(3) == ErrorCode.STALE_CONTROLLER_EPOCH
-    assert outcome(4) == ErrorCode.NONE, "and comes back"
-    orders.update(leader=-2)  # the topic is deleted
-    orders.stop()
-    assert outcome(5) == ErrorCode.STALE_CONTROLLER_EPOCH
-    c.until(lambda: "orders-0" not in c.directories(1))
-    former, orders.topic_id = orders.topic_id, UUID(int=78)
-    assert outcome(0) == ErrorCode.NONE, "another topic of that name"
-    orders.stop()
-    orders.topic_id = former
-    orders.next_controller()
-    assert outcome(5) == ErrorCode.NONE, "the next controller has not heard that it was deleted"
-
-
-def test_a_partition_that_was_removed_alone_may_be_added_again(make_orders):
-    c, orders = make_orders()
-    orders.stop()  # the topic has not been deleted
-    assert orders.lead(0, leader_epoch=0, partition_epoch=0).topics[0].partition_errors[0].error_code == ErrorCode.NONE
-    c.until(lambda: c.replica(1) is not None)
-
-
-def test_without_the_fence_what_a_zombie_sent_before_is_obeyed(make_orders):
-    """The switch shows what the fence is for, so that what else knows late commands must not stand in for it."""
-    c, orders = make_orders(switches={"controller-epoch-fencing": "off"})
-    orders.next_controller()
-    former, next_one = orders.topic_id, UUID(int=78)
-    orders.lead(0, leader_epoch=0, partition_epoch=0, kind=FULL)
-    orders.stop()
-    orders.next_controller()
-    orders.topic_id = next_one
-    orders.lead(0, leader_epoch=0, partition_epoch=0)
-    c.until(lambda: c.replica(1) is not None and c.replica(1).topic_id == next_one)
+def test_without_the_fence_numbers_of_a_zombie_controller_count_for_nothing(make_orders):
+    """The switch shows what the fence is for, so that the other check must not stand in for it."""
+    _, orders = make_orders(switches={"controller-epoch-fencing": "off"})
+    orders.controller_epoch += 1
+    orders.update(sequence=5)
     orders.controller_epoch -= 1
-    orders.topic_id = former
-    orders.stop()
-    c.until(lambda: "orders-0" not in c.directories(1))
-    assert orders.lead(0, leader_epoch=0, partition_epoch=0).topics[0].partition_errors[0].error_code == ErrorCode.NONE
-    c.until(lambda: c.replica(1) is not None)
-    orders.lead(0, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
-    c.until(lambda: "orders-0" not in c.directories(1))
+    assert orders.update(sequence=3).error_code == ErrorCode.NONE
+    assert orders.update(sequence=7).error_code == ErrorCode.NONE
+    orders.controller_epoch += 1
+    assert orders.update(sequence=6).error_code == ErrorCode.NONE
 
 
 def test_a_stray_that_a_stop_has_left_is_deleted_after_the_next_start(make_orders):
     c, orders = make_orders()
-    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
     c.run(0.5)
     c.sim.kill("broker-1")
@@ -346,7 +308,6 @@ def test_a_name_is_not_enough_where_topic_ids_differ(make_orders):
     """The list has ``orders-0`` of another topic id: what is here under that name is stray, and made again."""
     c, orders = make_orders()
     orders.topic_id = UUID(int=77)
-    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, isr=(0, 1, 2))
     c.until(lambda: c.replica(1) is not None and c.replica(1).topic_id == UUID(int=77))
     assert c.values(1) == []
@@ -356,7 +317,6 @@ def test_a_name_is_not_enough_where_topic_ids_differ(make_orders):
 def test_a_log_that_has_failed_is_no_stray(make_orders):
     c, orders = make_orders()
     c.broker(1)._logs.logs["orders", 0].failure = OSError("gone")
-    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
     c.run(0.5)
     assert "orders-0" in c.directories(1)
@@ -364,7 +324,6 @@ def test_a_log_that_has_failed_is_no_stray(make_orders):
 
 def test_with_the_switch_off_strays_stay(make_orders):
     c, orders = make_orders(switches={"stray-cleanup": "off"})
-    orders.next_controller()
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
     c.run(0.5)
     assert "orders-0" in c.directories(1)

@@ -67,7 +67,11 @@ class RecordingBroker:
         """The leader of each partition of the cluster as it was told."""
         self.received: list[Any] = []
         """Every request that it took."""
+        self.sequences: list[int] = []
+        """Their numbers, and those of what it refused."""
         self.refused: list[tuple[Any, ErrorCode]] = []
+        self.silent = False
+        """It does what it is told, and its responses are lost."""
         self.storage_errors: set[tuple[str, int]] = set()
         self.session: Any = None
         options = ZkControllerOptions(
@@ -105,6 +109,7 @@ class RecordingBroker:
         if self.controller.handles(request):
             self.controller.on_request(request)
             return
+        self.sequences.append(request.body.sequence)
         error = self._judge(request.body)
         response: Any = api_of(request.api_key).response(error_code=int(error))
         if error is ErrorCode.NONE:
@@ -112,7 +117,8 @@ class RecordingBroker:
             self._take(request.body, response)
         else:
             self.refused.append((request.body, error))
-        request.reply(response)
+        if not self.silent:
+            request.reply(response)
 
     def _judge(self, body: Any) -> ErrorCode:
         if body.controller_epoch < self.controller_epoch:

@@ -289,6 +289,22 @@ def test_a_broker_that_does_not_know_its_epoch_yet_gets_the_list_again() -> None
     c.settle()
     assert broker.hosted["orders", 0].leader == 0
     assert broker.lists()[-1].type == 2
+    assert broker.sequences == sorted(set(broker.sequences)), "the next sender to a broker goes on counting"
+
+
+def test_a_command_that_is_sent_again_has_its_number() -> None:
+    c = Cluster().up()
+    broker = c.broker(followers(c)[0])
+    before = len(broker.received)
+    broker.silent = True
+    c.create("orders", {0: (0, 1, 2)})
+    c.settle(70_000)
+    copies = broker.received[before:]
+    assert len(copies) > 1
+    assert len({(type(body), body.sequence) for body in copies}) == 1
+    broker.silent = False
+    c.settle(35_000)
+    assert broker.received[-1].sequence > copies[0].sequence
 
 
 def test_a_full_list_is_never_split() -> None:

@@ -9,18 +9,12 @@ Rules in words, those of Apache Kafka 3.9 (``ReplicaManager``, ``KafkaApis``) wh
   is later than this broker's own is taken: the controller may hear of a registration before the broker does.
 * A partition's state counts if its leader epoch is not below the one known; of equal leader epochs, the partition epoch
   decides. (Kafka takes no state of the leader epoch that it knows: its controller raises it with each change.)
-* LeaderAndIsr of ``type`` 2 names all replicas of this broker: what is here besides is stray (KAFKA-7362). A
-  controller sends one such list to each life of a broker, so a second one with the same epochs is a late copy, which
-  lacks what was created since. It is taken as an ordinary LeaderAndIsr. The document does not speak of it.
+* A controller sends a command again that got no response, and the first copy may arrive when later commands have been
+  carried out. In Kafka it is carried out again: no epoch tells it from a new one. Here a controller numbers its commands,
+  and one with a number below the highest seen of this controller is refused (switch ``stale-command-check``). One
+  without a number (Kafka's own controller) is taken, and so is a copy of the last one, which changes nothing.
+* LeaderAndIsr of ``type`` 2 names all replicas of this broker: what is here besides is stray (KAFKA-7362).
 * StopReplica without deletion ends leading and following, and the log stays.
-* StopReplica names the topic id (KIP-516 planned that; in Kafka it names none). The controller repeats one that got no
-  response. When such a copy arrives late, this broker has deleted that replica already, and deletes nothing of a topic
-  that was created under the same name since.
-* A late copy of a LeaderAndIsr does not make a replica again that this broker has deleted since. In Kafka it does: the
-  leader epoch that was known of the replica goes with it.
-
-What is remembered to know late copies by holds for the newest controller: an older one's commands are late by their
-controller epoch, and obeyed if ``controller-epoch-fencing`` is off.
 """
 
 from __future__ import annotations
@@ -41,7 +35,6 @@ from highwater_runtime.metadata.znodes import key_of
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.wire.api_keys import ApiKey
-from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.leader_and_isr_request import LeaderAndIsrPartitionState, LeaderAndIsrRequest
 from highwater_runtime.wire.messages.leader_and_isr_response import (
@@ -49,11 +42,7 @@ from highwater_runtime.wire.messages.leader_and_isr_response import (
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
 )
-from highwater_runtime.wire.messages.stop_replica_request import (
-    StopReplicaPartitionState,
-    StopReplicaRequest,
-    StopReplicaTopicState,
-)
+from highwater_runtime.wire.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest
 from highwater_runtime.wire.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
 from highwater_runtime.wire.messages.update_metadata_request import UpdateMetadataRequest
 from highwater_runtime.wire.messages.update_metadata_response import UpdateMetadataResponse
@@ -63,13 +52,13 @@ COMMANDS: Final = {ApiKey.LEADER_AND_ISR: (2, 6), ApiKey.STOP_REPLICA: (3, 3), A
 """API → lowest and highest version that is taken."""
 
 ALL_REPLICAS: Final = 2
-MOST_DELETED: Final = 10_000
-"""As many deleted replicas are remembered."""
+_TYPE_SINCE: Final = 5
 _TOPIC_IDS_SINCE: Final = 5
+"""Versions of LeaderAndIsr."""
 _ANY_BROKER_EPOCH: Final = -1
 _NO_EPOCH: Final = -1
+_NO_SEQUENCE: Final = -1
 _EPOCH_DURING_DELETE: Final = -2
-_LAST_EPOCH: Final = 2**31 - 1
 
 Command = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
 
@@ -92,11 +81,8 @@ class Commands:
     ) -> None:
         self.controller_epoch = 0
         """The highest that a command had."""
-        self._listed: int | None = None
-        """Broker epoch of the full list of this controller that was obeyed last."""
-        self._deleted: dict[PartitionKey, int] = {}
-        """The replicas that this life of the broker has deleted for this controller, as far as copies of a command may
-        be late. Value: the leader epoch up to which a state of the replica is older than that."""
+        self._sequence = _NO_SEQUENCE
+        """The highest number that a command of that controller had."""
         self._core = core
         self._cluster = cluster
         self._configs = configs
@@ -131,18 +117,25 @@ class Commands:
                 continue
             if request.body.controller_epoch > self.controller_epoch:
                 self.controller_epoch = request.body.controller_epoch
-                self._listed = None
-                self._deleted.clear()
+                self._sequence = _NO_SEQUENCE
+            if request.body.controller_epoch == self.controller_epoch:
+                self._sequence = max(self._sequence, request.body.sequence)
             self._is_busy = True
             self._configs.know(_topics_of(request.body), lambda request=request: self._carry_out(request))  # type: ignore[misc]
 
     def _refusal(self, body: Command) -> ErrorCode:
         if body.broker_epoch != _ANY_BROKER_EPOCH and body.broker_epoch < self._broker_epoch():
             return ErrorCode.STALE_BROKER_EPOCH
-        fenced = self._core.options.switches.controller_epoch_fencing == "on"
-        if fenced and body.controller_epoch < self.controller_epoch:
+        switches = self._core.options.switches
+        if switches.controller_epoch_fencing == "on" and body.controller_epoch < self.controller_epoch:
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if switches.stale_command_check == "on" and self._is_older(body):
             return ErrorCode.STALE_CONTROLLER_EPOCH
         return ErrorCode.NONE
+
+    def _is_older(self, body: Command) -> bool:
+        """Whether this controller sent a command later that has been carried out."""
+        return body.controller_epoch == self.controller_epoch and _NO_SEQUENCE < body.sequence < self._sequence
 
     def _carry_out(self, request: InboundRequest) -> None:
         match request.body:
@@ -159,7 +152,7 @@ class Commands:
 
     def _lead_and_follow(self, body: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
         replicas = self._core.replicas
-        is_full = self._names_all(body, version)
+        is_full = version >= _TYPE_SINCE and body.type == ALL_REPLICAS
         response = LeaderAndIsrResponse(error_code=ErrorCode.NONE)
         named: dict[PartitionKey, str] = {}
         roles: dict[PartitionKey, tuple[Role, int]] = {}
@@ -192,20 +185,6 @@ class Commands:
         response.topics = list(errors.values())
         return response
 
-    def _names_all(self, body: LeaderAndIsrRequest, version: int) -> bool:
-        """Whether this is a full list, and no late copy of one."""
-        if version < _TOPIC_IDS_SINCE or body.type != ALL_REPLICAS:
-            return False
-        if self._is_newest(body):
-            if body.broker_epoch == self._listed:
-                return False
-            self._listed = body.broker_epoch
-        return True
-
-    def _is_newest(self, body: Command) -> bool:
-        """Whether this is of the controller that what is remembered here is of."""
-        return body.controller_epoch == self.controller_epoch
-
     def _check(
         self,
         body: LeaderAndIsrRequest,
@@ -227,8 +206,6 @@ class Commands:
             return ErrorCode.KAFKA_STORAGE_ERROR
         known = replicas.roles.get(key)
         if known is None:
-            if self._is_newest(body) and state.leader_epoch <= self._deleted.get(key, _NO_EPOCH):
-                return ErrorCode.STALE_CONTROLLER_EPOCH
             held = replicas.key_by_name(topic, state.partition_index)
             # A full list says what there is; another command does not take away a partition of another topic id. One
             # that was stopped has gone for the controller, though its log may still be under way.
@@ -254,10 +231,8 @@ class Commands:
                         topic_name=topic.topic_name, partition_index=state.partition_index, error_code=error
                     )
                 )
-                if error is not ErrorCode.NONE or self._is_late_copy(body, topic, state.partition_index, key):
+                if error is not ErrorCode.NONE:
                     continue
-                if state.delete_partition:
-                    self._note_deleted(body, (topic.topic_id, state.partition_index), state.leader_epoch)
                 if key is not None:
                     (deleted if state.delete_partition else halted).append(key)
                 elif state.delete_partition and self._core.logs.get(topic.topic_name, state.partition_index):
@@ -269,28 +244,6 @@ class Commands:
             self._controller_epochs.pop(key, None)
         replicas.begin()
         return response
-
-    def _is_late_copy(
-        self, body: StopReplicaRequest, topic: StopReplicaTopicState, index: int, key: PartitionKey | None
-    ) -> bool:
-        """Whether this was carried out before, and the replica that has the name now is another topic's."""
-        if not self._is_newest(body) or (topic.topic_id, index) not in self._deleted:
-            return False
-        log = self._core.logs.get(topic.topic_name, index)
-        held = key[0] if key is not None else None if log is None else log.topic_id
-        return held != topic.topic_id
-
-    def _note_deleted(self, body: StopReplicaRequest, key: PartitionKey, leader_epoch: int) -> None:
-        if key[0] == ZERO_UUID or not self._is_newest(body):
-            return  # below inter.broker.protocol.version 2.8 topics have no ids
-        if leader_epoch == _EPOCH_DURING_DELETE:
-            # A partition that is removed alone may be added again, and its leader epochs begin again then.
-            is_alone = key[0] in self._cluster.image.topics_by_id
-            leader_epoch = _NO_EPOCH if is_alone else _LAST_EPOCH
-        self._deleted.pop(key, None)
-        self._deleted[key] = leader_epoch
-        if len(self._deleted) > MOST_DELETED:
-            del self._deleted[next(iter(self._deleted))]
 
     def _check_stop(self, topic: str, key: PartitionKey | None, state: StopReplicaPartitionState) -> ErrorCode:
         log = self._core.logs.get(topic, state.partition_index)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any, Final
 from uuid import UUID
 
@@ -85,6 +86,7 @@ class ActiveController:
             elected.epoch,
             options.topic_ids,
             options.config.leader_and_isr_version,
+            count(),
             self._live_brokers,
             self._live_leaders,
         )

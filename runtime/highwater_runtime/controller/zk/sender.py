@@ -6,14 +6,14 @@ that is created again) needs a second round. A full list (``type`` 2) names ever
 what is merged into it, and is never split. Without topic ids it is sent all the same, with
 ids of zero (KAFKA-7362's draft).
 
-A request that gets no answer is sent again: the broker's epochs make a second one harmless. It may be merged with
-nothing any more, as the broker may have carried it out.
+A request that gets no answer is sent again. It may be merged with nothing any more, as the broker may have carried it
+out. Each request has a number, which its copies share, so that a broker knows a copy that comes after a later request.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
@@ -89,6 +89,8 @@ class Header:
     epoch: int
     topic_ids: bool
     leader_and_isr_version: int
+    sequence: Iterator[int]
+    """Numbers for the requests."""
     live_brokers: Callable[[], list[UpdateMetadataBroker]]
     live_leaders: Callable[[list[int]], list[LeaderAndIsrLiveLeader]]
 
@@ -193,7 +195,12 @@ class BrokerSender:
                 LeaderAndIsrTopicState(topic_name=topic, topic_id=round_.topic_ids[topic], partition_states=of_topic)
                 for topic, of_topic in _by_topic(states)
             ]
-            request = LeaderAndIsrRequest(**facts, topic_states=topics, live_leaders=header.live_leaders(leaders))
+            request = LeaderAndIsrRequest(
+                **facts,
+                sequence=next(header.sequence),
+                topic_states=topics,
+                live_leaders=header.live_leaders(leaders),
+            )
             if header.leader_and_isr_version >= _TYPE_SINCE:
                 request.type = FULL if round_.full else INCREMENTAL
             requests.append((request, header.leader_and_isr_version))
@@ -204,16 +211,21 @@ class BrokerSender:
             ]
             requests.append(
                 (
-                    UpdateMetadataRequest(**facts, topic_states=cluster, live_brokers=header.live_brokers()),
+                    UpdateMetadataRequest(
+                        **facts,
+                        sequence=next(header.sequence),
+                        topic_states=cluster,
+                        live_brokers=header.live_brokers(),
+                    ),
                     7 if header.topic_ids else 6,
                 )
             )
         if round_.stop is not None:
             stopped = [
-                StopReplicaTopicState(topic_name=topic, topic_id=round_.topic_ids[topic], partition_states=of_topic)
+                StopReplicaTopicState(topic_name=topic, partition_states=of_topic)
                 for topic, of_topic in _by_topic(round_.stop)
             ]
-            requests.append((StopReplicaRequest(**facts, topic_states=stopped), 3))
+            requests.append((StopReplicaRequest(**facts, sequence=next(header.sequence), topic_states=stopped), 3))
         return requests
 
 

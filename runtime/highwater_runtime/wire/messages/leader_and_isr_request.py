@@ -40,6 +40,8 @@ class LeaderAndIsrRequest(Message, kind="request", key=4, versions="0-7", flexib
     controller_epoch: Int32 = field()  # Refused if it is below one that the broker has seen.
     # For which life of the broker this is meant (KIP-380).
     broker_epoch: Int64 = field("2+", default=-1, ignorable=True)
+    # Ours: a controller numbers its commands, in the order in which it sends them. A copy has the number of the first.
+    sequence: Int64 = field("4+", tag=100, default=-1, ignorable=True)
     type: Int8 = field("5+")  # 1 some partitions; 2 all of them: what the broker has besides is stray (KAFKA-7362).
     ungrouped_partition_states: list[LeaderAndIsrPartitionState] = field("0-1")
     topic_states: list[LeaderAndIsrTopicState] = field("2+")

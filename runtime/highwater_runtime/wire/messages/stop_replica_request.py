@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from uuid import UUID
-
 from highwater_runtime.wire.message import Int32, Int64, Message, Struct, field
 
 
@@ -23,7 +21,6 @@ class StopReplicaPartitionState(Struct):
 
 class StopReplicaTopicState(Struct):
     topic_name: str = field("3+")
-    topic_id: UUID = field("3+", tag=0, ignorable=True)  # Ours: KIP-516 planned it for Kafka
     partition_states: list[StopReplicaPartitionState] = field("3+")
 
 
@@ -34,6 +31,7 @@ class StopReplicaRequest(Message, kind="request", key=5, versions="0-4", flexibl
     is_kraft_controller: bool = field("4+")
     controller_epoch: Int32 = field()
     broker_epoch: Int64 = field("1+", default=-1, ignorable=True)
+    sequence: Int64 = field("2+", tag=100, default=-1, ignorable=True)  # Ours, see LeaderAndIsrRequest.
     delete_partitions: bool = field("0-2")
     ungrouped_partitions: list[StopReplicaPartitionV0] = field("0")
     topics: list[StopReplicaTopicV1] = field("1-2")

@@ -46,6 +46,7 @@ class UpdateMetadataRequest(Message, kind="request", key=6, versions="0-8", flex
     type: Int8 = field("8+", tag=0)
     controller_epoch: Int32 = field()
     broker_epoch: Int64 = field("5+", default=-1, ignorable=True)
+    sequence: Int64 = field("6+", tag=100, default=-1, ignorable=True)  # Ours, see LeaderAndIsrRequest.
     ungrouped_partition_states: list[UpdateMetadataPartitionState] = field("0-4")
     topic_states: list[UpdateMetadataTopicState] = field("5+")
     live_brokers: list[UpdateMetadataBroker] = field()
