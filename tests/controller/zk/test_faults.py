@@ -289,7 +289,6 @@ def test_a_broker_that_does_not_know_its_epoch_yet_gets_the_list_again() -> None
     c.settle()
     assert broker.hosted["orders", 0].leader == 0
     assert broker.lists()[-1].type == 2
-    assert broker.sequences == sorted(set(broker.sequences)), "the next sender to a broker goes on counting"
 
 
 def test_a_command_that_is_sent_again_has_its_number() -> None:
@@ -305,6 +304,18 @@ def test_a_command_that_is_sent_again_has_its_number() -> None:
     broker.silent = False
     c.settle(35_000)
     assert broker.received[-1].sequence > copies[0].sequence
+
+
+def test_a_controller_goes_on_counting_when_a_broker_has_another_session() -> None:
+    """The broker's process lives, and remembers the highest number."""
+    c = Cluster().up()
+    broker = c.broker(followers(c)[0])
+    before, first = broker.epoch, len(broker.sequences)
+    broker.session.close(broker.start)
+    c.settle()
+    assert broker.epoch > before
+    assert len(broker.sequences) > first
+    assert broker.sequences == sorted(set(broker.sequences))
 
 
 def test_a_full_list_is_never_split() -> None:

@@ -10,9 +10,10 @@ Rules in words, those of Apache Kafka 3.9 (``ReplicaManager``, ``KafkaApis``) wh
 * A partition's state counts if its leader epoch is not below the one known; of equal leader epochs, the partition epoch
   decides. (Kafka takes no state of the leader epoch that it knows: its controller raises it with each change.)
 * A controller sends a command again that got no response, and the first copy may arrive when later commands have been
-  carried out. In Kafka it is carried out again: no epoch tells it from a new one. Here a controller numbers its commands,
-  and one with a number below the highest seen of this controller is refused (switch ``stale-command-check``). One
-  without a number (Kafka's own controller) is taken, and so is a copy of the last one, which changes nothing.
+  carried out. In Kafka it is carried out again: no epoch tells it from a new one. Here a controller numbers its
+  commands, and one with a number below the highest seen of this controller is refused (switch
+  ``stale-command-check``). One without a number (Kafka's own controller) is taken, and so is a copy of the last one,
+  which changes nothing.
 * LeaderAndIsr of ``type`` 2 names all replicas of this broker: what is here besides is stray (KAFKA-7362).
 * StopReplica without deletion ends leading and following, and the log stays.
 """
@@ -162,7 +163,7 @@ class Commands:
             for state in topic.partition_states:
                 key = (key_of(topic.topic_name, topic_id), state.partition_index)
                 named[key] = topic.topic_name
-                error = self._check(body, topic.topic_name, key, state, is_full=is_full)
+                error = self._check(topic.topic_name, key, state, is_full=is_full)
                 if error is ErrorCode.NONE:
                     roles[key] = (Role(topic.topic_name, _registration(state)), state.controller_epoch)
                 outcomes.append((topic.topic_name, topic.topic_id, state.partition_index, error))
@@ -185,15 +186,7 @@ class Commands:
         response.topics = list(errors.values())
         return response
 
-    def _check(
-        self,
-        body: LeaderAndIsrRequest,
-        topic: str,
-        key: PartitionKey,
-        state: LeaderAndIsrPartitionState,
-        *,
-        is_full: bool,
-    ) -> ErrorCode:
+    def _check(self, topic: str, key: PartitionKey, state: LeaderAndIsrPartitionState, *, is_full: bool) -> ErrorCode:
         replicas, node_id = self._core.replicas, self._core.options.node_id
         if not is_legal(topic) or state.partition_index < 0:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
