@@ -37,6 +37,7 @@ FILES = {
     "isr-expansion-rule=as-printed": "zookeeper-holes",
     "stray-cleanup=off": "zookeeper-topics",
     "controller-epoch-fencing=off": "zookeeper-late-commands",
+    "stale-command-check=off": "zookeeper-late-commands",
     "truncation=to-high-watermark": "zookeeper-leaders-to-and-fro",
     "truncation=by-leader-epoch": "zookeeper-leaders-to-and-fro",
     "truncation=by-exact-leader-epoch": "zookeeper-leaders-to-and-fro",

@@ -58,6 +58,7 @@ def test_what_a_switch_opens_is_expected() -> None:
     }
     lost = {"lost-write", "committed-loss"}
     strays, unclean = ("stray-cleanup", "off"), ("unclean-leader-election", "on")
+    late = ("stale-command-check", "off")
     assert expected == {
         ("kafka-7362/kraft-moved-away", strays): {"stray-partition"},
         ("kafka-7362/zookeeper-created-again", strays): {"stray-partition", "deleted-topic-records"},
@@ -65,9 +66,13 @@ def test_what_a_switch_opens_is_expected() -> None:
         ("log/truncation-not-synced", ("truncation-sync", "off")): {"divergence", *lost},
         ("log/unclean-election", unclean): lost,
         ("zookeeper/deleted-while-down", strays): {"stray-partition"},
+        ("zookeeper/deletion-arrives-again", late): {"live-partition-deleted"},
+        ("zookeeper/full-list-arrives-again", late): {"live-partition-deleted"},
         ("zookeeper/init-leaderless-isr", ("init-leaderless-isr", "on")): lost,
         ("zookeeper/isr-expansion", ("isr-expansion-rule", "as-printed")): lost,
         ("zookeeper/leader-returns-first",): lost,
+        ("zookeeper/metadata-arrives-again", late): {"unavailable"},
+        ("zookeeper/order-arrives-again", late): {"stray-partition"},
         ("zookeeper/unclean-election", unclean): lost,
         ("zookeeper/zombie-controller", ("controller-epoch-fencing", "off")): {"live-partition-deleted"},
     }
