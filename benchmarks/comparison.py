@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--planted", type=int, default=5, help="of each kind, in each partition")
     parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--threads", type=int, default=2, help="of DuckDB and Polars")
+    parser.add_argument("--threads", type=int, default=2, help="of DuckDB and Polars, and processes of ours")
     parser.add_argument("--engines", nargs="+", default=ENGINES)
     parser.add_argument("--directory", type=Path, default=None, help="where the histories lie meanwhile")
     options = parser.parse_args()

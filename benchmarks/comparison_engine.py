@@ -28,7 +28,7 @@ def counts(engine: str, store: Path, *, master: str, threads: int) -> Counts:
         with open_session(master) as spark:
             (judgement,) = spark_judge_stored(spark, runs)
     else:
-        (judgement,) = map(judge_stored, runs)
+        (judgement,) = [judge_stored(run, threads) for run in runs]
     return {name: report.count for name, report in judgement.anomalies.items()}
 
 

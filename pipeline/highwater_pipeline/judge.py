@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks import check_unit
@@ -10,6 +11,9 @@ from highwater_pipeline.judgement import Judgement, Verdict, merge
 from highwater_pipeline.store import StoredRun, read_unit
 from highwater_pipeline.tables import RunParts, RunTables
 from highwater_pipeline.units import split
+
+_FOR_PROCESSES: Final = 8_000_000
+"""Rows of a run beyond which several processes judge it: below, their start takes longer than they save."""
 
 
 def judge_run(run: RunTables | RunParts, checks: Sequence[str] | None = None) -> Judgement:
@@ -22,11 +26,20 @@ def judge_run(run: RunTables | RunParts, checks: Sequence[str] | None = None) ->
     return merge(facts, (check_unit(unit, checks) for unit in units), checks)
 
 
-def judge_stored(run: StoredRun) -> Judgement:
-    """The judgement of a run of a store, by the checks that it was stored with; one unit is in memory at a time.
+def judge_stored(run: StoredRun, jobs: int = 1) -> Judgement:
+    """The judgement of a run of a store, by the checks that it was stored with.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` where a table is not the one that was written.
+    One unit is in memory at a time; of a large run ``jobs`` units, each in a process of its own.
+
+    Raises:
+        BadTable: a table is not the one that was written.
+        OSError: a table cannot be read, or one of the processes ended.
     """
+    rows = sum(sum(unit.rows.values()) for unit in run.units)
+    if jobs > 1 and len(run.units) > 1 and rows > _FOR_PROCESSES:
+        from highwater_pipeline.processes import findings_of  # noqa: PLC0415 - few runs are so large
+
+        return merge(run.facts, findings_of(run, jobs), run.checks)
     return merge(run.facts, (check_unit(read_unit(run.facts, unit), run.checks) for unit in run.units), run.checks)
 
 

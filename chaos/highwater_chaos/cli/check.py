@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -39,6 +40,8 @@ from highwater_pipeline.tables import in_memory, load_run, open_run
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
 _WORST: Final = (Exit.OK, Exit.INCONCLUSIVE, Exit.FAIL, Exit.USAGE)
+_MOST_JOBS: Final = 4
+"""Each process may take half a gigabyte or more."""
 _FOR_SPARK: Final = 256 << 20
 """Bytes of recordings beyond which Spark judges: below, its start takes longer than it saves."""
 T = TypeVar("T")
@@ -82,6 +85,15 @@ def check(
         str | None,
         typer.Option(metavar="URL", show_default=False, help="Use this Spark master, not this machine's cores."),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            show_default=False,
+            help="So many processes judge a large run of a store; by default one a core, at most 4.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Judge recorded runs again.
@@ -91,6 +103,8 @@ def check(
     """
     if master is not None and engine == "process":
         raise UsageError("--master is for Spark: leave out --engine process")
+    if master is not None and jobs is not None:
+        raise UsageError("--jobs counts processes of this machine; with --master leave it out")
     settings = _settings(acks, idempotence, retention=retention)
     asked, refused = _asked(paths, settings, written, model)
     found: dict[str, tuple[AnyPath, Judgement, dict[str, Any]]] = {}
@@ -102,11 +116,11 @@ def check(
             print(f"judging {history}{' on Spark' if chosen == 'spark' else ''}", file=sys.stderr)
             try:
                 if chosen == "spark":
-                    _start_spark(session, master)
+                    _start_spark(session, master or (f"local[{jobs}]" if jobs else None))
                     if str(history) not in together and settings is None:
                         together |= _judge_stored_together(asked, history)
                 judgement, verdict = _found(
-                    history, written, model, chosen, master, settings, together.get(str(history))
+                    history, written, model, chosen, master, settings, jobs, together.get(str(history))
                 )
             except UserError as error:
                 refused[str(history)] = str(error)
@@ -294,6 +308,7 @@ def _found(
     engine: Engine,
     master: str | None,
     settings: Settings | None,
+    jobs: int | None,
     judged: Judgement | None,
 ) -> tuple[Judgement, dict[str, Any]]:
     """Return the judgement of a history, unless it is ``judged`` already, and the verdict.
@@ -304,10 +319,10 @@ def _found(
         stored = is_stored_run(history)
         copied = not stored and (engine == "process" or written != "highwater" or is_run_directory(history))
         if not copied:
-            judgement = judged or _judge(history, history, written, model, engine, master, settings)
+            judgement = judged or _judge(history, history, written, model, engine, master, settings, jobs)
             return judgement, _verdict(history, judgement, model)
         with at_hand(history) as here:
-            judgement = _judge(history, here, written, model, engine, master, settings)
+            judgement = _judge(history, here, written, model, engine, master, settings, jobs)
             return judgement, _verdict(here, judgement, model, keep=here == history)
     except OSError as error:
         raise UsageError(str(error)) from error
@@ -321,11 +336,12 @@ def _judge(
     engine: Engine,
     master: str | None,
     settings: Settings | None,
+    jobs: int | None,
 ) -> Judgement:
     """Judge a history, of which ``here`` is a copy or itself."""
     try:
         if is_stored_run(history):
-            return _judge_stored(history, engine, master, settings)
+            return _judge_stored(history, engine, master, settings, jobs)
         if written == "jepsen-edn":
             return _judge_jepsen(Path(str(here)), model or "log", engine, master, settings)
         if engine == "process":
@@ -335,7 +351,9 @@ def _judge(
         raise UsageError(str(error)) from error
 
 
-def _judge_stored(history: AnyPath, engine: Engine, master: str | None, settings: Settings | None) -> Judgement:
+def _judge_stored(
+    history: AnyPath, engine: Engine, master: str | None, settings: Settings | None, jobs: int | None
+) -> Judgement:
     run = open_stored_run(history)
     if settings is not None:
         if run.facts.settings != UNKNOWN:
@@ -344,7 +362,7 @@ def _judge_stored(history: AnyPath, engine: Engine, master: str | None, settings
             )
         run = replace(run, facts=replace(run.facts, settings=settings))
     if engine == "process":
-        return judge_stored(run)
+        return judge_stored(run, jobs or min(_MOST_JOBS, len(os.sched_getaffinity(0))))
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
