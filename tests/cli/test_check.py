@@ -57,6 +57,7 @@ def test_many_runs_at_once(highwater: Any, failed_run: Path, tiny_run: Path) -> 
         row = highwater("check", path, "--json").json
         assert (row["path"], row["valid"], said in row["error"]) == (path, "unknown", True), "one document always"
     assert highwater("check", history, "--master", "local[1]", "--engine", "process").status == 254
+    assert highwater("check", history, "--master", "local[1]", "--jobs", "2").status == 254
 
 
 def test_what_cannot_be_judged_does_not_stop_the_rest(highwater: Any, failed_run: Path, tiny_run: Path) -> None:
