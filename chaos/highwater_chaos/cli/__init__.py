@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 import typer
@@ -71,6 +70,8 @@ GROUPS: Final = {
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - no other command needs it
+
         from highwater_runtime.compiled import in_force  # noqa: PLC0415 - see execute
 
         made_by = in_force()
