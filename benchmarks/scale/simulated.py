@@ -100,7 +100,8 @@ def _run(size: int, codec: str) -> Simulated:
     from highwater_chaos.backends import make_backend  # noqa: PLC0415
     from highwater_chaos.engine import run_experiment  # noqa: PLC0415
     from highwater_chaos.experiment import load_experiment  # noqa: PLC0415
-    from highwater_chaos.judged_run import judge_recordings, write_run  # noqa: PLC0415
+    from highwater_chaos.judged_run import write_run  # noqa: PLC0415
+    from highwater_chaos.judging import judge_recordings  # noqa: PLC0415
     from highwater_chaos.run_summary import read_summary  # noqa: PLC0415
     from highwater_chaos.verdict import verdict_of  # noqa: PLC0415
     from highwater_runtime.sim.garbage import freeze_collector  # noqa: PLC0415

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.faults import FaultRecord
 from highwater_chaos.load import Load
-from highwater_chaos.metric_samples import MetricSamples
-from highwater_chaos.recorder import Recorder
 from highwater_chaos.run_settings import settings_of
-from highwater_chaos.schedule.runner import DoneStep
 from highwater_chaos.workload.history import Operation
 from highwater_pipeline.settings import Settings
+
+if TYPE_CHECKING:  # what runs: a process that judges a recorded run does without
+    from highwater_chaos.backends.protocol import InvariantViolation
+    from highwater_chaos.faults import FaultRecord
+    from highwater_chaos.metric_samples import MetricSamples
+    from highwater_chaos.recorder import Recorder
+    from highwater_chaos.schedule.runner import DoneStep
 
 
 @dataclass(frozen=True, slots=True)

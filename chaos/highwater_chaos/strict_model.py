@@ -10,5 +10,11 @@ class Model(BaseModel):
     """Base of every part: camelCase in files, unknown fields refused, immutable, strict about types."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, use_enum_values=True
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        use_enum_values=True,
+        defer_build=True,  # most processes use few models, and those of parts are built with the whole once more
     )

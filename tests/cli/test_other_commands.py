@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.cli.scenarios import files_of, shipped
+from highwater_chaos.cli.shipped import files_of, shipped
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_pipeline.java import JavaNotFound
 

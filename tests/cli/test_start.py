@@ -12,7 +12,14 @@ from highwater_chaos.cli import COMMANDS, GROUPS
 
 HEAVY = ("numpy", "pyarrow", "pydantic", "yaml", "jinja2", "highwater_runtime.broker", "highwater_pipeline")
 JUDGES = ("numpy", "pyarrow", "highwater_pipeline.checks", "highwater_pipeline.units")
-DRAWS = ("highwater_chaos.report", "jinja2")
+DRAWS = ("highwater_chaos.report.page", "jinja2")
+READS = ("highwater_chaos.experiment.model", "yaml")
+RUNS = (
+    "highwater_chaos.engine",
+    "highwater_chaos.workload.clients",
+    "highwater_runtime.nodes",
+    "highwater_runtime.log",
+)
 
 
 @pytest.mark.parametrize(("name", "summary"), COMMANDS.items(), ids=COMMANDS)
@@ -36,11 +43,35 @@ def test_help_imports_nothing_of_weight():
     assert loaded_by("--help").isdisjoint(HEAVY)
 
 
-@pytest.mark.parametrize(("command", "besides"), [("validate", ()), ("scenarios", ("highwater_chaos.engine",))])
-def test_a_command_that_runs_nothing_imports_nothing_that_judges_or_draws(command, besides):
-    loaded = loaded_by(command, *(["scenarios/kip-903/late-fetch.yaml"] if command == "validate" else []))
-    assert f"highwater_chaos.cli.{command}" in loaded
-    assert loaded.isdisjoint((*JUDGES, *DRAWS, *besides))
+def test_validate_neither_runs_nor_judges_nor_draws():
+    loaded = loaded_by("validate", "scenarios/kip-903/late-fetch.yaml")
+    assert "highwater_chaos.experiment.load" in loaded
+    assert loaded.isdisjoint((*RUNS, *JUDGES, *DRAWS, "rich"))
+
+
+def test_the_list_of_scenarios_neither_runs_nor_judges():
+    loaded = loaded_by("scenarios")
+    assert "highwater_chaos.experiment.load" in loaded
+    assert loaded.isdisjoint((*RUNS, *JUDGES, "highwater_chaos.report"))
+
+
+def test_heal_imports_the_machine_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("HIGHWATER_STATE_DIR", str(tmp_path))
+    loaded = loaded_by("heal")
+    assert "highwater_chaos.machine.heal" in loaded
+    assert loaded.isdisjoint((*RUNS, *JUDGES, *DRAWS, *READS, "rich"))
+
+
+def test_the_status_of_a_cluster_takes_neither_experiments_nor_what_starts_nodes():
+    loaded = loaded_by("cluster", "status", "--name", "there-is-none")
+    assert "highwater_chaos.local_cluster.status" in loaded
+    assert loaded.isdisjoint((*RUNS, *JUDGES, *DRAWS, *READS, "highwater_runtime.host"))
+
+
+def test_a_run_is_judged_again_without_what_runs_and_draws(tiny_run):
+    loaded = loaded_by("check", str(tiny_run))
+    assert "highwater_pipeline.checks" in loaded
+    assert loaded.isdisjoint((*RUNS, *DRAWS, "rich"))
 
 
 @pytest.mark.parametrize(
@@ -60,3 +91,21 @@ def test_a_simulated_run_imports_nothing_of_the_other_backends():
     assert not [
         name for name in loaded if name.startswith(("highwater_chaos.backends.local", "highwater_runtime.host"))
     ]
+
+
+def test_models_are_built_when_an_experiment_is_read():
+    code = "from highwater_chaos.experiment import ChaosExperiment as e; print(e.__pydantic_complete__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_command_that_ends_does_not_look_for_garbage_in_what_it_imported():
+    code = """
+import atexit, gc
+atexit.register(lambda: print(gc.get_freeze_count(), len(gc.get_objects())))
+from highwater_chaos.cli import main
+main(["--help"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    frozen, others = map(int, done.stdout.splitlines()[-1].split())
+    assert frozen > 100 * others

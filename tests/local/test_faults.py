@@ -10,7 +10,7 @@ import pytest
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.judging import judge_recordings
 from highwater_chaos.run_directory import write_recordings
 from highwater_chaos.run_result import RunResult
 from highwater_pipeline.anomalies import ON_REQUEST

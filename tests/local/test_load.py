@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.judged_run import export_run, judge_recordings, run_and_judge, write_judged
+from highwater_chaos.judged_run import run_and_judge, write_judged
+from highwater_chaos.judging import export_run, judge_recordings
 from highwater_pipeline.tables import load_run
 
 

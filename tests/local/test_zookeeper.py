@@ -25,7 +25,7 @@ from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.faults import FaultRecord, session_expiry
-from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.judging import judge_recordings
 from highwater_chaos.process import Scheduler
 from highwater_chaos.refusals import refusals
 from highwater_chaos.run_directory import write_recordings

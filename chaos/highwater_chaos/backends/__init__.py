@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from highwater_chaos.backends.protocol import Backend
+if TYPE_CHECKING:
+    from highwater_chaos.backends.protocol import Backend
 
 BACKENDS: Final = ("sim", "local")
 """Backends that this version has, by the name that ``--backend`` takes."""

@@ -15,13 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from highwater_chaos.backends.primitives import Primitive
-from highwater_chaos.experiment import Cluster
-from highwater_chaos.replica_dump import Dumped
 from highwater_chaos.workload.client_host import ClientHost
 from highwater_runtime.ports.trace import NodeEvent
+
+if TYPE_CHECKING:
+    from highwater_chaos.experiment import Cluster
+    from highwater_chaos.replica_dump import Dumped
 
 
 class BackendError(Exception):

@@ -39,9 +39,10 @@ from highwater_chaos.campaign.plan import Engine
 from highwater_chaos.campaign.remote import Copy, copied_to
 from highwater_chaos.cli.choices import Engine as EngineName
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.progress import Progress as ProgressShown
-from highwater_chaos.cli.run import check_output, switch_values
-from highwater_chaos.cli.scenarios import files_of, shipped_names_beginning
+from highwater_chaos.cli.run import switch_values
+from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
 from highwater_chaos.cli.watching import Metrics, served
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem

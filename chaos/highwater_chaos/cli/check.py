@@ -20,7 +20,7 @@ from highwater_chaos.cli.choices import Engine, Format, Model
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import judge_on_spark, judge_recordings, write_verdict
+from highwater_chaos.judging import judge_on_spark, judge_recordings, write_verdict
 from highwater_chaos.report import BadRunFile
 from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.user_error import UserError

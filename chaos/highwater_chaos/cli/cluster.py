@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.local_cluster import ClusterRecord, ClusterStatus, LocalClusterError, Wish, bring_up, find, look
+from highwater_chaos.local_cluster import ClusterRecord, ClusterStatus, LocalClusterError, find, look
 from highwater_chaos.local_cluster import names as cluster_names
 from highwater_chaos.local_cluster import take_down as take_cluster_down
 from highwater_chaos.local_cluster.record import Mode
@@ -78,6 +78,8 @@ def up(
             "--controllers: mode zookeeper has none, one of the brokers is the controller; see --zookeepers"
         )
     _check_name(name)
+    from highwater_chaos.local_cluster import Wish, bring_up  # noqa: PLC0415 - the host of nodes, which only this needs
+
     chosen: Mode | None = "zookeeper" if zookeepers is not None else mode
     wish = Wish(name, data, brokers, controllers or zookeepers, port, _properties(config or []), wipe, chosen)
     try:

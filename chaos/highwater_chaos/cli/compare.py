@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.recorded import recorded_verdict
-from highwater_chaos.cli.run import check_output
 from highwater_chaos.experiment import ExperimentError
 from highwater_chaos.report import BadRunFile
 from highwater_chaos.report.comparison import Comparison, render

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.run import check_output
-from highwater_chaos.judged_run import export_run
+from highwater_chaos.cli.output import check_output
+from highwater_chaos.judging import export_run
 from highwater_chaos.run_summary import BadSummary
 from highwater_chaos.user_error import UserError
 from highwater_pipeline.files import BadTable

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.run import cluster_commands
+from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.heal import Healed
 from highwater_chaos.machine.heal import heal as heal_machine

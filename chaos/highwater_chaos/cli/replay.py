@@ -9,9 +9,10 @@ import typer
 
 from highwater_chaos.backends import BACKENDS, make_backend
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_files, recorded_verdict
-from highwater_chaos.cli.run import check_output, exit_status, print_run
+from highwater_chaos.cli.run import exit_status, print_run
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.refusals import refusals

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.recorded import recorded_verdict
-from highwater_chaos.cli.run import cluster_commands
 from highwater_chaos.report import BadRunFile, write_report
 from highwater_pipeline.recordings import RUN_FILE
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
@@ -16,8 +14,10 @@ from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarly, ending_early
+from highwater_chaos.cli.on_kubernetes import cluster_commands
+from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.progress import Progress
-from highwater_chaos.cli.scenarios import Experiments, files_of
+from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
@@ -164,29 +164,6 @@ def _on_kubernetes(
     except cluster.NoRunDirectoryError as error:
         print(f"INCONCLUSIVE: {experiment.metadata.name}: {error}")
         return None
-
-
-def cluster_commands(command: str) -> Any:
-    """Import what needs the Kubernetes client, an optional package. Raises :class:`UsageError` if it is missing."""
-    try:
-        return importlib.import_module("highwater_chaos.cli.kubernetes")
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("kubernetes"):
-            raise
-        raise UsageError(f"{command} needs the Kubernetes client: pip install 'highwater[operator]'") from error
-
-
-def check_output(folder: Path, option: str) -> None:
-    """Raise :class:`UsageError` unless ``folder`` is, or could be made, a directory to write to; makes nothing."""
-    existing = folder.absolute()
-    while not existing.exists():
-        existing = existing.parent
-    if not existing.is_dir():
-        raise UsageError(
-            f"{option} {folder}: expected a directory, found that {existing} is a file; choose another place"
-        )
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise UsageError(f"{option}: no permission to write to {existing}")
 
 
 def _plan(

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_verdict
-from highwater_chaos.cli.run import check_output
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.shrink import LEAST_RUNS, Shrunk, file_text
 from highwater_chaos.shrink import shrink as find_smallest

@@ -9,7 +9,7 @@ import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, histories_of
-from highwater_chaos.judged_run import store_run
+from highwater_chaos.judging import store_run
 from highwater_chaos.run_summary import BadSummary, is_run_directory
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.remote import BadAddress, located

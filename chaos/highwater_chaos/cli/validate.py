@@ -9,7 +9,7 @@ import typer
 from highwater_chaos.backends import make_backend
 from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.scenarios import Experiments, files_of
+from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.refusals import refusals
 

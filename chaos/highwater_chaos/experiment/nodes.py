@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from highwater_chaos.experiment.model import Cluster
+if TYPE_CHECKING:
+    from highwater_chaos.experiment.model import Cluster
 
 CONTROLLER_ID_BASE = 1000
 """Node id of ``controller-0``; brokers count from 0."""

@@ -233,7 +233,3 @@ class Step(OneOf):
     random: RandomFaults | None = None
     admin: Admin | None = None
     produce: Produce | None = None
-
-
-Repeat.model_rebuild()
-Step.model_rebuild()

@@ -22,7 +22,7 @@ from highwater_chaos.backends.kubernetes.conclusion import RECORDED, conclusion,
 from highwater_chaos.backends.kubernetes.healing import open_faults
 from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_PATIENCE, StatusJournal, TakenOverError
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.judged_run import judge_on_spark, write_verdict
+from highwater_chaos.judging import judge_on_spark, write_verdict
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import condition_of, stamp
 from highwater_chaos.kube.kinds import Json

@@ -40,7 +40,8 @@ from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.judged_run import judge_recordings, write_run, write_verdict
+from highwater_chaos.judged_run import write_run
+from highwater_chaos.judging import judge_recordings, write_verdict
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
 from highwater_chaos.kube.kinds import LOG_CLUSTER, Json

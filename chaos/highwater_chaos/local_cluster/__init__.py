@@ -1,10 +1,19 @@
-"""A cluster of plain processes on loopback for any Kafka client: start it, show its status, stop it. Data are kept."""
+"""A cluster of plain processes on loopback for any Kafka client: start it, show its status, stop it. Data are kept.
+
+What starts nodes loads on first use: it brings the host of the runtime, which status and stop do without.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from highwater_chaos.local_cluster.down import take_down
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.record import ClusterRecord, find, names
 from highwater_chaos.local_cluster.status import ClusterStatus, ControllerView, NodeStatus, look
-from highwater_chaos.local_cluster.up import Wish, bring_up
+
+if TYPE_CHECKING:
+    from highwater_chaos.local_cluster.up import Wish, bring_up
 
 __all__ = [
     "ClusterRecord",
@@ -19,3 +28,11 @@ __all__ = [
     "names",
     "take_down",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("Wish", "bring_up"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from highwater_chaos.local_cluster import up  # noqa: PLC0415 - see above
+
+    return getattr(up, name)

@@ -17,7 +17,7 @@ from highwater_chaos.backends.ensemble.servers import available
 from highwater_chaos.backends.local.layout import LOOPBACK, free_ports, is_free
 from highwater_chaos.experiment.nodes import CONTROLLER_ID_BASE
 from highwater_chaos.local_cluster.errors import LocalClusterError
-from highwater_chaos.local_cluster.nodes import end, start, wait_ready, write_config
+from highwater_chaos.local_cluster.nodes import end, wait_ready
 from highwater_chaos.local_cluster.record import (
     ClusterRecord,
     Mode,
@@ -28,6 +28,7 @@ from highwater_chaos.local_cluster.record import (
     locked,
     point_to,
 )
+from highwater_chaos.local_cluster.starting import start, write_config
 from highwater_chaos.machine.identity import Identity
 from highwater_runtime.ports import Endpoint
 

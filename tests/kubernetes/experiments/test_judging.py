@@ -17,7 +17,7 @@ from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_recordings, store_verdict
 from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.cli import execute
-from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.judging import judge_recordings
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kube.kinds import CONFIG_MAP, JOB

@@ -22,7 +22,7 @@ from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.claim import Claim
-from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.judging import judge_recordings
 from highwater_chaos.kube.client import Kube, Refused
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.kubernetes_jobs.runner import EarlyEnd, Runner

@@ -14,10 +14,9 @@ import random
 import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from highwater_chaos.backends.ensemble.servers import CLIENT_PORT, ELECTION_PORT, QUORUM_PORT
-from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import (
     CONTROLLER_ID_BASE,
     broker_names,
@@ -27,6 +26,9 @@ from highwater_chaos.experiment.nodes import (
     zookeeper_names,
 )
 from highwater_runtime.ports import Endpoint
+
+if TYPE_CHECKING:
+    from highwater_chaos.experiment import Cluster
 
 BROKER_PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093

@@ -1,0 +1,156 @@
+"""A recorded run, judged: from its files, so that it can be judged again. Runs and starts nothing.
+
+The modules that judge (NumPy, PyArrow, checks) are imported when the first run is judged, so runs start sooner.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import highwater_pipeline
+from highwater_chaos import assertions
+from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
+from highwater_chaos.junit import write_junit
+from highwater_chaos.lines import FileLines
+from highwater_chaos.run_directory import new_run_directory, write_json
+from highwater_chaos.run_summary import list_recordings, read_summary
+from highwater_chaos.user_error import UserError
+from highwater_chaos.verdict import verdict_of
+from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.recordings import OPERATIONS_FILE, UNITS
+from highwater_pipeline.remote import AnyPath
+
+if TYPE_CHECKING:
+    from highwater_pipeline.units import RunFacts
+
+
+def write_verdict(
+    directory: Path, experiment: ChaosExperiment, judgement: Judgement, *, shown_as: Path | None = None
+) -> dict[str, Any]:
+    """Write what follows from ``judgement``, of the recordings in ``directory``, beside them: verdict, JUnit, report.
+
+    The report calls the directory ``shown_as``. Returns the content of ``verdict.json``.
+
+    Raises:
+        BadSummary: the run directory is not whole.
+    """
+    summary = read_summary(directory)
+    verdict = verdict_of(experiment, summary, judgement, assertions.judge_assertions(experiment.spec, directory))
+    write_json(directory / "verdict.json", verdict)
+    write_junit(directory / "junit.xml", [verdict])
+    # Imported here: a campaign writes no report for a seed, so its processes need not import this.
+    from highwater_chaos.report import write_report  # noqa: PLC0415
+
+    write_report(directory, shown_as=shown_as)
+    return verdict
+
+
+def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:
+    """The judgement of what a run of ``experiment`` left in ``directory``: of its registers too where it has some."""
+    if experiment.spec.workload.metadata is None:
+        stored = highwater_pipeline.recorded_units(directory, tuple(experiment.spec.checks))
+        if stored is not None:
+            return highwater_pipeline.judge_stored(stored)
+        return highwater_pipeline.judge_run(highwater_pipeline.open_run(directory), experiment.spec.checks)
+    return highwater_pipeline.judge_log_and_registers(highwater_pipeline.load_run(directory), experiment.spec.checks)
+
+
+def judge_on_spark(experiment: ChaosExperiment, directory: AnyPath, master: str | None = None) -> Judgement:
+    """The same on Spark (``master`` None: all cores of this machine).
+
+    Raises:
+        BadTable, FileNotFoundError: a recording is missing or torn.
+        JavaNotFound, SparkFailed: there is no Spark here.
+    """
+    from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import, and may not be there
+
+    no_registers = experiment.spec.workload.metadata is None
+    stored = highwater_pipeline.recorded_units(directory, tuple(experiment.spec.checks)) if no_registers else None
+    if stored is not None:
+        return spark.check_stored_on_spark(stored, master)
+    judge = spark.check_on_spark if no_registers else spark.check_log_and_registers_on_spark
+    return judge(directory, master, experiment.spec.checks)
+
+
+class HasRegisters(UserError):  # noqa: N818 - says what it has
+    """A run whose clients operated on registers, which a store does not hold."""
+
+
+def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPath:
+    """Split a run directory by partition and write it into a store; returns the run's directory there.
+
+    ``again``: the same run may be there already, for it may have been run twice.
+
+    Raises:
+        HasRegisters: a store does not hold them.
+        FileExistsError: the store has that run already.
+        BadSummary, BadTable: the run directory is not whole.
+    """
+    # Imported here: few campaigns have a store.
+    from highwater_pipeline.store import open_stored_run, stored_directory, write_units  # noqa: PLC0415
+    from highwater_pipeline.units import split  # noqa: PLC0415
+
+    spec = load_experiment(directory / "experiment.yaml").spec
+    if spec.workload.metadata is not None:
+        raise HasRegisters(f"{directory}: has registers, which a store does not hold; give check the run itself")
+    known = tuple(_known_to_the_run(spec, directory))
+
+    def complete(facts: RunFacts) -> RunFacts:
+        return replace(facts, inconclusive_reasons=tuple(dict.fromkeys((*facts.inconclusive_reasons, *known))))
+
+    try:
+        return write_units(highwater_pipeline.open_run(directory), store, tuple(spec.checks), complete)
+    except FileExistsError:
+        run = highwater_pipeline.open_run(directory)
+        there = stored_directory(store, run.run_id)
+        if again and open_stored_run(there).facts == complete(split(run)[0]):
+            return there
+        raise
+
+
+def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:
+    """Yield a sentence for each problem that is not in the tables and that rules out a pass."""
+    summary = read_summary(directory)
+    yield from summary.inconclusive_reasons
+    for one in summary.violations:
+        yield f"{one.name}, which a store does not hold, was found while it ran: {one.what}"
+    for assertion in assertions.judge_assertions(spec, directory):
+        if assertion.holds is not True:
+            yield f"an assertion, which a store does not hold, is not met: {assertion.reason}"
+
+
+def export_run(directory: Path, parent: Path) -> Path:
+    """Write a run directory below ``parent`` that has the large tables of ``directory`` as JSON Lines, and all else
+    that it has; returns the new one.
+
+    Raises:
+        BadSummary: ``directory`` is not whole.
+        BadTable: a table of it cannot be read, or it has none as Parquet.
+        CannotWriteError: ``parent`` cannot be written to.
+    """
+    # Imported here: few runs are exported.
+    from highwater_pipeline.export import lines_of  # noqa: PLC0415
+    from highwater_pipeline.files import BadTable  # noqa: PLC0415
+    from highwater_pipeline.recording import LARGE_TABLES  # noqa: PLC0415
+
+    read_summary(directory)
+    if not (directory / f"{OPERATIONS_FILE}.parquet").exists():
+        raise BadTable(f"{directory}: expected {OPERATIONS_FILE}.parquet, found none; it has JSON Lines already")
+    with new_run_directory(parent, directory.resolve().name) as (made, final):
+        replaced = {f"{name}.parquet": name for name in LARGE_TABLES}
+        for path in sorted(file for file in directory.rglob("*") if file.is_file()):
+            name = path.relative_to(directory)
+            if name.parts[0] == UNITS:
+                continue
+            target = made / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if (table := replaced.get(name.as_posix())) is not None:
+                FileLines(target.with_suffix(".jsonl")).write(lines_of(path, LARGE_TABLES[table]))
+            else:
+                shutil.copyfile(path, target)
+        list_recordings(made)
+    return final
