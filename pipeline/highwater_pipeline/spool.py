@@ -11,12 +11,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import IO, Final
+from typing import IO, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_pipeline.kept import ALL, Which, filled, some
 from highwater_pipeline.micro_operations import in_order
 from highwater_pipeline.view import Bools, Columns, Ints, View, encode, take_from_parts
 
@@ -174,16 +176,22 @@ class SpooledRows:
         """Some rows with these columns. Rows that lie together in the file are read together."""
         wanted = positions.to_numpy()
         at = wanted if self._order is None else self._order[wanted]
-        return self._complete(take_from_parts(self.schema, self.starts, at, self._part)).select(list(names))
+        return self._complete(take_from_parts(self.schema, self.starts, at, self._take)).select(list(names))
 
-    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
-        """Some parts of about as many rows as a batch has, with these columns."""
-        for number in numbers:
-            start, end = self.starts[number], self.starts[number + 1]
-            if self._order is not None:
-                yield self.take(pa.array(np.arange(start, end)), names)
-            else:
-                yield self._complete(self._part(number)).select(list(names))
+    def some(self, name: str, part: int, rows: Which) -> pa.Array:
+        """Some rows of a part, of one column. A part has about as many rows as a batch."""
+        if self._order is None:
+            column = self._complete(self._part(part)).column(name)
+        else:
+            column = self.take(pa.array(np.arange(self.starts[part], self.starts[part + 1])), [name]).column(name)
+        return some(column.combine_chunks(), rows)
+
+    def fill(self, array: npt.NDArray[Any], name: str, part: int, rows: Which, missing: int | bool) -> None:
+        """Write some rows of a part, of one column of numbers or truth values, into an array."""
+        array[:] = filled(self.some(name, part, ALL), missing)[rows]
+
+    def _take(self, part: int, rows: Ints) -> pa.Table:
+        return self._part(part).take(pa.array(rows))
 
     def _part(self, which: int) -> pa.Table:
         if which == len(self._numbers):

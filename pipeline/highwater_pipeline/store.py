@@ -19,19 +19,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 import msgspec
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from highwater_pipeline.files import BadTable, make_parent
-from highwater_pipeline.kept import Kept, Place
+from highwater_pipeline.kept import Kept, Packed, Place, Which
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.tables import RunParts, RunTables
 from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts, Unit, split
-from highwater_pipeline.view import Rows, View, take_from_parts
+from highwater_pipeline.view import Ints, Rows, View, take_from_parts
 
 _STORED: Final = "stored.json"
 _RUN: Final = "run_id="
@@ -266,7 +267,7 @@ class _Stored:
             groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
         self.starts: Final[Sequence[int]] = [0, *accumulate(groups)]
         self.num_rows: Final = self.starts[-1]
-        self._groups: Final[dict[tuple[int, tuple[str, ...]], pa.Table]] = {}
+        self._groups: Final[dict[tuple[int, tuple[str, ...]], list[Packed]]] = {}
 
     def whole(self) -> pa.Table:
         """All of it."""
@@ -283,41 +284,75 @@ class _Stored:
     def column(self, name: str) -> pa.ChunkedArray:
         """One column, strings dictionary-encoded."""
         # To read all groups at once takes longer: a large buffer grows.
-        groups = [self._column(number, name) for number in range(len(self.starts) - 1)]
-        kind = groups[0].type if groups else self.schema.field(name).type
-        return pa.chunked_array(groups, kind)
+        groups = [self._packed(number, name, keep=False).column() for number in range(len(self.starts) - 1)]
+        return pa.chunked_array(groups, groups[0].type if groups else self.schema.field(name).type)
 
     def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
         """Some rows with these columns: the groups of rows that they lie in are read one after the other."""
         schema = pa.schema([self.schema.field(name) for name in names])
-        return take_from_parts(schema, self.starts, positions.to_numpy(), lambda part: self._group(part, tuple(names)))
+        return take_from_parts(
+            schema, self.starts, positions.to_numpy(), lambda part, rows: self._take(part, rows, tuple(names))
+        )
 
-    def _group(self, part: int, names: tuple[str, ...]) -> pa.Table:
-        """A group of rows. The last ones stay in memory: the rows of examples lie close together."""
+    def _take(self, part: int, rows: Ints, names: tuple[str, ...]) -> pa.Table:
+        """Some rows of a group. The last groups stay in memory: the rows of examples lie close together."""
         if (part, names) not in self._groups:
             if len(self._groups) == _GROUPS_KEPT:
                 del self._groups[next(iter(self._groups))]
-            (self._groups[part, names],) = self.parts(names, [part])
-        return self._groups[part, names]
+            self._groups[part, names] = [self._packed(part, name) for name in names]
+        columns = self._groups[part, names]
+        return pa.Table.from_arrays([column.column(rows) for column in columns], names=list(names))
 
-    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
-        """Some groups of rows, strings dictionary-encoded. What was read stays in memory as long as there is room:
-        checks read most columns several times."""
-        for number in numbers:
-            columns = [self._column(number, name, keep=True) for name in names]
-            yield pa.Table.from_arrays(columns, names=list(names))
+    def some(self, name: str, part: int, rows: Which) -> pa.Array:
+        """Some rows of a group, of one column, strings dictionary-encoded. What was read stays in memory as long as
+        there is room: checks read most columns several times."""
+        return self._packed(part, name).column(rows)
 
-    def _column(self, number: int, name: str, *, keep: bool = False) -> pa.Array:
+    def fill(self, array: npt.NDArray[Any], name: str, part: int, rows: Which, missing: int | bool) -> None:
+        """Write some rows of a group, of one column of numbers or truth values, into an array."""
+        self._packed(part, name).fill(array, rows, missing)
+
+    def _packed(self, number: int, name: str, *, keep: bool = True) -> Packed:
         """A column of a group of rows."""
         place = Place(self._name, number, name)
-        column = self._kept.get(place)
-        if column is None:
-            with _refusing(self._path):
-                chunks = self._file.read_row_group(number, [name], use_threads=False).column(name)
-            column = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
+        packed = self._kept.get(place)
+        if packed is None:
+            column = self._same(number, name) or self._read(number, name)
             if keep:
-                self._kept.put(place, column)
-        return column
+                packed = self._kept.put(place, column)
+            else:
+                packed = column if isinstance(column, Packed) else Packed.not_at_all(column)
+        return packed
+
+    def _read(self, number: int, name: str) -> pa.Array:
+        with _refusing(self._path):
+            chunks = self._file.read_row_group(number, [name], use_threads=False).column(name)
+        return chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
+
+    def _same(self, number: int, name: str) -> Packed | None:
+        """A column of a group in which all rows are the same, as the file's statistics say: it need not be read. None:
+        they do not say it."""
+        kind = self.schema.field(name).type
+        statistics = (
+            self._metadata.row_group(number).column(self._places[name]).statistics if name in self._places else None
+        )
+        if statistics is None or not statistics.has_null_count:
+            return None
+        length = self.starts[number + 1] - self.starts[number]
+        if pa.types.is_string(kind):
+            kind = pa.dictionary(pa.int32(), kind)
+        if statistics.null_count == length:
+            return Packed.same(length, kind, None)
+        # A bound of strings may be shortened, but then the lower one is below the upper one.
+        if statistics.null_count == 0 and statistics.has_min_max and statistics.min == statistics.max:
+            return Packed.same(length, kind, statistics.min)
+        return None
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The place in the file of each column that has no lists."""
+        paths = [self._metadata.schema.column(number).path for number in range(self._metadata.num_columns)]
+        return {path: number for number, path in enumerate(paths) if path in self.schema.names}
 
     @cached_property
     def _file(self) -> pq.ParquetFile:

@@ -19,6 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_pipeline.kept import ALL, Which, filled, some
+
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
@@ -56,8 +58,12 @@ class Rows(Protocol):
     def starts(self) -> Sequence[int]:
         """The number of the first row of each part that can be read alone, and that of all rows behind them."""
 
-    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
-        """Some parts by their numbers, with these columns."""
+    def some(self, name: str, part: int, rows: Which) -> pa.Array:
+        """Some rows of a part, of one column."""
+
+    def fill(self, array: npt.NDArray[Any], name: str, part: int, rows: Which, missing: int | bool) -> None:
+        """Write some rows of a part, of one column of numbers or truth values, into an array; ``missing`` stands for
+        null."""
 
 
 class View:
@@ -128,8 +134,7 @@ class View:
         for which in range(0 if least is None else 1, len(cuts) + 1):
             within = {number: spread[number].rows(which) for number in parts_of[which]}
             if within:
-                places = [np.arange(starts[number], starts[number + 1])[rows] for number, rows in within.items()]
-                positions = np.concatenate(places)
+                positions = np.concatenate([_numbers_of(rows, starts[number]) for number, rows in within.items()])
                 yield positions, self._range(positions, within)
 
     def _cuts(self, name: str, least: int | None) -> Ints:
@@ -154,10 +159,12 @@ class View:
         if isinstance(table, pa.Table) or not self._is_whole:
             yield self.ints(name, -1)
             return
-        for part in table.parts([name], range(len(table.starts) - 1)):
-            yield part.column(name).to_numpy()
+        for number, (start, end) in enumerate(pairwise(table.starts)):
+            part = np.empty(end - start, np.int64)
+            table.fill(part, name, number, ALL, -1)
+            yield part
 
-    def _range(self, positions: Ints, within: dict[int, Ints | slice]) -> View:
+    def _range(self, positions: Ints, within: dict[int, Which]) -> View:
         table = self._columns.table
         if isinstance(table, pa.Table) or not self._is_whole:
             return self.take(positions)
@@ -177,11 +184,11 @@ class View:
         if isinstance(table, pa.Table) or not self._is_whole:
             return self.where(self.is_any(name, words))
         wanted = pa.array(words)
-        parts = table.parts([name], range(len(table.starts) - 1))
+        parts = [(start, table.some(name, number, ALL)) for number, start in enumerate(table.starts[:-1])]
         found = [
-            start + np.flatnonzero(pc.is_in(part.column(name).cast(pa.string()), wanted).to_numpy())
-            for start, part in zip(table.starts, parts, strict=False)
-            if part.column(name).null_count < part.num_rows
+            start + np.flatnonzero(filled(pc.is_in(part.cast(pa.string()), wanted), False))
+            for start, part in parts
+            if part.null_count < len(part)
         ]
         return self.pick(np.concatenate([np.empty(0, np.int64), *found]), *names)
 
@@ -255,8 +262,8 @@ class View:
         if key in self._columns.made:
             return list(self._columns.made[key])
         found: dict[str, None] = {}
-        for part in table.parts([name], range(len(table.starts) - 1)):
-            found.update(dict.fromkeys(_words(part.column(name))))
+        for number in range(len(table.starts) - 1):
+            found.update(dict.fromkeys(_words(table.some(name, number, ALL))))
         self._columns.made[key] = list(found)
         return list(found)
 
@@ -316,9 +323,9 @@ class Columns:
     def _numbers(self, name: str, missing: int | bool, kind: type[np.int64 | np.bool_]) -> npt.NDArray[Any]:
         if isinstance(self.table, _Range):
             array = np.empty(self.table.num_rows, kind)
-            self.table.fill(array, name, missing)
+            self.table.fill(array, name, 0, ALL, missing)
         else:
-            array = _filled(self.table.column(name), missing).astype(kind, copy=False)
+            array = filled(self.table.column(name), missing).astype(kind, copy=False)
         frozen: npt.NDArray[Any] = _frozen(array)
         return frozen
 
@@ -421,7 +428,7 @@ class _Spread:
             sizes = np.bincount(self._range_of)
         self.ranges: Final[list[int]] = np.flatnonzero(sizes).tolist()
 
-    def rows(self, which: int) -> Ints | slice:
+    def rows(self, which: int) -> Which:
         """The rows in one range, ascending."""
         if self._range_of is None:
             return slice(int(self._bounds[which]), int(self._bounds[which + 1]))
@@ -431,7 +438,7 @@ class _Spread:
 class _Range:
     """Some rows of a table on disk, as a table: :class:`Rows`. ``within``: by part, which of its rows."""
 
-    def __init__(self, table: Rows, positions: Ints, within: dict[int, Ints | slice]) -> None:
+    def __init__(self, table: Rows, positions: Ints, within: dict[int, Which]) -> None:
         self.schema: Final = table.schema
         self.num_rows: Final = len(positions)
         self.starts: Final = (0, self.num_rows)
@@ -441,61 +448,43 @@ class _Range:
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column."""
-        (whole,) = self.parts([name], [0])
-        return whole.column(name)
-
-    def fill(self, array: npt.NDArray[Any], name: str, missing: int | bool) -> None:
-        """Write one column of numbers or booleans into an array; ``missing`` stands for null."""
-        end = 0
-        for part, rows in self._parts([name]):
-            some = _filled(part.column(name), missing)[rows]
-            start, end = end, end + len(some)
-            array[start:end] = some
+        return pa.chunked_array([self._table.some(name, part, rows) for part, rows in self._within.items()])
 
     def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:
         """Some rows with these columns."""
         return self._table.take(pa.array(self._positions[positions.to_numpy()]), names)
 
-    def parts(self, names: Sequence[str], numbers: Sequence[int]) -> Iterator[pa.Table]:
-        """The rows as one part."""
-        for _ in numbers:
-            yield pa.concat_tables(_some(part, rows) for part, rows in self._parts(names))
+    def some(self, name: str, part: int, rows: Which) -> pa.Array:
+        """Some rows of one column; all are one part."""
+        assert part == 0
+        return some(encode(self.column(name)).combine_chunks(), rows)
 
-    def _parts(self, names: Sequence[str]) -> Iterator[tuple[pa.Table, Ints | slice]]:
-        return zip(self._table.parts(names, list(self._within)), self._within.values(), strict=True)
+    def fill(self, array: npt.NDArray[Any], name: str, part: int, rows: Which, missing: int | bool) -> None:
+        """Write some rows of one column of numbers or truth values into an array; all are one part."""
+        assert part == 0
+        whole = array if rows == ALL else np.empty(self.num_rows, array.dtype)
+        end = 0
+        for number, which in self._within.items():
+            start, end = end, end + _count(which)
+            self._table.fill(whole[start:end], name, number, which, missing)
+        if whole is not array:
+            array[:] = whole[rows]
 
 
-def _some(table: pa.Table, rows: Ints | slice) -> pa.Table:
-    """Some rows of a table in ascending order. Those that lie together are not copied."""
-    if isinstance(rows, slice):
-        start, end, _ = rows.indices(table.num_rows)
-        return table.slice(start, end - start)
-    return table.take(pa.array(rows))
+def _count(rows: Which) -> int:
+    return rows.stop - rows.start if isinstance(rows, slice) else len(rows)
 
 
-def _together(rows: Ints) -> Ints | slice:
+def _numbers_of(rows: Which, first: int) -> Ints:
+    """The numbers of some rows of a part that begins with the row ``first``."""
+    return np.arange(first + rows.start, first + rows.stop) if isinstance(rows, slice) else first + rows
+
+
+def _together(rows: Ints) -> Which:
     """Ascending rows; a slice if they lie together."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
-
-
-def _filled(column: pa.ChunkedArray, missing: int | bool) -> npt.NDArray[Any]:
-    """A column of numbers or booleans as an array; ``missing`` stands for null."""
-    filled = pc.fill_null(column, missing) if column.null_count else column
-    if not pa.types.is_boolean(filled.type):
-        numbers: npt.NDArray[Any] = filled.to_numpy()
-        return numbers
-    # Arrow takes ten times as long for one byte for each bit.
-    return np.concatenate([np.empty(0, np.bool_), *(_unpacked_bits(chunk) for chunk in filled.chunks if len(chunk))])
-
-
-def _unpacked_bits(column: pa.BooleanArray) -> Bools:
-    """A column of booleans without nulls."""
-    bits = np.frombuffer(column.buffers()[1], np.uint8)
-    first = column.offset % 8
-    bits = bits[column.offset // 8 :]
-    return np.unpackbits(bits, count=first + len(column), bitorder="little")[first:].view(np.bool_)
 
 
 def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -505,28 +494,29 @@ def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.dictionary_encode(column)
 
 
-def _words(column: pa.ChunkedArray) -> Iterator[str]:
-    """The strings of a column, as they come up, perhaps more than once."""
-    for chunk in column.chunks:
-        is_one_word = pa.types.is_dictionary(chunk.type) and len(chunk.dictionary) == 1
-        if not is_one_word:
-            chunk = chunk.unique()  # noqa: PLW2901
-        elif chunk.null_count < len(chunk):
-            chunk = chunk.dictionary  # noqa: PLW2901
-        yield from (word for word in chunk.to_pylist() if word is not None)
+def _words(part: pa.Array) -> list[str]:
+    """The strings of a part of a column, each once, as they come up."""
+    is_one_word = pa.types.is_dictionary(part.type) and len(part.dictionary) == 1
+    if not is_one_word:
+        part = part.unique()
+    elif part.null_count < len(part):
+        part = part.dictionary
+    return [word for word in part.to_pylist() if word is not None]
 
 
-def take_from_parts(schema: pa.Schema, starts: Sequence[int], at: Ints, read: Callable[[int], pa.Table]) -> pa.Table:
+def take_from_parts(
+    schema: pa.Schema, starts: Sequence[int], at: Ints, take: Callable[[int, Ints], pa.Table]
+) -> pa.Table:
     """The rows ``at`` of a table that lies in parts, in that order. Each part is read at most once.
 
-    ``starts``: the number of each part's first row, and that of all rows behind them; ``read``: a part by its number.
+    ``starts``: the number of each part's first row, and that of all rows behind them; ``take``: some rows of a part.
     """
     ascending = np.argsort(at, kind="stable")
     bounds = np.searchsorted(at[ascending], starts, "left").tolist()
     parts = [schema.empty_table()]
     for part, (begin, end) in enumerate(pairwise(bounds)):
         if begin < end:
-            rows = read(part).take(pa.array(at[ascending[begin:end]] - starts[part]))
+            rows = take(part, at[ascending[begin:end]] - starts[part])
             parts.append(rows.cast(schema))  # strings may be dictionary-encoded
     back = np.empty(len(at), np.int64)
     back[ascending] = np.arange(len(at))

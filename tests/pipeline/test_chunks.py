@@ -18,7 +18,7 @@ from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
 from highwater_pipeline.store import stored_runs, write_units
 from highwater_pipeline.tables import RunTables
-from highwater_pipeline.view import View
+from highwater_pipeline.view import Ints, View
 
 P0 = "orders-0"
 small = st.integers(0, 6)
@@ -195,10 +195,9 @@ def test_a_range_reads_no_part_in_which_it_has_no_rows() -> None:
         num_rows = rows * len(columns)
         starts = range(0, rows * (len(columns) + 1), rows)
 
-        def parts(self, names: Any, numbers: Any) -> Iterator[pa.Table]:
-            for number in numbers:
-                read.append(number)
-                yield pa.table({"value": columns[number]})
+        def fill(self, array: Ints, name: str, part: int, rows: Any, missing: int) -> None:
+            read.append(part)
+            array[:] = columns[part][rows]
 
     with in_chunks_of(4 * rows):
         for _, part in View.of(OnDisk()).by_range("value"):  # type: ignore[arg-type]

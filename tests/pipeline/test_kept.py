@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from highwater_pipeline import store
 from highwater_pipeline.judge import judge_run, judge_stored
-from highwater_pipeline.kept import Kept, Place
+from highwater_pipeline.kept import ALL, Kept, Packed, Place
 from highwater_pipeline.store import stored_runs, write_units
 
 near = st.integers(-5, 5) | st.integers(0, 70_000) | st.integers(-(2**63), 2**63 - 1)
@@ -28,14 +29,41 @@ COLUMNS = st.one_of(
 )
 
 
-@given(COLUMNS)
-def test_a_column_comes_back_as_it_was(column: pa.Array) -> None:
+@given(COLUMNS, st.data())
+def test_a_column_comes_back_as_it_was(column: pa.Array, data: st.DataObject) -> None:
     kept = Kept(1 << 20)
-    kept.put(Place("history", 0, "value"), column)
+    put = kept.put(Place("history", 0, "value"), column)
     found = kept.get(Place("history", 0, "value"))
-    assert found is not None
-    assert found.type == column.type
-    assert found.equals(column)
+    assert found is put
+    start, end = sorted(data.draw(st.tuples(st.integers(0, len(column)), st.integers(0, len(column)))))
+    rows = np.array([row for row in range(len(column)) if data.draw(st.booleans())], np.int64)
+    for packed in (put, Packed.not_at_all(column)):
+        for which, expected in (
+            (ALL, column),
+            (slice(start, end), column[start:end]),
+            (rows, column.take(pa.array(rows))),
+        ):
+            assert packed.column(which).type == column.type
+            assert packed.column(which).to_pylist() == expected.to_pylist()
+            if not pa.types.is_dictionary(column.type):
+                missing: int | bool = False if pa.types.is_boolean(column.type) else -9
+                array = np.empty(len(expected), type(missing))
+                packed.fill(array, which, missing)
+                assert array.tolist() == [missing if value is None else value for value in expected.to_pylist()]
+
+
+@given(st.integers(0, 5), st.sampled_from([(pa.int64(), 7), (pa.int8(), -1), (pa.bool_(), True), (pa.string(), "a")]))
+def test_a_column_with_the_same_in_all_rows(length: int, kind: tuple[pa.DataType, Any]) -> None:
+    of, value = kind
+    of = pa.dictionary(pa.int32(), of) if isinstance(value, str) else of
+    for same in (value, None):
+        packed = Packed.same(length, of, same)
+        assert packed.column() == pa.array([same] * length, of)
+        assert packed.column(slice(0, length // 2)) == pa.array([same] * (length // 2), of)
+        if not isinstance(value, str):
+            array = np.empty(length, np.bool_ if of == pa.bool_() else np.int64)
+            packed.fill(array, ALL, missing=0)
+            assert array.tolist() == [same or 0] * length
 
 
 def test_numbers_that_lie_close_together_take_few_bytes() -> None:
@@ -75,7 +103,7 @@ def test_when_there_is_no_room_other_tables_have_to_go() -> None:
     assert [kept.get(place) is not None for place in (history, more, log)] == [True, False, True]
 
 
-@pytest.mark.parametrize("limit", [0, 400])
+@pytest.mark.parametrize("limit", [0, 200])
 def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
     story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
@@ -92,9 +120,10 @@ def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
             made.append(self)
             self.most = 0
 
-        def put(self, place: Place, column: pa.Array) -> None:
-            super().put(place, column)
+        def put(self, place: Place, column: pa.Array | Packed) -> Packed:
+            packed = super().put(place, column)
             self.most = max(self.most, sum(packed.nbytes for packed in self._columns.values()))
+            return packed
 
     monkeypatch.setattr(store, "LARGE", -1)
     monkeypatch.setattr(store, "GROUP", 50)

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from highwater_pipeline import store
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
 from highwater_pipeline.tables import open_run
-from highwater_pipeline.units import split
+from highwater_pipeline.units import UNIT_SCHEMAS, split
 
 
 def test_units_come_back(story: Any, tmp_path: Path) -> None:
@@ -26,6 +27,32 @@ def test_units_come_back(story: Any, tmp_path: Path) -> None:
     (run,) = stored_runs(tmp_path)
     assert run.facts == facts
     assert [read_unit(facts, unit) for unit in run.units] == list(units)
+
+
+@pytest.mark.parametrize("group", [1, 2, 100])
+def test_a_column_that_is_the_same_in_all_rows_of_a_group_is_not_read(
+    new_story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int
+) -> None:
+    """The file's statistics say what it has. In a group of one row only lists are read."""
+    monkeypatch.setattr(store, "LARGE", -1)
+    monkeypatch.setattr(store, "GROUP", group)
+    read: set[str] = set()
+    really_read = store._Stored._read
+    monkeypatch.setattr(
+        store._Stored, "_read", lambda self, number, name: read.add(name) or really_read(self, number, name)
+    )
+    run = open_stored_run(_stored(new_story, tmp_path))
+    for stored in run.units:
+        unit = read_unit(run.facts, stored)
+        for table in UNIT_SCHEMAS:
+            whole = pq.read_table(stored.directory / f"{table}.parquet", partitioning=None)
+            view = getattr(unit, table)
+            assert view.to_arrow().equals(whole)
+            assert all(
+                view._columns.table.column(name).to_pylist() == whole[name].to_pylist() for name in whole.schema.names
+            )
+    lists = {field.name for schema in UNIT_SCHEMAS.values() for field in schema if pa.types.is_list(field.type)}
+    assert (read == lists) == (group == 1)
 
 
 def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> None:
