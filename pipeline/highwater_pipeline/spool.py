@@ -8,9 +8,10 @@ judged: all at once if they are at most :data:`LIMIT` bytes, else column by colu
 from __future__ import annotations
 
 import tempfile
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import IO, Any, Final
 
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.kept import ALL, Which, filled, some
 from highwater_pipeline.micro_operations import in_order
-from highwater_pipeline.view import Bools, Columns, Ints, View, encode, take_from_parts
+from highwater_pipeline.view import SMALL, Bools, Columns, Ints, View, encode, take_from_parts
 
 LIMIT = 128 << 20
 """Bytes of one table that are kept in memory, and of one partition that are read back at once."""
@@ -117,7 +118,7 @@ class Spool:
         if self._is_shared:
             self._shared.append(table.filter(pa.array(self._is_shared(table))))
         groups = _Grouped(table, _NO_SHARED)
-        for name in groups.codes:
+        for name in sorted(groups.codes):
             for batch in groups.of(name).to_arrow().combine_chunks().to_batches():
                 self._writer.write_batch(batch)
                 self._batches.setdefault(name, []).append(self._written)
@@ -211,19 +212,49 @@ class SpooledRows:
 
 
 class _Grouped:
-    """A table by its column ``partition``, each group in the table's order; ``shared`` rows belong to every group."""
+    """A table by its column ``partition``, each group in the table's order; ``shared`` rows belong to every group.
+
+    A run may have thousands of small groups. Those that follow each other by name are put together, one behind the
+    other, into small tables, so that what is made of a column is made once for many groups. They are to be asked for in
+    this order.
+    """
 
     def __init__(self, table: pa.Table, shared: Ints) -> None:
-        self._columns = Columns(table)
-        self._shared = shared
+        self._table: Final = table
+        self._columns: Final = Columns(table)
+        self._shared: Final = shared
         codes, names = self._columns.codes("partition")
-        self._order = np.argsort(codes, kind="stable")
-        self._starts = np.searchsorted(codes[self._order], np.arange(len(names) + 1))
-        self.codes: dict[str, int] = {name: code for code, name in enumerate(names)}
+        self._order: Final = np.argsort(codes, kind="stable")
+        self._starts: Final = np.searchsorted(codes[self._order], np.arange(len(names) + 1))
+        self.codes: Final[dict[str, int]] = {name: code for code, name in enumerate(names)}
+        self._names: Final = sorted(names)
+        self._together: dict[str, View] = {}
+        """The groups that were put together last."""
 
     def of(self, partition: str) -> View:
+        if partition in self.codes and partition not in self._together:
+            self._together = self._put_together(partition)
+        return self._together.get(partition) or View(self._columns, self._rows(partition))
+
+    def _put_together(self, first: str) -> dict[str, View]:
+        """A group and those that follow it, as many as a small table holds; none if that is not two of them."""
+        groups: dict[str, Ints] = {}
+        total = 0
+        for name in self._names[bisect_left(self._names, first) :]:
+            rows = self._rows(name)
+            total += len(rows)
+            if total > SMALL:
+                break
+            groups[name] = rows
+        if len(groups) < 2:
+            return {}
+        ends = [0, *accumulate(map(len, groups.values()))]
+        columns = Columns(self._table.take(pa.array(np.concatenate([*groups.values()]))))
+        return {name: View(columns, slice(*bounds)) for name, bounds in zip(groups, pairwise(ends), strict=True)}
+
+    def _rows(self, partition: str) -> Ints:
         code = self.codes.get(partition)
         rows = self._order[:0] if code is None else self._order[self._starts[code] : self._starts[code + 1]]
         if len(self._shared):
             rows = np.sort(np.concatenate([rows, self._shared]))
-        return View(self._columns, rows)
+        return rows

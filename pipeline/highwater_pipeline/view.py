@@ -10,7 +10,7 @@ A partition may be larger than memory. :meth:`View.by_range` cuts a view by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, Protocol, TypeVar
 
@@ -32,6 +32,9 @@ KEPT = 256 << 20
 
 CHUNK = 1 << 18
 """Rows of a range of :meth:`View.by_range`, about."""
+
+SMALL = 1 << 12
+"""Rows of a small table. What is made of its columns and of its views is made once, and kept."""
 
 _SAMPLED: Final = 1 << 12
 """Rows of each range by which :meth:`View.by_range` decides where ranges end."""
@@ -69,12 +72,13 @@ class Rows(Protocol):
 class View:
     """Rows of a table, in order. ``where``, ``take`` and ``slice`` give views of the same table."""
 
-    __slots__ = ("_columns", "_some")
+    __slots__ = ("_columns", "_made", "_some")
 
-    def __init__(self, columns: Columns, some: Ints | None) -> None:
-        """``some``: which rows of the table; None: all."""
+    def __init__(self, columns: Columns, some: Ints | slice | None) -> None:
+        """``some``: which rows of the table, a slice if they lie together; None: all."""
         self._columns: Final = columns
         self._some: Final = some
+        self._made: dict[Hashable, Any] | None = None
 
     @classmethod
     def of(cls, table: Rows) -> View:
@@ -87,7 +91,10 @@ class View:
 
     @property
     def _rows(self) -> Ints:
-        return np.arange(self.num_rows) if self._some is None else self._some
+        some = self._some
+        if isinstance(some, slice):
+            return np.arange(some.start, some.stop)
+        return np.arange(self.num_rows) if some is None else some
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and bool(self.to_arrow().equals(other.to_arrow()))
@@ -97,19 +104,22 @@ class View:
     @property
     def num_rows(self) -> int:
         """How many they are."""
-        return self._columns.table.num_rows if self._some is None else len(self._some)
+        some = self._some
+        if isinstance(some, slice):
+            return int(some.stop - some.start)
+        return self._columns.num_rows if some is None else len(some)
 
     def where(self, which: Bools) -> View:
         """The rows for which ``which`` is true."""
-        if which.all():
+        if np.count_nonzero(which) == len(which):
             return self
-        return View(self._columns, np.flatnonzero(which) if self._some is None else self._some[which])
+        return View(self._columns, which.nonzero()[0] if self._some is None else self._rows[which])
 
     def take(self, positions: Ints) -> View:
         """The rows at these positions, counted from 0 (from the end if below), in that order."""
         if self._some is None:
             return View(self._columns, np.where(positions < 0, positions + self.num_rows, positions))
-        return View(self._columns, self._some[positions])
+        return View(self._columns, self._rows[positions])
 
     def pick(self, positions: Ints, *names: str) -> View:
         """A few rows in memory, with these columns (none named: all)."""
@@ -170,6 +180,10 @@ class View:
             return self.take(positions)
         return View.of(_Range(table, positions, within))
 
+    def in_memory(self, *names: str) -> View:
+        """These rows with these columns, read at once if they are on disk."""
+        return self if isinstance(self._columns.table, pa.Table) else View.of(self.to_arrow(*names))
+
     def find(self, name: str, is_it: Callable[[Ints], Bools], *names: str) -> View:
         """A few rows in memory, with the columns ``names``: those of which ``is_it`` holds for a column of integers."""
         at, found = 0, [np.empty(0, np.int64)]
@@ -194,7 +208,12 @@ class View:
 
     def slice(self, start: int, length: int | None = None) -> View:
         """``length`` rows from ``start`` on, or all from there."""
-        return View(self._columns, self._rows[start : None if length is None else start + length])
+        within = slice(start, None if length is None else start + length)
+        if isinstance(self._some, np.ndarray):
+            return View(self._columns, self._some[within])
+        first, end, _ = within.indices(self.num_rows)
+        before = 0 if self._some is None else self._some.start
+        return View(self._columns, slice(before + first, before + max(first, end)))
 
     def to_arrow(self, *names: str) -> pa.Table:
         """The rows as a table of their own, with these columns or all."""
@@ -218,11 +237,12 @@ class View:
         names = names or tuple(self._columns.table.schema.names)
         if not isinstance(self._columns.table, pa.Table):
             return list(self.to_arrow(*names).to_pylist())
-        return [dict(zip(names, row, strict=True)) for row in zip(*map(self.values, names), strict=True)]
+        columns = self._columns.several(names, self._some)
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def values(self, name: str) -> list[Any]:
         """A column as Python values; None for null."""
-        return self._columns.values(name, self._rows)
+        return self._columns.several((name,), self._some)[0]
 
     def ints(self, name: str, missing: int) -> Ints:
         """An integer column; ``missing`` stands for null."""
@@ -250,6 +270,8 @@ class View:
 
     def is_any(self, name: str, words: tuple[str, ...]) -> Bools:
         """Where a string column is one of ``words``."""
+        if self._columns.is_small:
+            return self._of_rows(self._columns.is_any(name, words))
         numbers, _ = self._columns.codes(name)
         return self._columns.among(name, words)[self._of_rows(numbers)]
 
@@ -281,10 +303,21 @@ class View:
     def lists(self, name: str) -> tuple[Ints, Ints]:
         """A column of lists of integers, one behind the other, and for each integer the position of its row."""
         start, length, members = self._columns.lists(name)
-        length = length[self._rows]
+        start, length = self._of_rows(start), self._of_rows(length)
         parent = np.repeat(np.arange(len(length)), length)
         within = np.arange(len(parent)) - np.repeat(np.cumsum(length) - length, length)
-        return members[start[self._rows][parent] + within], parent
+        return members[start[parent] + within], parent
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What ``make`` makes of these rows; ``key`` says what that is. Of a small table it is made once."""
+        if not self._columns.is_small:
+            return make()
+        if self._made is None:
+            self._made = {}
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
 
     def _of_rows(self, column: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """These rows of a column; all of them are not copied."""
@@ -296,13 +329,11 @@ class Columns:
 
     def __init__(self, table: Rows) -> None:
         self.table: Final = table
+        self.num_rows: Final = table.num_rows
         self.made: Final[dict[tuple[object, ...], Any]] = {}
         """What has been made of columns, by what it is."""
         self._is_on_disk: Final = not isinstance(table, pa.Table)
-
-    def at(self, rows: Ints) -> View:
-        """A view of these rows."""
-        return View(self, rows)
+        self.is_small: Final = not self._is_on_disk and self.num_rows <= SMALL
 
     def ints(self, name: str, missing: int) -> Ints:
         """An integer column; ``missing`` stands for null."""
@@ -349,6 +380,14 @@ class Columns:
             made = self.made[key] = _frozen(np.array([*known, False], np.bool_))
         return made
 
+    def is_any(self, name: str, words: tuple[str, ...]) -> Bools:
+        """Where a string column of a small table is one of ``words``."""
+        key = ("is any", name, words)
+        made: Bools | None = self.made.get(key)
+        if made is None:
+            made = self.made[key] = _frozen(self.among(name, words)[self.codes(name)[0]])
+        return made
+
     def lists(self, name: str) -> tuple[Ints, Ints, Ints]:
         """Where each row's list begins among all members, how long it is (null: 0), and the members."""
         key = ("lists", name)
@@ -360,14 +399,31 @@ class Columns:
             made = self._keep(key, (np.cumsum(length) - length, length, members))
         return made
 
-    def values(self, name: str, rows: Ints) -> list[Any]:
-        """A column at ``rows`` as Python values; None for null."""
-        if self._is_on_disk and len(rows) < self.table.num_rows:
+    def several(self, names: Sequence[str], some: Ints | slice | None) -> list[list[Any]]:
+        """Columns at some rows (None: at all) as Python values; None for null."""
+        if not self.is_small:
+            return [self._values(name, some) for name in names]
+        whole = [self._all_values(name) for name in names]
+        if isinstance(some, np.ndarray):
+            rows = some.tolist()
+            return [[column[row] for row in rows] for column in whole]
+        return [column[some or slice(None)] for column in whole]
+
+    def _all_values(self, name: str) -> list[Any]:
+        key = ("values", name)
+        made: list[Any] | None = self.made.get(key)
+        if made is None:
+            made = self.made[key] = self._values(name, None)
+        return made
+
+    def _values(self, name: str, some: Ints | slice | None) -> list[Any]:
+        rows = slice(None) if some is None else some
+        if self._is_on_disk and isinstance(rows, np.ndarray) and len(rows) < self.num_rows:
             return list(self.table.take(pa.array(rows, pa.int64()), [name]).column(name).to_pylist())
         kind = self.table.schema.field(name).type
         if pa.types.is_string(kind):
-            numbers, _ = self.codes(name)
-            named = self._words_or_none(name)
+            numbers, words = self.codes(name)
+            named = [*words, None]  # the last: of null, which is −1
             return [named[number] for number in numbers[rows].tolist()]
         found: list[Any]
         if pa.types.is_list(kind):
@@ -379,15 +435,9 @@ class Columns:
         else:
             found = (self.bools(name) if pa.types.is_boolean(kind) else self.ints(name, -1))[rows].tolist()
         null = self.nulls(name)
-        return found if null is None else [None if no else one for one, no in zip(found, null[rows], strict=True)]
-
-    def _words_or_none(self, name: str) -> list[str | None]:
-        """The words of a column and None behind them, where a null's code leads. Made once, not for each partition."""
-        key = ("words or none", name)
-        made: list[str | None] | None = self.made.get(key)
-        if made is None:
-            made = self.made[key] = [*self.codes(name)[1], None]
-        return made
+        if null is None:
+            return found
+        return [None if no else one for one, no in zip(found, null[rows].tolist(), strict=True)]
 
     def nulls(self, name: str) -> Bools | None:
         """Where a column is null; None: nowhere."""

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline import files, spool
+from highwater_pipeline import files, spool, view
+from highwater_pipeline.checks.columns import of_kind
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.rows import MicroOp, Operation
@@ -26,6 +28,15 @@ def nothing_kept_in_memory() -> Iterator[None]:
     """Every part is written away as soon as it has been read."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(spool, "LIMIT", -1)
+        yield
+
+
+@contextmanager
+def no_table_is_small() -> Iterator[None]:
+    """Nothing is put together with other partitions, and nothing that was made of a table is made once."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(view, "SMALL", -1)
+        patched.setattr(spool, "SMALL", -1)
         yield
 
 
@@ -49,6 +60,8 @@ def test_every_story_is_judged_alike(case: Any) -> None:
     tables = case.build().tables(case.name)
     whole = judge_run(tables).to_json()
     assert judge_run(in_parts(tables, 3)).to_json() == whole
+    with no_table_is_small():
+        assert judge_run(tables).to_json() == whole
     with nothing_kept_in_memory():
         assert judge_run(in_parts(tables, 1)).to_json() == whole
 
@@ -89,6 +102,40 @@ def test_units_do_not_depend_on_parts(new_story: Any, operations: list[Operation
         facts_of_parts, units_of_parts = split(in_parts(tables, rows))
         assert facts_of_parts == facts
         assert list(units_of_parts) == list(units)
+
+
+ROW = st.fixed_dictionaries(
+    {"partition": st.none() | st.sampled_from(["a-0", "a-1", "a-10", "a-2", "b-0"]), "kind": st.sampled_from("xyz")}
+)
+
+
+@given(st.lists(ROW, max_size=30), st.integers(-1, 20), st.permutations(["a-0", "a-1", "a-10", "a-2", "b-0", "c-0"]))
+def test_partitions_that_are_put_together_are_as_they_are_alone(
+    rows: list[dict[str, Any]], small: int, asked: list[str]
+) -> None:
+    """Whatever a small table holds, and whichever is asked for next."""
+    for number, row in enumerate(rows):
+        row["row"] = number
+    schema = pa.schema([("partition", pa.string()), ("kind", pa.string()), ("row", pa.int64())])
+    whole = spool.Spool(schema, is_shared=lambda table: pc.is_null(table["partition"]).to_numpy())
+    whole.add(pa.Table.from_pylist(rows, schema))
+    whole.close()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(view, "SMALL", small)
+        patched.setattr(spool, "SMALL", small)
+        for partition in (*sorted(asked), *asked):
+            found = whole.of(partition)
+            theirs = [row for row in rows if row["partition"] in (partition, None)]
+            assert found.num_rows == len(theirs)
+            assert found.to_pylist() == theirs == found.to_arrow().to_pylist()
+            assert found.ints("row", -1).tolist() == found.values("row") == [row["row"] for row in theirs]
+            some = of_kind(found, "x", "z")
+            assert some.to_pylist("row") == [{"row": row["row"]} for row in theirs if row["kind"] != "y"]
+            assert of_kind(some, "x").values("row") == [row["row"] for row in theirs if row["kind"] == "x"]
+            assert found.slice(1, 2).to_pylist() == theirs[1:3]
+            assert found.slice(9).to_pylist() == theirs[9:]
+            with pytest.raises(IndexError):
+                found.row(len(theirs))
 
 
 def test_an_event_of_the_cluster_that_names_a_partition_is_there_once(story: Any) -> None:

@@ -58,7 +58,7 @@ def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
         found["deleted-topic-records"] = deleted_topic_records(topics)
     for name, kernel in INSIDE_KERNELS.items():
         if name in names:
-            found[name] = together([kernel(topic) for topic in topics])
+            found[name] = kernel(unit) if len(topics) == 1 else together([kernel(topic) for topic in topics])
     return UnitFindings(
         unit.facts.run_id,
         unit.partition,

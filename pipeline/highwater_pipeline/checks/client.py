@@ -97,11 +97,12 @@ _CHECKS: Final[dict[str, tuple[str, ...]]] = {
 
 def _judged(partition: str, history: View, judges: Sequence[Judge], wanted: Collection[str]) -> dict[str, Finding]:
     needed = [judge for judge in judges if any(name in wanted for name in _CHECKS[type(judge).__name__])]
+    whole = Seen(partition, history)
     for key, least in _KEYS.items():
         mine = [judge for judge in needed if judge.key == key]
         if mine:
             for at, part in history.by_range(key, least):
-                seen = Seen(partition, part)
+                seen = whole if part is history else Seen(partition, part)
                 for judge in mine:
                     judge.add(at, seen)
     return {name: found for judge in needed for name, found in judge.findings().items()}

@@ -54,7 +54,7 @@ def client_topics(unit: Unit) -> ClientTopics:
     deleted = set(_deleted(unit))
     if len(ids) < 2:
         exists = not ids or ids[0] not in deleted
-        none = unit.history.pick(np.empty(0, np.int64))
+        none = unit.history.take(np.empty(0, np.int64))
         return ClientTopics([ClientTopic(unit, exists, _elsewhere(none, np.zeros(0, np.int64)))], none)
     spoken_of = topic_of_events(unit.events, ids)
     topic, offset = _topics_of_history(unit, ids, spoken_of)

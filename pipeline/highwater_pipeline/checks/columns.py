@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import Bools, Ints, View
 
 Columns = TypeVar("Columns", bound=Any)
-"""A frozen dataclass of arrays of one length."""
+"""A frozen dataclass of arrays of one length, with slots."""
+Made = TypeVar("Made")
+Arguments = ParamSpec("Arguments")
 
 NOTHING = Finding(0, [])
 SHOWN = 10
@@ -34,6 +37,18 @@ def is_any(table: View, name: str, *words: str) -> Bools:
     return table.is_any(name, words)
 
 
+def once(function: Callable[Concatenate[View, Arguments], Made]) -> Callable[Concatenate[View, Arguments], Made]:
+    """Compute a function once of each view of a small table, because several checks ask for the same. Nobody may change
+    what it returns."""
+
+    @wraps(function)
+    def of(view: View, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Made:
+        return view.once((function, *arguments, *named.items()), lambda: function(view, *arguments, **named))
+
+    return of
+
+
+@once
 def is_zookeeper(events: View) -> bool:
     """Whether ZooKeeper servers, not controllers, report what is committed."""
     return any(name.startswith("zookeeper-") for name in codes(of_kind(events, "partition-changed"), "node")[1])
@@ -44,11 +59,13 @@ def dumped_records(replica_log: View) -> View:
     return replica_log.where(~replica_log.is_known("ended"))
 
 
+@once
 def is_compacted(events: View) -> bool:
     """Whether a replica of the partition of these events has begun to be compacted."""
     return bool((is_any(events, "kind", "transition") & is_any(events, "reason", "compaction-begun")).any())
 
 
+@once
 def of_kind(events: View, *kinds: str) -> View:
     """The events of these kinds, in order."""
     return events.where(events.is_any("kind", kinds))
@@ -129,23 +146,26 @@ def order_by(keys: Ints) -> Ints:
 
 def pick(columns: Columns, which: Bools | Ints) -> Columns:
     """Some rows of a dataclass of columns."""
-    picked: Columns = type(columns)(*(getattr(columns, column.name)[which] for column in fields(columns)))
+    picked: Columns = type(columns)(*[getattr(columns, name)[which] for name in columns.__slots__])
     return picked
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
     """Rows of dataclasses of columns, one behind the other."""
     first = parts[0]
-    names = [column.name for column in fields(first)]
-    whole: Columns = type(first)(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    whole: Columns = type(first)(*[np.concatenate([getattr(part, name) for part in parts]) for name in first.__slots__])
     return whole
 
 
 def first_per(keys: Ints) -> Bools:
     """True at the first occurrence of every key; false for keys below 0, which stand for none."""
+    which = (keys >= 0).nonzero()[0]
+    order = which[keys[which].argsort(kind="stable")]
+    ordered = keys[order]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
     first = np.zeros(len(keys), np.bool_)
-    which = np.flatnonzero(keys >= 0)
-    first[which[np.unique(keys[which], return_index=True)[1]]] = True
+    first[order[is_first]] = True
     return first
 
 
@@ -155,6 +175,7 @@ def last_known(position_is_set: Bools) -> Ints:
     return filled
 
 
+@lru_cache(1 << 10)
 def broker_of(node: str) -> int:
     """Broker id of a node's name (``broker-2``); −1 for other nodes."""
     role, _, number = node.rpartition("-")

@@ -26,14 +26,17 @@ def isr_incomplete(unit: Unit) -> Finding:
     """Counts (member, stretch of time) pairs."""
     if unit.events.num_rows == 0:
         return NOTHING
-    replay = Replay.of(unit.events)
+    replay = Replay(unit.events)
     ends = log_end_offset(unit.events)
-    settled = np.flatnonzero(replay.settled)
     onsets: list[tuple[int, int, int, int]] = []
     for broker in replay.brokers():
-        log_end, registered = replay.log_end(broker), replay.registered(broker)
-        lacks = replay.member(broker) & (registered >= 0) & (log_end >= 0) & (ends[log_end] < replay.high_watermark)
-        lacks &= replay.instructed(broker)
+        log_end = replay.log_end(broker)
+        lacks = (log_end >= 0) & (ends[log_end] < replay.high_watermark)
+        if not lacks.any():
+            continue
+        registered = replay.registered(broker)
+        lacks &= replay.member(broker) & (registered >= 0) & replay.instructed(broker)
+        settled = np.flatnonzero(replay.settled)
         at = lacks[settled]
         began = at.copy()
         began[1:] &= ~at[:-1]

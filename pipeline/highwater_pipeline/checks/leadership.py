@@ -27,6 +27,7 @@ from highwater_pipeline.checks.columns import (
     is_zookeeper,
     listing,
     of_kind,
+    once,
     rows_of,
 )
 from highwater_pipeline.judgement import Example, Finding
@@ -141,6 +142,7 @@ def went_back(hw: Ints, epoch: Ints) -> Bools:
     return back
 
 
+@once
 def committed_states(events: View) -> View:
     """``partition-changed`` events, each once: every controller reports them, and the first report counts."""
     changed = of_kind(events, "partition-changed")

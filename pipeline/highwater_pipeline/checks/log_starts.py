@@ -6,10 +6,11 @@ records when it truncates, and deletes them as it takes over the leader's log st
 
 from __future__ import annotations
 
-from highwater_pipeline.checks.columns import broker_of, of_kind
+from highwater_pipeline.checks.columns import broker_of, of_kind, once
 from highwater_pipeline.view import View
 
 
+@once
 def own_log_starts(events: View) -> dict[int, int]:
     """Return the last reported log start of each broker's replica."""
     positions = of_kind(events, "log-loaded", "log-truncated", "log-start-moved")

@@ -133,9 +133,9 @@ def _example_of_read(unit: Unit, read: Example) -> Example:
 def _refused_steps(events: View, decisions: Decisions, *, exact_order: bool) -> Iterator[Refusal]:
     machine = Machine(decisions, exact_order=exact_order, compacted=is_compacted(events))
     for _, part in events.by_range("row"):
-        columns = View.of(part.to_arrow(*_FIELDS))
+        columns = of_kind(part.in_memory(*_FIELDS), *machine.kinds)
         for start in range(0, columns.num_rows, _AT_ONCE):
-            for event in columns.slice(start, _AT_ONCE).to_pylist():
+            for event in columns.slice(start, _AT_ONCE).to_pylist(*_FIELDS):
                 yield from machine.step(event)
 
 

@@ -45,6 +45,7 @@ class Promised:
     def __init__(self, unit: Unit, *, exists: bool) -> None:
         self._unit: Final = unit
         self._exists: Final = exists
+        self._latest: tuple[Seen, Promises] | None = None
         self.why = ""
         self.whole: Final = {False: YES, None: UNKNOWN, True: NO}[unit.facts.settings.compacts(unit.partition)]
 
@@ -69,6 +70,11 @@ class Promised:
 
     def of(self, seen: Seen) -> Promises:
         """The promises on some micro-operations of the topic."""
+        if self._latest is None or self._latest[0] is not seen:
+            self._latest = (seen, self._of(seen))
+        return self._latest[1]
+
+    def _of(self, seen: Seen) -> Promises:
         placed, why = self._placed(seen)
         kept = placed.copy() if self._exists else np.full_like(placed, NO)
         kept = np.minimum(kept, np.int8(self.whole))

@@ -6,7 +6,8 @@ sets it, so it can be filled forward over all positions at once (``columns.last_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -14,25 +15,34 @@ from highwater_pipeline.checks.columns import codes, distinct, first_per, ints, 
 from highwater_pipeline.view import Bools, Ints, View
 
 
-@dataclass(frozen=True, slots=True)
 class Replay:
-    """Over the positions of ``events``: ``high_watermark`` is the highest HW that any leader has reported so far (0:
-    none); ``state`` the position of the committed partition state in force (−1: none); ``settled`` is false inside a
-    step, where one node emits several events at one time and the state between them was never visible to another
-    node."""
+    """One partition's events, cluster events among them, position by position."""
 
-    events: View
-    high_watermark: Ints
-    state: Ints
-    settled: Bools
+    def __init__(self, events: View) -> None:
+        self.events: Final = events
 
-    @classmethod
-    def of(cls, events: View) -> Replay:
-        """Replay one partition's events, cluster events among them."""
-        changed = is_any(events, "kind", "partition-changed")
-        first = first_per(np.where(changed, ints(events, "metadata_offset"), -1))
-        moved = np.where(is_any(events, "kind", "high-watermark"), ints(events, "offset"), 0)
-        return cls(events, np.maximum.accumulate(moved), last_known(first), _settled(events))
+    @cached_property
+    def high_watermark(self) -> Ints:
+        """The highest HW that any leader has reported so far; 0: none."""
+        moved = np.where(is_any(self.events, "kind", "high-watermark"), ints(self.events, "offset"), 0)
+        highest: Ints = np.maximum.accumulate(moved)
+        return highest
+
+    @cached_property
+    def state(self) -> Ints:
+        """The position of the committed partition state in force; −1: none."""
+        changed = is_any(self.events, "kind", "partition-changed")
+        return last_known(first_per(np.where(changed, ints(self.events, "metadata_offset"), -1)))
+
+    @cached_property
+    def settled(self) -> Bools:
+        """False inside a step, where one node emits several events at one time and the state between them was never
+        visible to another node."""
+        time = ints(self.events, "time_ns")
+        node, _ = codes(self.events, "node")
+        settled = np.ones(len(time), np.bool_)
+        settled[:-1] = (time[1:] != time[:-1]) | (node[1:] != node[:-1])
+        return settled
 
     def brokers(self) -> list[int]:
         """Every broker that ever was a member of the ISR."""
@@ -95,11 +105,3 @@ def log_end_offset(events: View) -> Ints:
     """The LEO that each event of a log sets."""
     truncated = is_any(events, "kind", "log-truncated")
     return np.where(truncated, ints(events, "offset"), ints(events, "end_offset"))
-
-
-def _settled(events: View) -> Bools:
-    time = ints(events, "time_ns")
-    node, _ = codes(events, "node")
-    settled = np.ones(len(time), np.bool_)
-    settled[:-1] = (time[1:] != time[:-1]) | (node[1:] != node[:-1])
-    return settled

@@ -38,7 +38,7 @@ def replica_incomplete(unit: Unit) -> Finding:
         return NOTHING  # of a dump with marks, no mark means that no replica is left
     furthest = moved.row(int(np.argmax(ints(moved, "offset"))), "node", "offset", "row")
     start = _latest_start(unit.events)
-    replay = Replay.of(unit.events)
+    replay = Replay(unit.events)
     by_broker: dict[int, list[Example]] = {}
     for mark in marks.to_pylist(*_MARK):
         by_broker.setdefault(mark["broker"], []).append(mark)

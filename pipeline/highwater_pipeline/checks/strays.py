@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, rows_of
+from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, once, rows_of
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
@@ -147,6 +147,7 @@ def live_partition_deleted(unit: Unit) -> Finding:
     return finding(len(wrong), examples())
 
 
+@once
 def _relevant(events: View) -> list[dict[str, Any]]:
     """The events on logs and assignments, in order: a few for each partition."""
     return events.where(is_any(events, "kind", *_KINDS)).to_pylist(*_READ)

@@ -79,6 +79,8 @@ class Machine:
             "records-deleted": self._answer_deletion,
             "transition": self._other,
         }
+        self.kinds: Final = tuple(self._steps)
+        """The kinds of events that are steps."""
 
     def step(self, event: Event) -> list[Refusal]:
         """Take one event; return the rules that it breaks, none for a permitted step."""
