@@ -19,20 +19,23 @@ from highwater_pipeline.judgement import UnitFindings
 from highwater_pipeline.store import StoredRun, StoredUnit, read_unit
 from highwater_pipeline.units import RunFacts
 
-_CONTEXT: Final = multiprocessing.get_context("forkserver")
-"""A fork of this process would inherit what its threads hold, those of an object store's client among them."""
+_CONTEXT: Final = multiprocessing.get_context("spawn")
+"""A fork of this process would inherit what its threads hold, those of an object store's client among them. A fork
+server needs a socket in ``TMPDIR``, whose name may be too long for one."""
 _ENDING_SECONDS: Final = 10
+_MESSAGE: Final = "a process that judged a part of the run ended ({}); if memory was short, try --jobs 1"
 
 
 def findings_of(run: StoredRun, jobs: int) -> Iterator[UnitFindings]:
     """What the checks find in each unit, in any order. Each of ``jobs`` processes has one unit in memory at a time.
 
     Raises:
-        BadTable, OSError: a unit cannot be read.
-        ChildProcessError: a process ended before it had judged all of its units.
+        BadTable, OSError: a unit cannot be read. It is the first one of the run that cannot, whatever ``jobs`` is.
+        ChildProcessError: a process was killed before it had judged all of its units.
+        RuntimeError: it ended by itself, and has said why on stderr.
     """
-    _CONTEXT.set_forkserver_preload(["__main__", __name__])
     processes = {}
+    unreadable: dict[str, Exception] = {}
     try:
         for units in shares(run.units, jobs):
             ours, theirs = _CONTEXT.Pipe(duplex=False)
@@ -45,18 +48,21 @@ def findings_of(run: StoredRun, jobs: int) -> Iterator[UnitFindings]:
                 assert isinstance(connection, Connection)
                 process, left = processes[connection]
                 try:
-                    found = connection.recv()
-                except EOFError:
+                    partition, found = connection.recv()
+                except (EOFError, OSError):  # the end of the pipe, perhaps inside of a message
                     process.join(_ENDING_SECONDS)
-                    raise ChildProcessError(_why(process.exitcode)) from None
+                    raise _ended(process.exitcode) from None
                 if isinstance(found, Exception):
-                    raise found
-                yield found
+                    unreadable[partition] = found
+                else:
+                    yield found
                 processes[connection] = process, left - 1
                 if left == 1:
                     del processes[connection]
                     connection.close()
                     process.join()
+        if unreadable:
+            raise unreadable[min(unreadable)]
     finally:
         for connection, (process, _) in processes.items():
             process.kill()
@@ -85,9 +91,13 @@ def _judge(
             found: UnitFindings | BadTable | OSError = check_unit(read_unit(facts, unit), checks)
         except (BadTable, OSError) as error:
             found = error
-        connection.send(found)
+        try:
+            connection.send((unit.partition, found))
+        except BrokenPipeError:
+            return  # nobody waits for it any more
 
 
-def _why(exit_code: int | None) -> str:
-    ended = f"signal {signal.Signals(-exit_code).name}" if exit_code and exit_code < 0 else f"exit status {exit_code}"
-    return f"a process that judged a part of the run ended ({ended}); if memory was short, try --jobs 1"
+def _ended(exit_code: int | None) -> Exception:
+    if exit_code is not None and exit_code < 0:
+        return ChildProcessError(_MESSAGE.format(f"signal {-exit_code}"))
+    return RuntimeError(_MESSAGE.format(f"exit status {exit_code}"))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from highwater_pipeline import judge
+from highwater_pipeline import judge, processes
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_stored
 from highwater_pipeline.processes import shares
@@ -22,18 +26,20 @@ from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, wri
 
 @pytest.fixture
 def stored(new_story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredRun:
-    """Three partitions, in each of which another value was read than was sent; any run is large."""
+    """Three partitions, each larger than the one before, in which another value was read than was sent. Any run is
+    large."""
     monkeypatch.setattr(judge, "_FOR_PROCESSES", 0)
     story = new_story()
     for number in range(3):
-        story.send(number, at=0, key=f"orders-{number}").poll((0, 7), key=f"orders-{number}")
+        story.send(number, at=0, key=f"orders-{number}")
+        for _ in range(1 + 3 * number):
+            story.poll((0, 7), key=f"orders-{number}")
     return open_stored_run(write_units(story.tables(), tmp_path))
 
 
 def _processes(least: int = 1) -> list[psutil.Process]:
     """The processes that judge, if there are so many."""
-    servers = [one for one in psutil.Process().children() if "forkserver" in " ".join(one.cmdline())]
-    found = [one for server in servers for one in server.children()]
+    found = [one for one in psutil.Process().children() if "spawn_main" in " ".join(one.cmdline())]
     return found if len(found) >= least else []
 
 
@@ -60,6 +66,34 @@ def test_what_one_cannot_read_is_said(stored: StoredRun) -> None:
         judge_stored(stored, 2)
 
 
+def test_of_what_cannot_be_read_the_first_is_said(stored: StoredRun) -> None:
+    """The larger partition is read first where several judge, but what is said must not depend on that."""
+    assert [[unit.partition for unit in share] for share in shares(stored.units, 2)][1] == ["orders-1", "orders-0"]
+    for unit in stored.units[:2]:
+        (unit.directory / "history.parquet").write_bytes(b"no table")
+    for jobs in (1, 2, 3):
+        with pytest.raises(BadTable, match=r"orders-0/history\.parquet: expected"):
+            judge_stored(stored, jobs)
+
+
+def test_a_script_judges_where_the_name_of_the_directory_for_temporary_files_is_long(
+    stored: StoredRun, tmp_path: Path
+) -> None:
+    """A name of more than some 75 characters leaves no room for that of a socket."""
+    script, temporary = tmp_path / "script.py", tmp_path / ("t" * 100)
+    temporary.mkdir()
+    script.write_text(
+        "from pathlib import Path\n"
+        "from highwater_pipeline import judge\n"
+        "from highwater_pipeline.store import open_stored_run\n"
+        "judge._FOR_PROCESSES = 0\n"
+        "if __name__ == '__main__':\n"
+        f"    print(judge.judge_stored(open_stored_run(Path({str(stored.units[0].directory.parent)!r})), 2).verdict)\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    assert subprocess.check_output([sys.executable, script], env=environment, text=True) == "fail\n"
+
+
 def test_one_that_is_killed_is_said_and_the_others_end(stored: StoredRun) -> None:
     """Every process waits for a table of its first unit, which is a pipe that nobody writes to."""
     for unit in stored.units:
@@ -68,10 +102,38 @@ def test_one_that_is_killed_is_said_and_the_others_end(stored: StoredRun) -> Non
         os.mkfifo(history)
     killer = threading.Thread(target=lambda: _until(lambda: _processes(2)).pop().kill())
     killer.start()
-    with pytest.raises(ChildProcessError, match=rf"ended \(signal {signal.SIGKILL.name}\).*try --jobs 1"):
+    with pytest.raises(ChildProcessError, match=rf"ended \(signal {signal.SIGKILL:d}\).*try --jobs 1"):
         judge_stored(stored, 2)
     killer.join()
     assert not _processes()
+
+
+KILLED_IN_A_MESSAGE = "import os; os.write(connection.fileno(), bytes((0, 0, 0, 9, 1))); os.kill(os.getpid(), 9)"
+
+
+@pytest.mark.parametrize(
+    ("judging", "raised", "how"),
+    [
+        (KILLED_IN_A_MESSAGE, ChildProcessError, "signal 9"),
+        ("raise KeyError('a fault of the harness')", RuntimeError, "exit status 1"),
+    ],
+)
+def test_how_one_ended_is_said(
+    stored: StoredRun, judging: str, raised: type[Exception], how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ending.py").write_text(f"def judge(connection, *_):\n    {judging}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ending", raising=False)
+    monkeypatch.setattr(processes, "_judge", import_module("ending").judge)
+    with pytest.raises(raised, match=rf"ended \({how}\)"):
+        judge_stored(stored, 2)
+
+
+def test_one_that_nobody_waits_for_ends_without_a_word(stored: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    ours.close()
+    processes._judge(theirs, stored.facts, stored.checks, stored.units)
 
 
 def test_each_gets_about_as_many_rows() -> None:
