@@ -230,8 +230,11 @@ class View:
         names = names or tuple(self._columns.table.schema.names)
         if not isinstance(self._columns.table, pa.Table):
             return list(self.to_arrow(*names).to_pylist())
-        columns = self._columns.several(names, self._some)
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        return [dict(zip(names, row, strict=True)) for row in self.rows(*names)]
+
+    def rows(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """The rows, each as the values of these columns."""
+        return zip(*self._columns.several(names, self._some), strict=True)
 
     def values(self, name: str) -> list[Any]:
         """A column as Python values; None for null."""

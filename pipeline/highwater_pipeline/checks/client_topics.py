@@ -50,7 +50,7 @@ class ClientTopics:
 
 def client_topics(unit: Unit) -> ClientTopics:
     """The topics of one partition's name, with what clients did on each."""
-    ids = _ids(unit)
+    ids = topic_ids(unit)
     deleted = set(_deleted(unit))
     if len(ids) < 2:
         exists = not ids or ids[0] not in deleted
@@ -84,7 +84,7 @@ def _elsewhere(sends: View, topic: Ints) -> tuple[Ints, Ints]:
     return ints(sends, "value"), np.where(attempts < 0, ANY_NUMBER, attempts - reached_another)
 
 
-def _ids(unit: Unit) -> list[str]:
+def topic_ids(unit: Unit) -> list[str]:
     """Topic ids by when each was first heard of."""
     first: dict[str, int] = {}
     tables = ((unit.events, "time_ns"), (unit.history, "end_time"))
