@@ -75,16 +75,21 @@ def test_a_long_history_is_not_looked_through(story: Any) -> None:
 @pytest.mark.parametrize(
     ("steps", "anomaly"),
     [
-        ([("send", 0, 10, 0, "fail"), *GOOD[2:]], "aborted-read"),
+        ([GOOD[0], ("send", 0, 10, 0, "fail"), *GOOD[2:]], "aborted-read"),
         ([*GOOD[:6], ("send", 0, 13, 3, "ok"), *GOOD[6:]], "unseen"),
         (
             [*GOOD[:4], ("send", 0, 12, 2, "ok"), ("send", 0, 13, 3, "ok"), ("poll", 101, ((3, 13),), "ok")],
             "lost-write",
         ),
-        ([*GOOD, ("send", 0, 10, 3, "ok"), ("poll", 100, ((3, 10),), "ok")], "duplicate"),
+        (
+            [GOOD[0], GOOD[1], ("send", 0, 10, 1, "ok"), ("assign", 100, 1), ("poll", 100, ((1, 10),), "ok")],
+            "duplicate",
+        ),
+        ([("assign", 102, 3), ("poll", 102, ((3, 10),), "ok"), *GOOD], "duplicate"),
+        ([*GOOD[:5], ("poll", 100, ((2, 12),), "info"), *GOOD[6:8]], "unseen"),
         ([*GOOD, ("poll", 101, ((3, 10),), "ok")], "duplicate"),
         (
-            [*GOOD, ("send", 0, 13, 2, "ok"), ("assign", 100, 2), ("poll", 100, ((2, 13),), "ok")],
+            [*GOOD, ("send", 1, 13, 2, "ok"), ("assign", 100, 2), ("poll", 100, ((2, 13),), "ok")],
             "inconsistent-offsets",
         ),
         ([*GOOD, ("assign", 102, 0), ("poll", 102, ((0, 99),), "ok")], "inconsistent-offsets"),
@@ -101,6 +106,16 @@ def test_a_long_history_is_not_looked_through(story: Any) -> None:
 def test_what_is_not_plain(story: Any, steps: list[Step], anomaly: str) -> None:
     unit = _unit(story, steps)
     assert anomaly in _found(unit)
+    assert not is_plain(unit.history)
+
+
+def test_a_process_that_acts_for_two_clients(story: Any) -> None:
+    """Sends of a producer without idempotence are in order by process."""
+    _unit(story.under(idempotence=False), [GOOD[0], ("send", 0, 11, 1, "ok"), ("send", 0, 10, 0, "ok"), *GOOD[3:]])
+    for operation in story.operations[4:6]:
+        operation.client = "another"
+    (unit,) = split(story.tables())[1]
+    assert "nonmonotonic-send" in _found(unit)
     assert not is_plain(unit.history)
 
 
