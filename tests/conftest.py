@@ -243,9 +243,12 @@ def _rank(unit: str) -> int:
 
 
 def _spread(units: dict[str, list[pytest.Item]]) -> Iterator[list[pytest.Item]]:
-    """Spark first, for it takes long; then those that wait, evenly among the others, each the longest first."""
+    """Spark first, for it takes long; then those that wait, evenly among the others.
+
+    Of each the longest come first, then files, and single tests last, so that all workers end at about the same time.
+    """
     yield units.pop("spark", [])
-    names = sorted(units, key=_rank)
+    names = sorted(units, key=lambda unit: (_rank(unit), "::" in unit))
     waiting = [units[name] for name in names if name.removeprefix("tests/").startswith(WAITING)]
     computing = [units[name] for name in names if not name.removeprefix("tests/").startswith(WAITING)]
     done = 0
