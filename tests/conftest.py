@@ -34,8 +34,18 @@ from highwater_runtime.sim.garbage import freeze_collector
 
 ROOT = Path(__file__).parents[1]
 SHORT_NS = 2_000_000_000
-WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
-"""Folders whose tests mostly wait: for processes, servers, deadlines."""
+WAITING = (
+    "apache_kafka",
+    "drivers",
+    "host",
+    "interop",
+    "kubernetes",
+    "local",
+    "machine",
+    "monitoring/test_dashboards_on_prometheus.py",
+    "security",
+)
+"""Folders and files whose tests mostly wait: for processes, servers, deadlines."""
 SPARK = (
     "assertions/test_runs.py",
     "campaign/test_on_spark.py",
@@ -69,12 +79,14 @@ APART = (
 TOGETHER = ("chaos/test_third_party_fault.py", "kubernetes/experiments/test_judging.py", "local/test_broken_faults.py")
 LONGEST = (
     "interop/",
+    "monitoring/test_dashboards_on_prometheus.py",
     "local/test_broken_faults.py",
     "kubernetes/experiments/test_agents_replaced.py",
     "kubernetes/agent/",
     "compiled/",
     "kubernetes/experiments/test_judging.py",
     "security/",
+    "kubernetes/log_cluster/test_stale_names.py",
     "kubernetes/installation/test_spark_manifests.py",
     "cli/test_campaign.py",
     "local/test_scenario.py",
@@ -231,9 +243,12 @@ def _rank(unit: str) -> int:
 
 
 def _spread(units: dict[str, list[pytest.Item]]) -> Iterator[list[pytest.Item]]:
-    """Spark first, for it takes long; then those that wait, evenly among the others, each the longest first."""
+    """Spark first, for it takes long; then those that wait, evenly among the others.
+
+    Of each the longest come first, then files, and single tests last, so that all workers end at about the same time.
+    """
     yield units.pop("spark", [])
-    names = sorted(units, key=_rank)
+    names = sorted(units, key=lambda unit: (_rank(unit), "::" in unit))
     waiting = [units[name] for name in names if name.removeprefix("tests/").startswith(WAITING)]
     computing = [units[name] for name in names if not name.removeprefix("tests/").startswith(WAITING)]
     done = 0

@@ -51,7 +51,7 @@ def test_a_killed_process_of_clients_makes_the_run_inconclusive_and_nothing_wors
     assert len(killed) == 1, "three small clients live in one process"
     assert (done.verdict["verdict"], done.verdict["anomalies"]) == ("inconclusive", {})
     died = "clients-0 (producer-0, producer-1, consumer-0): its process ended with status -9, before it was asked to"
-    assert died in done.verdict["reasons"]
+    assert any(reason.startswith(died) for reason in done.verdict["reasons"]), "and its last words, if there were any"
     assert done.verdict["acknowledged"] > 0, "what it had written counts"
     history = load_run(done.directory)
     known = {one["value"] for row in history.operations["value"].to_pylist() for one in row if one["op"] == "send"}
