@@ -54,7 +54,7 @@ def findings_of(run: StoredRun, jobs: int) -> Iterator[UnitFindings]:
                     raise _ended(process.exitcode) from None
                 if isinstance(found, Exception):
                     unreadable[partition] = found
-                else:
+                elif found is not None:
                     yield found
                 processes[connection] = process, left - 1
                 if left == 1:
@@ -86,11 +86,14 @@ def _judge(
     connection: Connection, facts: RunFacts, checks: tuple[str, ...] | None, units: Sequence[StoredUnit]
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C in a terminal reaches all
+    unreadable: str | None = None
     for unit in units:
-        try:
-            found: UnitFindings | BadTable | OSError = check_unit(read_unit(facts, unit), checks)
-        except (BadTable, OSError) as error:
-            found = error
+        found: UnitFindings | BadTable | OSError | None = None
+        if unreadable is None or unit.partition < unreadable:  # a store that is gone is not asked for every unit
+            try:
+                found = check_unit(read_unit(facts, unit), checks)
+            except (BadTable, OSError) as error:
+                found, unreadable = error, unit.partition
         try:
             connection.send((unit.partition, found))
         except BrokenPipeError:

@@ -140,3 +140,14 @@ def test_each_gets_about_as_many_rows() -> None:
     units = [StoredUnit(Path(), f"orders-{n}", {"history": n, "events": 1}) for n in (1, 2, 2, 8, 9)]
     assert [sorted(int(unit.partition[-1]) for unit in share) for share in shares(units, 2)] == [[2, 9], [1, 2, 8]]
     assert len(shares(units, 9)) == len(units)
+
+
+def test_after_one_that_cannot_be_read_no_later_one_is_read(stored: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may take the attempts of a store that does not answer."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    for unit in stored.units:
+        (unit.directory / "history.parquet").write_bytes(b"no table")
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    processes._judge(theirs, stored.facts, stored.checks, stored.units)
+    outcomes = [ours.recv() for _ in stored.units]
+    assert [type(found) for _, found in outcomes] == [BadTable, type(None), type(None)]
