@@ -135,7 +135,7 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "stale-command-check",
             ("on", "off"),
             "Apache Kafka has no such rule",
-            "a broker refuses a late copy of a command once it has carried out a later command of that controller",
+            "a broker refuses a late copy of a command once it has taken a later command of that controller",
             _ZOOKEEPER,
         ),
     )

@@ -362,7 +362,7 @@ def _judge_stored(
             )
         run = replace(run, facts=replace(run.facts, settings=settings))
     if engine == "process":
-        return judge_stored(run, jobs or min(_MOST_JOBS, len(os.sched_getaffinity(0))))
+        return judge_stored(run, jobs or min(_MOST_JOBS, os.cpu_count() or 1))
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:

@@ -135,7 +135,7 @@ class Commands:
         return ErrorCode.NONE
 
     def _is_older(self, body: Command) -> bool:
-        """Whether this controller sent a command later that has been carried out."""
+        """Whether a command that this controller sent later has been taken."""
         return body.controller_epoch == self.controller_epoch and _NO_SEQUENCE < body.sequence < self._sequence
 
     def _carry_out(self, request: InboundRequest) -> None:
