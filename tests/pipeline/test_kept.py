@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highwater_pipeline import store
+from highwater_pipeline import store, view
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.kept import ALL, Kept, Packed, Place
 from highwater_pipeline.store import stored_runs, write_units
@@ -103,7 +103,7 @@ def test_when_there_is_no_room_other_tables_have_to_go() -> None:
     assert [kept.get(place) is not None for place in (history, more, log)] == [True, False, True]
 
 
-@pytest.mark.parametrize("limit", [0, 200])
+@pytest.mark.parametrize("limit", [0, 400])
 def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
     story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
@@ -127,6 +127,7 @@ def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
 
     monkeypatch.setattr(store, "LARGE", -1)
     monkeypatch.setattr(store, "GROUP", 50)
+    monkeypatch.setattr(view, "CHUNK", 100)
     monkeypatch.setattr(store, "KEPT", limit)
     monkeypatch.setattr(store, "Kept", Watched)
     write_units(tables, tmp_path)
