@@ -110,7 +110,9 @@ def distinct(values: Ints) -> Ints:
     low = int(values.min())
     span = int(values.max()) - low + 1
     if span > 4 * len(values) + 1000:
-        return np.unique(values)
+        if (values[1:] < values[:-1]).any():
+            return np.unique(values)
+        return values[np.append(True, values[1:] != values[:-1])]
     there = np.zeros(span, np.bool_)
     there[values - low] = True
     return np.flatnonzero(there) + low
