@@ -112,7 +112,8 @@ def distinct(values: Ints) -> Ints:
     if span > 4 * len(values) + 1000:
         if (values[1:] < values[:-1]).any():
             return np.unique(values)
-        return values[np.append(True, values[1:] != values[:-1])]
+        ascending: Ints = values[np.append(True, values[1:] != values[:-1])]
+        return ascending
     there = np.zeros(span, np.bool_)
     there[values - low] = True
     return np.flatnonzero(there) + low
