@@ -20,6 +20,7 @@ near = st.integers(-5, 5) | st.integers(0, 70_000) | st.integers(-(2**63), 2**63
 COLUMNS = st.one_of(
     st.lists(near, max_size=20).map(lambda values: pa.array(values, pa.int64())),
     st.lists(st.none() | near, max_size=20).map(lambda values: pa.array(values, pa.int64())),
+    st.lists(st.none() | st.integers(-5, 5), max_size=20).map(lambda values: pa.array(values, pa.int64())),
     st.lists(st.integers(-128, 127), max_size=20).map(lambda values: pa.array(values, pa.int8())),
     st.lists(st.none() | st.booleans(), max_size=20).map(lambda values: pa.array(values, pa.bool_())),
     st.lists(st.none() | st.sampled_from("abc"), max_size=20).map(
