@@ -26,19 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from benchmarks.comparison_engine import FIVE
 from benchmarks.histories import EXPECTED, write_store
-
-FIVE = (
-    "lost-write",
-    "duplicate",
-    "nonmonotonic-send",
-    "divergence",
-    "poll-skip",
-    "nonmonotonic-poll",
-    "int-poll-skip",
-    "int-nonmonotonic-poll",
-)
-"""The five checks by our names: order of consumers is four of them."""
 
 ENGINES = (
     "highwater, five checks",

@@ -110,7 +110,8 @@ class Packed:
             return cls(len(column), column.type, low, None, valid, words)
         for kind in (np.uint8, np.uint16, np.uint32):
             if span <= np.iinfo(kind).max and np.dtype(kind).itemsize < values.itemsize:
-                return cls(len(column), column.type, low, (values - low).astype(kind), valid, words)
+                above = np.subtract(values, low, out=np.empty(len(values), kind), casting="unsafe")
+                return cls(len(column), column.type, low, above, valid, words)
         return cls.not_at_all(column)
 
     @property

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.kept import ALL, Which, filled, some
 from highwater_pipeline.micro_operations import in_order
-from highwater_pipeline.view import SMALL, Bools, Columns, Ints, View, encode, take_from_parts
+from highwater_pipeline.view import SMALL, Bools, Columns, Ints, View, encode, take_from_parts, words_of
 
 LIMIT = 128 << 20
 """Bytes of one table that are kept in memory, and of one partition that are read back at once."""
@@ -178,6 +178,10 @@ class SpooledRows:
         wanted = positions.to_numpy()
         at = wanted if self._order is None else self._order[wanted]
         return self._complete(take_from_parts(self.schema, self.starts, at, self._take)).select(list(names))
+
+    def words(self, name: str, part: int) -> list[str]:
+        """The strings of a part, of one column, each once, as they come up."""
+        return words_of(self.some(name, part, ALL))
 
     def some(self, name: str, part: int, rows: Which) -> pa.Array:
         """Some rows of a part, of one column. A part has about as many rows as a batch."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -28,11 +28,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from highwater_pipeline.files import BadTable, make_parent
-from highwater_pipeline.kept import Kept, Packed, Place, Which
+from highwater_pipeline.kept import ALL, Kept, Packed, Place, Which
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.tables import RunParts, RunTables
 from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts, Unit, split
-from highwater_pipeline.view import Ints, Rows, View, take_from_parts
+from highwater_pipeline.view import Ints, Rows, View, take_from_parts, words_of
 
 _STORED: Final = "stored.json"
 _RUN: Final = "run_id="
@@ -303,6 +303,13 @@ class _Stored:
         columns = self._groups[part, names]
         return pa.Table.from_arrays([column.column(rows) for column in columns], names=list(names))
 
+    def words(self, name: str, part: int) -> list[str]:
+        """The strings of a group, of one column, each once, as they come up."""
+        only = self._only(part, name)
+        if only is None:
+            return words_of(self.some(name, part, ALL))
+        return [] if only.value is None else [only.value]
+
     def some(self, name: str, part: int, rows: Which) -> pa.Array:
         """Some rows of a group, of one column, strings dictionary-encoded. What was read stays in memory as long as
         there is room: checks read most columns several times."""
@@ -332,21 +339,26 @@ class _Stored:
     def _same(self, number: int, name: str) -> Packed | None:
         """A column of a group in which all rows are the same, as the file's statistics say: it need not be read. None:
         they do not say it."""
-        kind = self.schema.field(name).type
-        statistics = (
-            self._metadata.row_group(number).column(self._places[name]).statistics if name in self._places else None
-        )
-        if statistics is None or not statistics.has_null_count:
+        only = self._only(number, name)
+        if only is None or (only.value is not None and only.nulls):
             return None
-        length = self.starts[number + 1] - self.starts[number]
+        kind = self.schema.field(name).type
         if pa.types.is_string(kind):
             kind = pa.dictionary(pa.int32(), kind)
-        if statistics.null_count == length:
-            return Packed.same(length, kind, None)
+        return Packed.same(self.starts[number + 1] - self.starts[number], kind, only.value)
+
+    def _only(self, number: int, name: str) -> _Only | None:
+        """The only value of a column of a group; None: there may be several."""
+        place = self._places.get(name)
+        statistics = None if place is None else self._metadata.row_group(number).column(place).statistics
+        if statistics is None or not statistics.has_null_count:
+            return None
+        nulls = statistics.null_count
+        if nulls == self.starts[number + 1] - self.starts[number]:
+            return _Only(None, nulls)
         # A bound of strings may be shortened, but then the lower one is below the upper one.
-        if statistics.null_count == 0 and statistics.has_min_max and statistics.min == statistics.max:
-            return Packed.same(length, kind, statistics.min)
-        return None
+        is_one = statistics.has_min_max and statistics.min == statistics.max
+        return _Only(statistics.min, nulls) if is_one else None
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -361,6 +373,13 @@ class _Stored:
         with _refusing(self._path):
             where, filesystem = arrow_of(self._path)
             return pq.ParquetFile(where, filesystem=filesystem, read_dictionary=words, metadata=self._metadata)
+
+
+class _Only(NamedTuple):
+    """The only value of a column (None: all rows are null), and in how many rows it is null."""
+
+    value: Any
+    nulls: int
 
 
 @contextmanager

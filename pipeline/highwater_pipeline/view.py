@@ -10,7 +10,7 @@ A partition may be larger than memory. :meth:`View.by_range` cuts a view by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, Protocol, TypeVar
 
@@ -61,12 +61,15 @@ class Rows(Protocol):
     def starts(self) -> Sequence[int]:
         """The number of the first row of each part that can be read alone, and that of all rows behind them."""
 
+    def words(self, name: str, part: int) -> list[str]:
+        """The strings of a part, of one column, each once, as they come up."""
+
     def some(self, name: str, part: int, rows: Which) -> pa.Array:
         """Some rows of a part, of one column."""
 
     def fill(self, array: npt.NDArray[Any], name: str, part: int, rows: Which, missing: int | bool) -> None:
         """Write some rows of a part, of one column of numbers or truth values, into an array; ``missing`` stands for
-        null."""
+        null. A slice may have steps."""
 
 
 class View:
@@ -150,8 +153,7 @@ class View:
     def _cuts(self, name: str, least: int | None) -> Ints:
         """The numbers before which ranges end, ascending; ``least`` is one of them."""
         step = max(1, CHUNK // _SAMPLED)
-        # Copied, because a slice would keep the whole part in memory.
-        sample = np.concatenate([part[::step].copy() for part in self._in_parts(name)])
+        sample = np.concatenate(list(self._in_parts(name, step)))
         sample = np.sort(sample if least is None else sample[sample >= least])
         ranges = max(1, -(-len(sample) * step // CHUNK))
         cuts = sample[np.arange(1, ranges) * len(sample) // ranges]
@@ -163,15 +165,16 @@ class View:
         in_memory = isinstance(table, pa.Table) or not self._is_whole
         return (0, self.num_rows) if in_memory else table.starts
 
-    def _in_parts(self, name: str) -> Iterator[Ints]:
-        """An integer column without nulls, part by part."""
+    def _in_parts(self, name: str, step: int = 1) -> Iterator[Ints]:
+        """Every ``step``-th number of an integer column without nulls, part by part."""
         table = self._columns.table
         if isinstance(table, pa.Table) or not self._is_whole:
-            yield self.ints(name, -1)
+            yield self.ints(name, -1)[::step]
             return
         for number, (start, end) in enumerate(pairwise(table.starts)):
-            part = np.empty(end - start, np.int64)
-            table.fill(part, name, number, ALL, -1)
+            rows = slice(0, end - start, step)
+            part = np.empty(_count(rows), np.int64)
+            table.fill(part, name, number, rows, -1)
             yield part
 
     def _range(self, positions: Ints, within: dict[int, Which]) -> View:
@@ -276,7 +279,8 @@ class View:
         if self._columns.is_small:
             return self._of_rows(self._columns.is_any(name, words))
         numbers, _ = self._columns.codes(name)
-        return self._columns.among(name, words)[self._of_rows(numbers)]
+        among = self._columns.among(name, words)
+        return among[self._of_rows(numbers)] if among.any() else np.zeros(self.num_rows, np.bool_)
 
     def words(self, name: str) -> list[str]:
         """The strings of a column, each once, as they come up."""
@@ -288,7 +292,7 @@ class View:
             return list(self._columns.made[key])
         found: dict[str, None] = {}
         for number in range(len(table.starts) - 1):
-            found.update(dict.fromkeys(_words(table.some(name, number, ALL))))
+            found.update(dict.fromkeys(table.words(name, number)))
         self._columns.made[key] = list(found)
         return list(found)
 
@@ -302,6 +306,11 @@ class View:
         renumber = np.full(len(words) + 1, -1, np.int64)  # the last: of null, which is −1
         renumber[found] = np.arange(len(found))
         return renumber[mine], [words[code] for code in found.tolist()]
+
+    def numbers(self, name: str, numbers: Mapping[str, int]) -> Ints:
+        """A string column, each string as the number that ``numbers`` has for it (−1: null, or none)."""
+        codes, words = self._columns.codes(name)
+        return np.array([*(numbers.get(word, -1) for word in words), -1], np.int64)[self._of_rows(codes)]
 
     def lists(self, name: str) -> tuple[Ints, Ints]:
         """A column of lists of integers, one behind the other, and for each integer the position of its row."""
@@ -507,6 +516,10 @@ class _Range:
         """Some rows with these columns."""
         return self._table.take(pa.array(self._positions[positions.to_numpy()]), names)
 
+    def words(self, name: str, part: int) -> list[str]:
+        """The strings of one column, each once, as they come up."""
+        return words_of(self.some(name, part, ALL))
+
     def some(self, name: str, part: int, rows: Which) -> pa.Array:
         """Some rows of one column; all are one part."""
         assert part == 0
@@ -515,17 +528,18 @@ class _Range:
     def fill(self, array: npt.NDArray[Any], name: str, part: int, rows: Which, missing: int | bool) -> None:
         """Write some rows of one column of numbers or truth values into an array; all are one part."""
         assert part == 0
-        whole = array if rows == ALL else np.empty(self.num_rows, array.dtype)
+        is_whole = isinstance(rows, slice) and rows == ALL
+        whole = array if is_whole else np.empty(self.num_rows, array.dtype)
         end = 0
         for number, which in self._within.items():
             start, end = end, end + _count(which)
             self._table.fill(whole[start:end], name, number, which, missing)
-        if whole is not array:
+        if not is_whole:
             array[:] = whole[rows]
 
 
 def _count(rows: Which) -> int:
-    return rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    return len(range(rows.start, rows.stop, rows.step or 1)) if isinstance(rows, slice) else len(rows)
 
 
 def _numbers_of(rows: Which, first: int) -> Ints:
@@ -547,7 +561,7 @@ def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.dictionary_encode(column)
 
 
-def _words(part: pa.Array) -> list[str]:
+def words_of(part: pa.Array) -> list[str]:
     """The strings of a part of a column, each once, as they come up."""
     is_one_word = pa.types.is_dictionary(part.type) and len(part.dictionary) == 1
     if not is_one_word:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from highwater_pipeline.checks.columns import distinct
 from highwater_pipeline.view import View
 
 SCHEMA = pa.schema(
@@ -43,6 +44,7 @@ def test_a_view_of_any_rows_is_as_arrow_has_them(parts: list[list[dict[str, Any]
     assert view.is_known("number").tolist() == [row["number"] is not None for row in rows]
     assert view.bools("flag").tolist() == [row["flag"] for row in rows]
     assert view.is_any("word", ("a", "c")).tolist() == [row["word"] in ("a", "c") for row in rows]
+    assert view.numbers("word", {"a": 5, "c": 0}).tolist() == [{"a": 5, "c": 0}.get(row["word"], -1) for row in rows]
     numbers, words = view.codes("word")
     assert words == list(dict.fromkeys(row["word"] for row in rows if row["word"] is not None))
     assert [None if number < 0 else words[number] for number in numbers] == [row["word"] for row in rows]
@@ -54,6 +56,12 @@ def test_a_view_of_any_rows_is_as_arrow_has_them(parts: list[list[dict[str, Any]
     assert view.with_ints("number", np.arange(len(rows))).to_pylist("number") == [
         {"number": at} for at in range(len(rows))
     ]
+
+
+@given(st.lists(st.integers(-3, 3) | st.integers(-(2**62), 2**62)), st.booleans())
+def test_distinct_values_ascend(values: list[int], is_ordered: bool) -> None:
+    given = sorted(values) if is_ordered else values
+    assert distinct(np.array(given, np.int64)).tolist() == sorted(set(values))
 
 
 def test_nobody_can_write_to_what_all_views_share() -> None:

@@ -127,7 +127,10 @@ def distinct(values: Ints) -> Ints:
     low = int(values.min())
     span = int(values.max()) - low + 1
     if span > 4 * len(values) + 1000:
-        return np.unique(values)
+        if (values[1:] < values[:-1]).any():
+            return np.unique(values)
+        ascending: Ints = values[np.append(True, values[1:] != values[:-1])]
+        return ascending
     there = np.zeros(span, np.bool_)
     there[values - low] = True
     return np.flatnonzero(there) + low

@@ -24,7 +24,6 @@ import numpy as np
 from highwater_pipeline.checks.columns import (
     WHO,
     bools,
-    codes,
     finding,
     ints,
     joined,
@@ -236,8 +235,7 @@ class SendOrder:
         which = np.flatnonzero(seen.acknowledged & (seen.offset >= 0))
         who = seen.process[which]
         if self._by_client:
-            client, names = codes(seen.table, "client")
-            number = np.array([*(self._clients[name] for name in names), -1], np.int64)[client[which]]
+            number = seen.table.numbers("client", self._clients)[which]
             who = np.where(number >= 0, number, who + len(self._clients))
         when = ints(seen.table, "invoke_row")[which]
         order = order_by(when)
