@@ -10,6 +10,7 @@ import pytest
 
 from highwater_chaos.backends import make_backend
 from highwater_chaos.campaign import Outcome, Plan, Progress, series_of_random
+from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.campaign.guided import ROUND, Guide
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.consistency import problems_of
@@ -44,6 +45,12 @@ def test_each_experiment_can_be_run_and_keeps_to_the_promise(mode: str) -> None:
         guide.add(outcome(seed, *random.sample(NAMES, 8)))
     assert len(changed) > 300
     assert 20 < len(guide.kept) < 400
+
+
+def test_the_first_round_is_that_of_random() -> None:
+    guide = Guide("")
+    for seed in range(1, ROUND + 1):
+        assert ChaosExperiment.model_validate(guide.experiment(seed)).spec == draw_experiment(seed).spec
 
 
 def test_what_reached_something_new_is_changed_and_what_did_not_is_not() -> None:

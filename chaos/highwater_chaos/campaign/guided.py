@@ -2,8 +2,9 @@
 
 A fuzzer keeps the inputs that took a new path through the program. Here the input is an experiment, and its path is its
 signature: the transitions and combinations that its run reached (``highwater_pipeline.transitions``). Seeds run in
-rounds. The first round is drawn as by ``random``. In each later round one seed in three is drawn so. The others change
-an experiment of an earlier round that reached something new; one whose signature is rare is more likely to be chosen.
+rounds. The first round is that of ``random``. In each later round one seed in three has the experiment that it has
+there. The others change an experiment of an earlier round that reached something new; one whose signature is rare is
+more likely to be chosen.
 
 A round depends only on the outcomes of the rounds before it, and not on their order in time. So the same seeds give the
 same campaign on any engine, also after an interruption.
@@ -56,7 +57,8 @@ class Guide:
         """The experiment of a seed of the next round."""
         random = derive_random(seed, "guided")
         blind = not self.kept or random.random() < _BLIND
-        data = draw_data(random, seed, self._mode) if blind else self._changed(random)
+        drawn = derive_random(seed, "campaign")  # as that of draw_experiment
+        data = draw_data(drawn, seed, self._mode) if blind else self._changed(random)
         data["metadata"] = {"name": f"{GUIDED}-{seed}"}
         data["spec"]["seed"] = seed
         self._waiting[seed] = data
