@@ -34,6 +34,13 @@ COMMANDS: dict[str, Any] = typer.main.get_command(command_line()).commands  # ty
             "spec.schedule[0].inject.kill.target.followerOf",
             "there is no topic 'order'",
         ),
+        (
+            "wait: 1s",
+            "repeat: {times: 2, steps: [{injekt: {}}]}",
+            "spec.schedule[1].repeat.steps[0].injekt",
+            "did you mean 'inject'?",
+        ),
+        ("wait: 1s", "parallel: [[{wiat: 1s}]]", "spec.schedule[1].parallel[0][0].wiat", "did you mean 'wait'?"),
         ("{verdict: pass}", "{verdict: passed}", "spec.expect[0].verdict", "expected 'pass', 'fail' or 'inconclusive'"),
         ("brokers: 2", "mode: raft", "spec.cluster.mode", "expected 'kraft' or 'zookeeper'"),
     ],

@@ -177,6 +177,7 @@ def _fields_around(loc: tuple[int | str, ...]) -> list[str]:
     for part in loc[:-1]:
         if isinstance(part, int) or model is None:
             continue
+        model.model_rebuild()  # a model that was not needed yet may name others that it has not looked up
         field = next((f for name, f in model.model_fields.items() if (f.alias or name) == part), None)
         if field is not None:
             model = _model_in(field.annotation)
