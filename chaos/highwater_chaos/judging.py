@@ -19,7 +19,7 @@ from highwater_chaos.lines import FileLines
 from highwater_chaos.run_directory import new_run_directory, write_json
 from highwater_chaos.run_summary import list_recordings, read_summary
 from highwater_chaos.user_error import UserError
-from highwater_chaos.verdict import verdict_of
+from highwater_chaos.verdict import is_judged, verdict_of
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.recordings import OPERATIONS_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
@@ -117,7 +117,8 @@ def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:
     summary = read_summary(directory)
     yield from summary.inconclusive_reasons
     for one in summary.violations:
-        yield f"{one.name}, which a store does not hold, was found while it ran: {one.what}"
+        if is_judged(one.name, spec):
+            yield f"{one.name}, which a store does not hold, was found while it ran: {one.what}"
     for assertion in assertions.judge_assertions(spec, directory):
         if assertion.holds is not True:
             yield f"an assertion, which a store does not hold, is not met: {assertion.reason}"

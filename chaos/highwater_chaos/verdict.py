@@ -113,6 +113,11 @@ def verdict_of(
     }
 
 
+def is_judged(invariant: str, spec: ExperimentSpec) -> bool:
+    """Whether it is an anomaly if this invariant is broken: of those on request only where the experiment names it."""
+    return invariant in spec.checks or ("all" in spec.checks and invariant not in ON_REQUEST)
+
+
 def _add_violations(
     spec: ExperimentSpec, run: RunSummary, anomalies: dict[str, dict[str, Any]], checks: dict[str, str]
 ) -> None:
@@ -120,7 +125,7 @@ def _add_violations(
     checks.update({name: "ok" for name in (*QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY) if name in spec.checks})
     seen = dict.fromkeys(violation.name for violation in run.violations)
     for name in seen:
-        if name in anomalies or not (name in spec.checks or ("all" in spec.checks and name not in ON_REQUEST)):
+        if name in anomalies or not is_judged(name, spec):
             continue
         found = [violation for violation in run.violations if violation.name == name]
         anomalies[name] = {
