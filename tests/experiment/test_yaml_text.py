@@ -97,3 +97,20 @@ def test_the_parsers_in_c_and_in_python_read_the_same(monkeypatch: pytest.Monkey
     for text, found in zip(texts, in_c, strict=True):
         assert read(text) == found, text
     assert all(isinstance(found, str) for found in in_c[-len(wrong) :])
+
+
+@pytest.mark.parametrize("kind", ["list", "mapping"])
+@pytest.mark.parametrize("depth", [1, yaml_text.DEEPEST, yaml_text.DEEPEST + 1, 50_000])
+def test_a_value_from_elsewhere_may_be_as_deep_as_a_text(kind: str, depth: int) -> None:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value] if kind == "list" else {"a": value}
+    opening, closing = ("[", "]") if kind == "list" else ("{a: ", "}")
+    text = opening * depth + "1" + closing * depth
+    problem = yaml_text.too_deep(value)
+    assert (problem is None) == (depth <= yaml_text.DEEPEST)
+    if problem is None:
+        assert yaml_text.read_documents(text, "f.yaml")[0].value == value
+        return
+    with pytest.raises(ExperimentError, match=problem):
+        yaml_text.read_documents(text, "f.yaml")

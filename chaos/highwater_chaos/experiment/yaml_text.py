@@ -7,6 +7,7 @@ the text are counted first. A repeated part counts as often as it is repeated; o
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +21,7 @@ MOST_VALUES: Final = 100_000
 """Scalars, lists and mappings: some three times the assignment of 10,000 partitions to three brokers would be more."""
 DEEPEST: Final = 100
 """Mappings and lists within each other: some thirty steps. Validation recurses, and must not depend on who calls it."""
+_TOO_DEEP: Final = f"is nested too deeply: expected at most {DEEPEST} mappings and lists within each other"
 _KEPT: Final = 60
 """Characters of a found value that an error shows."""
 
@@ -113,6 +115,26 @@ if hasattr(yaml, "CSafeLoader"):
     _IN_C = (yaml.CSafeLoader, type("_LoaderInC", (_Naming, yaml.CSafeLoader), {}))
 
 
+def too_deep(value: object, around: int = 0) -> str | None:
+    """What is wrong with a value that was read by somebody else and is nested deeper than a text may be.
+
+    Found without recursion, and so wherever the caller's stack happens to end.
+
+    Args:
+        value: made of mappings, lists and scalars.
+        around: mappings and lists that it lies in.
+    """
+    waiting = [(value, around)]
+    while waiting:
+        part, depth = waiting.pop()
+        if not isinstance(part, (Mapping, list)):
+            continue
+        if depth == DEEPEST:
+            return _TOO_DEEP
+        waiting += [(inner, depth + 1) for inner in (part.values() if isinstance(part, Mapping) else part)]
+    return None
+
+
 def _line(mark: Any) -> int:
     return int(mark.line) + 1
 
@@ -137,8 +159,7 @@ def _check_bounds(text: str, parser: Any) -> None:
                 open_parts.append((event.anchor, values))
                 values += 1
                 if len(open_parts) > DEEPEST:
-                    problem = f"is nested too deeply: expected at most {DEEPEST} mappings and lists within each other"
-                    raise _BoundError(problem, _line(event.start_mark))
+                    raise _BoundError(_TOO_DEEP, _line(event.start_mark))
             case yaml.CollectionEndEvent():
                 anchor, before = open_parts.pop()
                 if anchor is not None:

@@ -65,8 +65,6 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
         experiment = experiment_of(found, borrowed)
     except ExperimentError as error:
         return Rejection("Invalid", _in_words(error))
-    except RecursionError:
-        return Rejection("Invalid", "spec.schedule: is nested too deeply")
     abilities = KubernetesAbilities(backend_for(crashable=borrowed is None or is_crashable(borrowed)))
     if problems := abilities.problems(experiment.cluster):
         return Rejection("NotSupported", "; ".join(problems))

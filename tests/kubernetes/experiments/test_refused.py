@@ -29,9 +29,12 @@ def steps(*made: dict[str, Any]) -> dict[str, Any]:
     return {"schedule": list(made)}
 
 
-DEEP: dict[str, Any] = {"wait": "1s"}
-for _ in range(150):
-    DEEP = {"parallel": [[DEEP]]}
+def nested(levels: int) -> dict[str, Any]:
+    step: dict[str, Any] = {"wait": "1s"}
+    for _ in range(levels):
+        step = {"parallel": [[step]]}
+    return steps(step)
+
 
 EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "switch-name": (cluster(switches={"replica-epoch": False}), "Invalid", "switches.replica-epoch: unknown"),
@@ -171,7 +174,8 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "Invalid",
         "spec.schedule[0].repeat.steps[0].injekt: unknown field; did you mean 'inject'?",
     ),
-    "deep": (steps(DEEP), "Invalid", "spec.schedule: is nested too deeply"),
+    "deep": (nested(34), "Invalid", "spec.schedule: is nested too deeply: expected at most 100"),
+    "deeper": (nested(150), "Invalid", "spec.schedule: is nested too deeply: expected at most 100"),
     "random-kind": (
         steps({"random": {"for": "1s", "every": "1s", "faults": {"kil": 1}}}),
         "Invalid",

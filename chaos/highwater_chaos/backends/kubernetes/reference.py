@@ -20,6 +20,7 @@ from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import Step
+from highwater_chaos.experiment.yaml_text import too_deep
 from highwater_chaos.kube.kinds import Json
 
 _DESCRIBED: Final = (
@@ -69,6 +70,8 @@ def experiment_of(found: Json, cluster: Json | None = None) -> ChaosExperiment:
     if cluster is not None:
         described = {key: cluster["spec"][key] for key in _DESCRIBED if key in cluster["spec"]}
         spec["cluster"] = {**described, "topics": spec.pop("clusterRef").get("topics") or []}
+    if too_deep_in := [Problem(f"spec.{key}", problem) for key, part in spec.items() if (problem := too_deep(part, 2))]:
+        raise ExperimentError(source, too_deep_in)
     plain = {"apiVersion": found["apiVersion"], "kind": found["kind"], "metadata": metadata, "spec": spec}
     try:
         experiment = parse_experiment(yaml.dump(plain, Dumper=_DUMPER, sort_keys=False), source)
