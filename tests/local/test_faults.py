@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from highwater_chaos.backends.local.control import ControlError
+from highwater_chaos.backends.local.host_faults import HostFaults
 from highwater_chaos.backends.local.isolated import local_backend
+from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judging import judge_recordings
@@ -163,6 +167,58 @@ def test_power_loss_on_xfs(experiment: Callable[..., ChaosExperiment], state: Pa
     result = judged(experiment(XFS, cluster="    fileSystem: xfs"), tmp_path)
     assert "unsynced bytes" in evidence(result, "powerLoss")
     assert "saw EIO" in evidence(result, "diskError")
+
+
+@pytest.mark.whole_machine
+def test_a_clock_and_flushes_stay_wrong_while_processes_come_and_go(
+    experiment: Callable[..., ChaosExperiment], state: Path, await_true: Callable[..., None]
+) -> None:
+    """As in the simulator, where they belong to the machine. The node itself is asked, in each incarnation."""
+    backend = local_backend()
+
+    def told() -> tuple[float, int, bool] | None:
+        backend.advance(backend.now_ns() + 20_000_000)
+        channel = backend._channel("broker-1")
+        if channel is None or not channel.is_open:
+            return None
+        error = channel.call("clockError")
+        return error["rate"], round(error["offsetNs"] / 1e9), channel.call("isStalled")
+
+    try:
+        backend.build(experiment("- wait: 1s").cluster, 1)
+        await_true(told, "broker-1 can be reached")
+        backend.skew_clock("broker-1", 7_000_000_000, 1.000001)
+        backend.stall_disk("broker-1")
+        assert told() == (1.000001, 7, True)
+        backend.kill("broker-1")
+        assert backend.clock_error("broker-1")[1] == 1.000001, "of the machine, where no process runs"
+        assert backend.disk_probe("broker-1") == "stalled"
+        backend.start("broker-1")
+        await_true(lambda: told() == (1.000001, 7, True), "the next incarnation has the wrong clock too")
+        backend.pause("broker-1", None)
+        began = time.monotonic()
+        backend.skew_clock("broker-1", 0, 1.0)
+        backend.disk_heal("broker-1")
+        with pytest.raises(BackendError, match="broker-1 cannot be asked for its clock"):
+            backend.clock_error("broker-1")
+        assert time.monotonic() - began < 5, "nobody waits for a paused node"
+        backend.resume("broker-1")
+        await_true(lambda: told() == (1.0, 0, False), "it is healed as it runs on")
+        backend.kill("broker-1")
+        backend.start("broker-1")
+        await_true(lambda: told() == (1.0, 0, False), "and stays so")
+    finally:
+        backend.close()
+
+
+def test_the_clock_of_other_software_is_not_said_to_be_wrong() -> None:
+    faults = HostFaults(["broker-0"], lambda node: None, lambda node: False)
+    with pytest.raises(ControlError, match="happens inside a node of ours, and zookeeper-0 is none"):
+        faults.set_clock("zookeeper-0", 1, 1.0)
+    with pytest.raises(ControlError, match="happens inside a node of ours"):
+        faults.stall("zookeeper-0")
+    faults.set_clock("zookeeper-0", 0, 1.0)  # what a heal does
+    assert (faults.clock_error("zookeeper-0"), faults.is_stalled("zookeeper-0")) == ((0, 1.0), False)
 
 
 @pytest.mark.whole_machine

@@ -25,9 +25,10 @@ from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, NodeDisk
 from highwater_chaos.backends.local.endings import Ending
 from highwater_chaos.backends.local.event_files import parse_line
+from highwater_chaos.backends.local.host_faults import HostFaults
 from highwater_chaos.backends.local.network import LoopbackNetwork, NodeNetwork
 from highwater_chaos.backends.local.nodes import LocalNode
-from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer, Role
+from highwater_chaos.backends.local.program import ClusterPlan, HasControlSocket, NodePlace, NodeProgram, Observer, Role
 from highwater_chaos.backends.local.programs import program_of, programs_of
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.reasons import why_not
@@ -81,6 +82,7 @@ class LocalBackend:
         self._start_ns = 0
         self._log: EventLog
         self._rules: RuleBook
+        self._host_faults: HostFaults
         self._samples = Samples(self.now_ns)
         self._counted_ns = 0
         self._inconclusive_reasons: list[str] = []
@@ -126,6 +128,8 @@ class LocalBackend:
         for observer in self._observers:
             self._log.follow(observer.records)
         self._rules = RuleBook(self._nodes, self._channel, self._answers)
+        ours = [name for name, node in self._nodes.items() if isinstance(node.program, HasControlSocket)]
+        self._host_faults = HostFaults(ours, self._channel, self._answers)
         self._clients = LocalClients(self.enter_network, seed)
         if servers := [place.advertised for place in self.plan.of_role("zookeeper")]:
             self._sessions = Sessions(self._clients, servers, self._session_key)
@@ -219,6 +223,7 @@ class LocalBackend:
             was_open = channel.is_open
             if channel.try_open() and not was_open:
                 self._rules.opened(node.name)
+                self._host_faults.opened(node.name)
             channel.pump()
         except BackendError as error:
             self._inconclusive_reasons.append(str(error))
@@ -278,12 +283,8 @@ class LocalBackend:
         return self._nodes[node].process_state()
 
     def clock_error(self, node: str) -> tuple[int, float]:
-        """The node reads its own clock beside the machine's; right where it is down."""
-        channel = self._channel(node)
-        if channel is None:
-            return 0, 1.0
-        answer = channel.call("clockError")
-        return int(answer["offsetNs"]), float(answer["rate"])
+        """The node reads its own clock beside the machine's."""
+        return self._host_faults.clock_error(node)
 
     @acting
     def disk_probe(self, node: str) -> str:
@@ -291,8 +292,10 @@ class LocalBackend:
         local = self._nodes[node]
         error = local.disk.probe()
         channel = self._channel(node)
-        if error is not None or channel is None or not channel.is_open or not self._answers(node):
-            return error or "ok"
+        if error is not None:
+            return error
+        if channel is None or not channel.is_open or not self._answers(node):
+            return "stalled" if self._host_faults.is_stalled(node) else "ok"
         answer = channel.call("diskProbe")
         if "ended" in answer:
             return str(answer["ended"])
@@ -449,8 +452,7 @@ class LocalBackend:
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
         """The node's host keeps flushes from ending."""
         del until_ns
-        if (channel := self._channel(node)) is not None:
-            channel.call("diskStall", {"on": True})
+        self._host_faults.stall(node)
 
     @acting
     def disk_heal(self, node: str) -> None:
@@ -461,14 +463,11 @@ class LocalBackend:
             local.end()
             self._stopped(local, "crash")
         local.disk.heal()
-        channel = self._channel(node)
-        if channel is not None and channel.is_open and self._answers(node):
-            channel.call("diskStall", {"on": False})
+        self._host_faults.end_stall(node)
 
     def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
         """The node's host shifts what its core reads."""
-        if (channel := self._channel(node)) is not None:
-            channel.call("clock", {"offsetNs": offset_ns, "rate": rate})
+        self._host_faults.set_clock(node, offset_ns, rate)
 
     # --- sessions ---
 
