@@ -66,6 +66,24 @@ def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> No
         stored_runs(tmp_path)
 
 
+def test_a_damaged_page_is_not_judged(story: Any, tmp_path: Path) -> None:
+    """Whichever byte of it: a value that was never written could make a run that failed pass."""
+    story.send(1, at=0).send(2, at=1).poll((0, 1))
+    write_units(story.tables(), tmp_path)
+    (run,) = stored_runs(tmp_path)
+    written = read_unit(run.facts, run.units[0])
+    path = run.units[0].directory / "history.parquet"
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(4, len(whole) - 8 - pq.read_metadata(path).serialized_size):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x11]) + whole[place + 1 :])
+        try:
+            assert read_unit(run.facts, run.units[0]) == written
+        except BadTable:
+            refused += 1
+    assert refused > 0
+
+
 def test_names_of_249_characters(story: Any, tmp_path: Path) -> None:
     """A directory's name has at most 255 bytes; two partitions of one topic stay two."""
     topic = "t" * 249
