@@ -10,6 +10,8 @@ import heapq
 import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Final
 
@@ -40,7 +42,8 @@ def findings_of(run: StoredRun, jobs: int) -> Iterator[UnitFindings]:
         for units in shares(run.units, jobs):
             ours, theirs = _CONTEXT.Pipe(duplex=False)
             process = _CONTEXT.Process(target=_judge, args=(theirs, run.facts, run.checks, units), daemon=True)
-            process.start()
+            with _uninterrupted():
+                process.start()
             theirs.close()
             processes[ours] = process, len(units)
         while processes:
@@ -70,6 +73,18 @@ def findings_of(run: StoredRun, jobs: int) -> Iterator[UnitFindings]:
             connection.close()
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Processes that are started here have Ctrl-C held back, which reaches all in a terminal, until they judge. While
+    they import it would interrupt them anywhere, and each would say where."""
+    resource_tracker.ensure_running()  # which lets signals through again, once it has started its process
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def shares(units: Sequence[StoredUnit], jobs: int) -> list[list[StoredUnit]]:
     """The units of each process: the largest first, each to the process with the fewest rows so far."""
     by_rows = sorted(units, key=lambda unit: -sum(unit.rows.values()))
@@ -85,7 +100,8 @@ def shares(units: Sequence[StoredUnit], jobs: int) -> list[list[StoredUnit]]:
 def _judge(
     connection: Connection, facts: RunFacts, checks: tuple[str, ...] | None, units: Sequence[StoredUnit]
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C in a terminal reaches all
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     unreadable: str | None = None
     for unit in units:
         found: UnitFindings | BadTable | OSError | None = None

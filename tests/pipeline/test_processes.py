@@ -60,6 +60,28 @@ def test_they_find_what_one_finds(stored: StoredRun) -> None:
         assert judge_stored(stored, jobs).to_json() == alone.to_json()
 
 
+def test_ctrl_c_at_the_start_of_a_process_says_nothing(
+    stored: StoredRun, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In a terminal it reaches all, and one that still imports would print where it was."""
+
+    start = processes._CONTEXT.Process.start
+
+    def interrupted(process: Any) -> None:
+        start(process)
+        status = Path(f"/proc/{process.pid}/status")
+        # From then on Python handles it.
+        _until(lambda: int(status.read_text().split("SigCgt:")[1].split()[0], 16) & 1 << signal.SIGINT - 1)
+        os.kill(process.pid, signal.SIGINT)
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, set())
+    monkeypatch.setattr(processes._CONTEXT.Process, "start", interrupted)
+    with pytest.raises(ChildProcessError, match="signal 2"):
+        judge_stored(stored, 2)
+    assert capfd.readouterr().err == ""
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, set()) == before, "and this process can be interrupted"
+
+
 def test_what_one_cannot_read_is_said(stored: StoredRun) -> None:
     (stored.units[1].directory / "history.parquet").write_bytes(b"no table")
     with pytest.raises(BadTable, match=r"orders-1/history\.parquet: expected"):
