@@ -134,6 +134,8 @@ class ReplicaManager:
         self._key_of: dict[TopicPartition, PartitionKey] = {}
         self._creating: dict[TopicPartition, PartitionKey] = {}
         """Logs that are being made, and for which replica."""
+        self._created: list[tuple[TopicPartition, PartitionKey, Log]] = []
+        """Logs that were made in the present event of the disk."""
         self._under_review: list[PartitionKey] = []
         self._slices = Slices(
             ports.clock,
@@ -381,19 +383,24 @@ class ReplicaManager:
             return
 
         def created(log: Log) -> None:
-            # This is a completion of the disk, behind which nobody looks for wake-ups and gauges.
-            self.ports.clock.call_later(0, lambda: self._created(tp, key, log))
+            # This is a completion of the disk, behind which nobody looks for wake-ups and gauges. It ends up to
+            # MOST_TOGETHER creations.
+            if not self._created:
+                self.ports.clock.call_later(0, self._take_up_created)
+            self._created.append((tp, key, log))
 
         self.logs.create(*tp, _topic_id(tp.topic, key), created, self._topic_properties(tp.topic))
 
-    def _created(self, tp: TopicPartition, key: PartitionKey, log: Log) -> None:
-        """The log is there; unless it is not wanted any more, or its name belongs to another topic by now."""
-        wanted = self._creating.pop(tp)
-        if self._closed:
-            return
-        if (key != wanted or key not in self.roles) and self.logs.get(*tp) is log:
-            self.logs.delete(*tp)
-        self._partition_changed(wanted)
+    def _take_up_created(self) -> None:
+        """The logs are there; unless one is not wanted any more, or its name belongs to another topic by now."""
+        created, self._created = self._created, []
+        for tp, key, log in created:
+            wanted = self._creating.pop(tp)
+            if self._closed:
+                continue
+            if (key != wanted or key not in self.roles) and self.logs.get(*tp) is log:
+                self.logs.delete(*tp)
+            self._partition_changed(wanted)
 
     def _drop(self, key: PartitionKey) -> None:
         """This broker has no replica of it any more: stop everything, and delete the log."""
