@@ -47,7 +47,7 @@ class Creation:
     def prepare(self, disk: Disk) -> list[str]:
         """See :class:`.write_behind.DiskTask`."""
         disk.mkdir(self.path)
-        self.loader.load()
+        self.loader.begin_empty()
         written = [join(self.path, file_name(self.loader.log_start_offset, LOG))]
         if self.topic_id is not None:
             metadata = join(self.path, PARTITION_METADATA)

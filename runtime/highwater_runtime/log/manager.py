@@ -102,6 +102,8 @@ class LogManager:
         self._checkpoints = OffsetCheckpoints(ports.disk, self._behind)
         self._configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}
         self._timers: dict[str, Timer] = {}
+        self._flushed_regularly: dict[TopicPartition, None] = {}
+        """Logs that have a timer by ``flush.ms``: few or none."""
         self._loading: Loading | None = None
         self._compacting: tuple[TopicPartition, Compaction] | None = None
         self._cleaning: list[TopicPartition] | None = None
@@ -197,12 +199,19 @@ class LogManager:
         log = self.logs[tp]
         log.lower_recovery_point = partial(self._checkpoints.lower, tp)
         log.on_failure = lambda: self._failed(tp, log)
-        key = f"flush {tp}"
-        timer = self._timers.pop(key, None)
-        if timer is not None:
-            timer.cancel()
+        self._flush_regularly(tp, log)
+
+    def _flush_regularly(self, tp: TopicPartition, log: Log) -> None:
+        """Begin the intervals of ``flush.ms`` anew, as long as they are by now."""
+        self._stop_flushing(tp)
         if log.config.flush_ms < _NEVER:
-            self._every(key, max(1, log.config.flush_ms), lambda: self._flush_if_needed(log))
+            self._every(f"flush {tp}", max(1, log.config.flush_ms), lambda: self._flush_if_needed(log))
+            self._flushed_regularly[tp] = None
+
+    def _stop_flushing(self, tp: TopicPartition) -> None:
+        if tp in self._flushed_regularly:
+            del self._flushed_regularly[tp]
+            self._timers.pop(f"flush {tp}").cancel()
 
     def _failed(self, tp: TopicPartition, log: Log) -> None:
         self._ports.metrics.counter("highwater_log_failures_total")
@@ -275,8 +284,10 @@ class LogManager:
     def configure(self, topic: str, partition: int, properties: Mapping[str, str]) -> None:
         """Let a partition's log obey its topic's settings from now on."""
         tp = TopicPartition(topic, partition)
-        self.logs[tp].update_config(self._log_config(properties))
-        self._adopt(tp)
+        log, config = self.logs[tp], self._log_config(properties)
+        if config is not log.config:
+            log.update_config(config)
+        self._flush_regularly(tp, log)
 
     def delete(self, topic: str, partition: int) -> None:
         """Take a partition away: gone for every reader and every restart now, from the disk after a delay.
@@ -311,9 +322,7 @@ class LogManager:
         self._ports.trace.emit(LogRemoved(partition=str(tp), topic_id=topic_id, reason=reason))
         log.lower_recovery_point = log.on_failure = None
         log.abandon("deleted")
-        timer = self._timers.pop(f"flush {tp}", None)
-        if timer is not None:
-            timer.cancel()
+        self._stop_flushing(tp)
         self._checkpointed_hw.pop(tp, None)
         suffix = f".{self._ports.random.getrandbits(128):032x}{kind}"
         name = f"{str(tp)[: _LONGEST_NAME - len(suffix)]}{suffix}"

@@ -63,7 +63,7 @@ class Recovery:
 
 @dataclass(slots=True, kw_only=True)
 class Loader:
-    """Opens the log in ``directory``; after :meth:`load` its fields are that log's state."""
+    """Opens the log in ``directory``; after :meth:`load` or :meth:`begin_empty` its fields are that log's state."""
 
     disk: Disk
     directory: str
@@ -108,6 +108,12 @@ class Loader:
         else:  # what was scanned has new indexes, which a flush has to make durable
             self.recovery_point = min(self.recovery_point, trusted_end)
         return Recovery("clean" if clean else "recovered", tuple(self._cuts), from_snapshot)
+
+    def begin_empty(self) -> None:
+        """Make the first segment of a log in a directory where nothing is."""
+        self.segments.append(self.open_segment(self.log_start_offset, create=True))
+        self.recovery_point = self.log_start_offset
+        self.directory_changed = False
 
     def open_segment(self, base_offset: int, *, create: bool = False) -> Segment:
         """A segment's files, not yet loaded."""

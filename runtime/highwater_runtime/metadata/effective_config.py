@@ -90,6 +90,8 @@ def topic_properties(image: MetadataImage, topic: str, broker_id: int) -> Mappin
 def broker_overrides(image: MetadataImage, broker_id: int) -> dict[str, str]:
     """The dynamic configuration of this broker, over that of all brokers, by *topic* property."""
     overrides: dict[str, str] = {}
+    if not image.configs:
+        return overrides
     for name in (ALL_BROKERS, str(broker_id)):
         for key, value in image.configs.get(ConfigResource(BROKER_RESOURCE, name), {}).items():
             if key in DYNAMIC_BROKER_PROPERTIES:

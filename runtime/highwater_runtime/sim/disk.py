@@ -211,7 +211,10 @@ class SimDisk:
         failures: dict[str, OSError] = {}
         for path in dict.fromkeys(paths):
             try:
-                if self.is_dir(path):
+                file = self._tree.find(path)
+                if isinstance(file, CachedFile) and not self.armed:
+                    SimFile(self, file, path).fsync()
+                elif isinstance(file, Directory):
                     self.fsync_dir(path)
                 else:
                     self.open(path).fsync()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-THRESHOLDS: Final = (100_000, 20, 100)
+THRESHOLDS: Final = (1_000_000, 20, 100)
 """Allocations before a young collection, and collections before an older one."""
 
 

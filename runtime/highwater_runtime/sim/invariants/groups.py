@@ -35,6 +35,8 @@ from highwater_runtime.wire.messages.offset_commit_value import OffsetCommitValu
 from highwater_runtime.wire.versioned import decode_coordinator_key, decode_versioned
 
 _PREFIX: Final = "__consumer_offsets-"
+OF_GROUPS: Final = frozenset((BecameLeader, HighWatermarkAdvanced, LogAppended))
+"""Events that :meth:`GroupInvariants.on_event` has to see."""
 _GENERATION: Final = "generation "
 """How the metadata of a commit begins that names the generation of its member."""
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Final
 
 from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN
 from highwater_runtime.log.errors import LogError
@@ -32,6 +33,9 @@ from highwater_runtime.ports.trace import BecameLeader, LogAppended, LogLoaded, 
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
+
+OF_LOGS: Final = frozenset((LogAppended, LogLoaded, LogTruncated, BecameLeader, TransitionTaken))
+"""Events that :meth:`LogInvariants.on_event` has to see."""
 
 _Last = dict[bytes, tuple[int, bool]]
 """The offset of each key's last record, and whether that is a tombstone."""

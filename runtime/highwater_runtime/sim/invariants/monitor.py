@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, NodeEvent, PartitionChanged
-from highwater_runtime.sim.invariants.groups import GroupInvariants
+from highwater_runtime.sim.invariants.groups import OF_GROUPS, GroupInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
-from highwater_runtime.sim.invariants.logs import LogInvariants
+from highwater_runtime.sim.invariants.logs import OF_LOGS, LogInvariants
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
@@ -96,7 +96,8 @@ class InvariantMonitor:
             kind = type(event)
             if isinstance(event, BrokerRegistered):
                 self._live.registered(event)
-            self._namesakes.on_event(event)
+            if kind is PartitionChanged:
+                self._namesakes.on_event(event)
             if (kind in OF_PARTITIONS or kind in OF_REPLICAS) and not self._namesakes.concern(event):
                 if kind in OF_PARTITIONS:
                     self._partitions.on_event(node, incarnation, event)
@@ -104,9 +105,12 @@ class InvariantMonitor:
                     self._replicas.on_event(node, incarnation, event)
             if kind in OF_QUORUM:
                 self._quorum.on_event(node, incarnation, event)
-            self._logs.on_event(node, incarnation, event)
-            self._groups.on_event(node, event)
-            self._controllers.on_event(event)
+            if kind in OF_LOGS:
+                self._logs.on_event(node, incarnation, event)
+            if kind in OF_GROUPS:
+                self._groups.on_event(node, event)
+            if kind is ControllerChanged:
+                self._controllers.on_event(event)
         self._partitions.after_event()
         self._replicas.after_event()
         self._logs.after_event()
