@@ -40,7 +40,7 @@ def next_epoch(epoch: int) -> int:
 class ClientFetchSession:
     """The partitions wanted from one leader. At most one request is under way at any time."""
 
-    __slots__ = ("_asked", "_changed", "_epoch", "_forgotten", "_id", "_wanted")
+    __slots__ = ("_asked", "_changed", "_epoch", "_forgotten", "_full", "_id", "_wanted")
 
     def __init__(self) -> None:
         self._wanted: dict[PartitionKey, tuple[str, FetchPartition]] = {}
@@ -50,6 +50,9 @@ class ClientFetchSession:
         """Partitions to be forgotten by the session, with the topic's name."""
         self._asked: dict[PartitionKey, FetchPartition] = {}
         """What the last request asked for. Its response answers this, and not what is wanted since."""
+        self._full: list[FetchTopic] | None = None
+        """The topics of the last full request, as long as the same is wanted: a leader that is down is sent them again
+        and again."""
         self._id = NO_SESSION
         self._epoch = FIRST_EPOCH
 
@@ -79,6 +82,7 @@ class ClientFetchSession:
         key = (topic_id, fetch.partition)
         before = self._wanted.pop(key, None)
         self._wanted[key] = (topic, fetch)
+        self._full = None
         if before is None or before[1] != fetch:
             self._changed[key] = None
             self._forgotten.pop(key, None)
@@ -87,29 +91,22 @@ class ClientFetchSession:
         """Stop fetching a partition from the next request on."""
         wanted = self._wanted.pop(key, None)
         if wanted is not None:
+            self._full = None
             self._changed.pop(key, None)
             self._forgotten[key] = wanted[0]
 
     def fill(self, request: FetchRequest) -> None:
         """Fill in the next request: session, partitions, and the partitions to forget."""
         request.session_id, request.session_epoch = self._id, self._epoch
-        wanted, asked = self._wanted, self._asked
         if self.is_full:
-            asked.clear()
+            if self._full is None:
+                self._asked.clear()
+                self._full = self._ask(self._wanted)
+            request.topics = self._full
         else:
             for key in self._forgotten:
-                asked.pop(key, None)
-        named: Iterable[PartitionKey] = wanted if self.is_full else self._changed
-        request.topics = topics = []
-        topic: FetchTopic | None = None
-        for key in named:
-            name, fetch = wanted[key]
-            if topic is None or topic.topic_id != key[0]:
-                topic = FetchTopic(topic=name, topic_id=key[0], partitions=[])
-                topics.append(topic)
-            topic.partitions.append(fetch)
-            asked[key] = fetch
-        if not self.is_full:
+                self._asked.pop(key, None)
+            request.topics = self._ask(self._changed)
             forgotten: dict[UUID, ForgottenTopic] = {}
             for (topic_id, index), name in self._forgotten.items():
                 if topic_id not in forgotten:
@@ -118,6 +115,17 @@ class ClientFetchSession:
             request.forgotten_topics_data = list(forgotten.values())
         self._changed.clear()
         self._forgotten.clear()
+
+    def _ask(self, named: Iterable[PartitionKey]) -> list[FetchTopic]:
+        """Return what a request says of these partitions."""
+        topics: list[FetchTopic] = []
+        for key in named:
+            name, fetch = self._wanted[key]
+            if not topics or topics[-1].topic_id != key[0]:
+                topics.append(FetchTopic(topic=name, topic_id=key[0], partitions=[]))
+            topics[-1].partitions.append(fetch)
+            self._asked[key] = fetch
+        return topics
 
     def answered(self, error: int, session_id: int) -> None:
         """Update the session by the error code and the session id of a response."""
