@@ -5,9 +5,15 @@ from __future__ import annotations
 from highwater_runtime.broker.kraft.mode import KraftMode
 from highwater_runtime.log import loading
 from highwater_runtime.ports import RpcFailure
+from highwater_runtime.ports.trace import BecameFollower, BecameLeader
 from highwater_runtime.raft import replica
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
+from highwater_runtime.wire.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 
@@ -140,3 +146,22 @@ def test_controllers_that_lost_their_metadata_delete_no_records(make_cluster):
     c.run(120)
     for broker in range(3):
         assert [name for name in c.sim.node(f"broker-{broker}").disk.list() if name.startswith("orders-0")]
+
+
+def test_logs_that_the_disk_has_made_together_are_taken_up_in_one_event(make_cluster):
+    """A broker does what follows from each event (wake-ups, gauges) once, and not once for each of 40 logs."""
+    c = make_cluster()
+    events: dict[str, set[int]] = {}
+
+    def note(_time_ns, node, _incarnation, event):
+        if isinstance(event, BecameLeader | BecameFollower):
+            events.setdefault(node, set()).add(c.sim.loop.events_run)
+
+    c.sim.trace.subscribers.append(note)
+    assignments = [CreatableReplicaAssignment(partition_index=n, broker_ids=[0, 1]) for n in range(40)]
+    topic = CreatableTopic(name="many", num_partitions=-1, replication_factor=-1, assignments=assignments)
+    response = c.ask("controller-0", CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7)
+    assert response.topics[0].error_code == ErrorCode.NONE
+    c.until(lambda: all(len(c.broker(n).partitions) == 40 for n in (0, 1)))
+    # The first is made alone: the disk begins when it comes. The others queue up behind it.
+    assert {node: len(of_node) for node, of_node in events.items()} == {"broker-0": 2, "broker-1": 2}

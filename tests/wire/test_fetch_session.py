@@ -77,3 +77,18 @@ def test_leader_and_client_agree_on_what_is_asked(steps):
             assert leader == wanted == {key: one.fetch_offset for key, one in asked.items() if one is not None}
             assert {number for _, number in session.partitions} == set(leader)
             session.answered(NONE, index)
+
+
+def test_a_leader_that_does_not_answer_is_asked_again_for_what_is_wanted_by_then():
+    session = ClientFetchSession()
+    want(session, 0, 8)
+    want(session, 1, 3)
+    for _ in range(2):
+        assert named(session) == {0: 8, 1: 3}
+        session.failed()
+    session.forget((TOPIC, 1))
+    assert named(session) == {0: 8}
+    session.failed()
+    want(session, 0, 9)
+    assert named(session) == {0: 9}
+    assert list(session.partitions) == [(TOPIC, 0)]
