@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.rows import (
     BATCHES,
     ENDED,
@@ -26,7 +27,6 @@ from highwater_pipeline.rows import (
     RowKind,
     is_node,
 )
-from highwater_pipeline.view import Bools, Ints
 
 
 def suspects(table: pa.Table, kind: RowKind[Any]) -> Ints:

@@ -27,12 +27,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from highwater_pipeline.arrays import Ints
 from highwater_pipeline.files import BadTable, make_parent
 from highwater_pipeline.kept import ALL, Kept, Packed, Place, Which
+from highwater_pipeline.ranges import Rows, take_from_parts, words_of
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.tables import RunParts, RunTables
 from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts, Unit, split
-from highwater_pipeline.view import Ints, Rows, View, take_from_parts, words_of
+from highwater_pipeline.view import View
 
 _STORED: Final = "stored.json"
 _RUN: Final = "run_id="
@@ -249,7 +251,7 @@ def _read(facts: RunFacts, unit: StoredUnit, name: str, kept: Kept) -> Rows:
 
 
 class _Stored:
-    """A table of a store: :class:`~highwater_pipeline.view.Rows`. Only what is asked for is in memory.
+    """A table of a store: :class:`~highwater_pipeline.ranges.Rows`. Only what is asked for is in memory.
 
     Every method raises :class:`~highwater_pipeline.files.BadTable` where the file is not the table that was written.
     """

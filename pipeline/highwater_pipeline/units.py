@@ -15,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
 from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
 from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.spool import Spool
 from highwater_pipeline.tables import RunParts, RunTables
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 CLUSTER_EVENTS: Final = (
     "broker-registered",

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline import spool, store, view
+from highwater_pipeline import columns, spool, store, view
+from highwater_pipeline.arrays import Ints
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
 from highwater_pipeline.store import stored_runs, write_units
 from highwater_pipeline.tables import RunTables
-from highwater_pipeline.view import Ints, View
+from highwater_pipeline.view import View
 
 P0 = "orders-0"
 small = st.integers(0, 6)
@@ -38,7 +39,7 @@ def every_table_on_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(store, "LARGE", -1)
         patched.setattr(store, "GROUP", 2)
-        patched.setattr(view, "KEPT", 0)
+        patched.setattr(columns, "KEPT", 0)
         patched.setattr(store, "KEPT", 0)
         patched.setattr(spool, "LIMIT", -1)
         yield

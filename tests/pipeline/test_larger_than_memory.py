@@ -16,11 +16,11 @@ JUDGE = f"""
 import resource, sys
 from dataclasses import replace
 from pathlib import Path
-from highwater_pipeline import store, view
+from highwater_pipeline import columns, store, view
 from highwater_pipeline.judge import judge_stored
 from highwater_pipeline.store import stored_runs
 
-view.CHUNK, view.KEPT, store.KEPT, store.LARGE = int(sys.argv[2]), 8 << 20, 8 << 20, 1 << 14
+view.CHUNK, columns.KEPT, store.KEPT, store.LARGE = int(sys.argv[2]), 8 << 20, 8 << 20, 1 << 14
 checks = ("lost-write", "duplicate", "poll-skip", "nonmonotonic-send", "divergence", "sequence-gap", "committed-loss")
 few, many = (replace(run, checks=checks) for run in stored_runs(Path(sys.argv[1])))
 judge_stored(few)  # whatever is loaded and started once

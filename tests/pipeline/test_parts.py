@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline import files, spool, view
+from highwater_pipeline import columns, files, spool
 from highwater_pipeline.checks.columns import of_kind
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_run
@@ -35,7 +35,7 @@ def nothing_kept_in_memory() -> Iterator[None]:
 def no_table_is_small() -> Iterator[None]:
     """Nothing is put together with other partitions, and nothing that was made of a table is made once."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(view, "SMALL", -1)
+        patched.setattr(columns, "SMALL", -1)
         patched.setattr(spool, "SMALL", -1)
         yield
 
@@ -121,7 +121,7 @@ def test_partitions_that_are_put_together_are_as_they_are_alone(
     whole.add(pa.Table.from_pylist(rows, schema))
     whole.close()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(view, "SMALL", small)
+        patched.setattr(columns, "SMALL", small)
         patched.setattr(spool, "SMALL", small)
         for partition in (*sorted(asked), *asked):
             found = whole.of(partition)

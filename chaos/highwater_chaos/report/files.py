@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from highwater_pipeline.arrays import Bools
 from highwater_pipeline.export import rows_of
 from highwater_pipeline.files import BadTable, parquet_parts
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RUN_FILE
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
-from highwater_pipeline.view import Bools
 
 Row = Mapping[str, Any]
 Checked = TypeVar("Checked")

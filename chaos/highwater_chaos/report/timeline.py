@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_chaos.report.files import FileRows, ParquetRows, Row, RunFiles
-from highwater_pipeline.view import Bools
+from highwater_pipeline.arrays import Bools
 
 BUCKETS = 300
 """Columns of throughput and latency over the whole run."""

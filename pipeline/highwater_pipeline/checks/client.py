@@ -23,6 +23,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.client_topics import ClientTopic, client_topics, topic_ids
 from highwater_pipeline.checks.columns import SHOWN, WHO, Numbering, distinct, finding, listing, rows_of
 from highwater_pipeline.checks.duplicate import Duplicates
@@ -32,7 +33,7 @@ from highwater_pipeline.checks.promises import Promised, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 _KEYS: Final = {"row": None, "invoke_row": 0, "offset": 0, "value": None}
 """The columns by whose ranges a history is gone through, in this order, and the least number that counts."""

@@ -18,12 +18,13 @@ from typing import Final
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import bools, codes, ints, is_any
 from highwater_pipeline.checks.generations import topic_of_events
 from highwater_pipeline.checks.promises import Appends, recorded
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 ANY_NUMBER: Final = 1 << 40
 """Of attempts: it is not known how many there were."""

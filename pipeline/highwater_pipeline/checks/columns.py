@@ -9,8 +9,9 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 Columns = TypeVar("Columns", bound=Any)
 """A frozen dataclass of arrays of one length, with slots."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import (
     NOTHING,
     SHOWN,
@@ -42,7 +43,7 @@ from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 
 @dataclass(frozen=True, slots=True)

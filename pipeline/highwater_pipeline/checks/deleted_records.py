@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import (
     NOTHING,
     broker_of,
@@ -33,7 +34,6 @@ from highwater_pipeline.checks.columns import (
 )
 from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints
 
 
 def deleted_topic_records(topics: Sequence[Unit]) -> Finding:

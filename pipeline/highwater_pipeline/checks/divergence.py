@@ -19,6 +19,7 @@ from typing import Final
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import (
     NOTHING,
     Numbering,
@@ -37,7 +38,7 @@ from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 NO_VALUE: Final = int(np.iinfo(np.int64).min)
 

@@ -24,13 +24,14 @@ from typing import Final
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.client_topics import ANY_NUMBER
 from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_any, listing, of_kind, order_by, rows_of
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 _LIFE: Final = ("log-loaded", "log-truncated", LOG_START_MOVED)
 _APPENDS: Final = ("log-appended", "batch-committed")

@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from highwater_pipeline.arrays import Ints
 from highwater_pipeline.checks.columns import broker_of, codes, distinct, ints, is_any, is_zookeeper, last_known
 from highwater_pipeline.units import CLUSTER_EVENTS, Unit
-from highwater_pipeline.view import Ints, View
+from highwater_pipeline.view import View
 
 _ROLES = ("became-leader", "became-follower")
 

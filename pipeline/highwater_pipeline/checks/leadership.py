@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import (
     NOTHING,
     codes,
@@ -32,7 +33,7 @@ from highwater_pipeline.checks.columns import (
 )
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 
 def two_leaders(unit: Unit) -> Finding:

@@ -21,6 +21,7 @@ from typing import Final
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import (
     WHO,
     bools,
@@ -37,7 +38,7 @@ from highwater_pipeline.checks.version_order import NO, YES, Seen, VersionOrder
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 
 @dataclass(frozen=True, slots=True)

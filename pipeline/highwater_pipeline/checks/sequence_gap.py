@@ -23,11 +23,12 @@ from typing import Final
 
 import numpy as np
 
+from highwater_pipeline.arrays import Ints
 from highwater_pipeline.checks.columns import NOTHING, distinct, finding, ints, joined, order_by, pick, rows_of
 from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
-from highwater_pipeline.view import Ints, View
+from highwater_pipeline.view import View
 
 SEQUENCES = 2**31
 _SHOWN: Final = ("broker", "producer_id", "producer_epoch", "offset", "sequence", "row")

@@ -14,9 +14,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import WHO, Numbering, bools, distinct, ints, who
 from highwater_pipeline.micro_operations import FAIL, OK
-from highwater_pipeline.view import Bools, Ints, View
+from highwater_pipeline.view import View
 
 Answers = npt.NDArray[np.int8]
 
