@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from highwater_pipeline.anomalies import REGISTER_CHECKS
-from highwater_pipeline.checks import check_unit
+from highwater_pipeline.checks import check_unit, check_units
 from highwater_pipeline.judgement import Judgement, Verdict, merge
 from highwater_pipeline.store import StoredRun, read_unit
 from highwater_pipeline.tables import RunParts, RunTables
@@ -23,7 +23,7 @@ def judge_run(run: RunTables | RunParts, checks: Sequence[str] | None = None) ->
     :class:`~highwater_pipeline.files.BadTable` for the first thing in its files that is wrong.
     """
     facts, units = split(run)
-    return merge(facts, (check_unit(unit, checks) for unit in units), checks)
+    return merge(facts, check_units(units, checks), checks)
 
 
 def judge_stored(run: StoredRun, jobs: int = 1) -> Judgement:

@@ -23,6 +23,7 @@ from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.columns import SMALL, Columns
 from highwater_pipeline.kept import ALL, Which, filled, some
 from highwater_pipeline.micro_operations import in_order
+from highwater_pipeline.partitions import Grouped
 from highwater_pipeline.ranges import encode, take_from_parts, words_of
 from highwater_pipeline.view import View
 
@@ -62,7 +63,7 @@ class Spool:
         self._written = 0
         self._batches: Final[dict[str, list[int]]] = {}
         self._sizes: Final[dict[str, int]] = {}
-        self._whole: _Grouped | None = None
+        self._whole: _InMemory | None = None
         self._reader: pa.RecordBatchFileReader | None = None
 
     def add(self, part: pa.Table) -> None:
@@ -78,7 +79,7 @@ class Spool:
             table = self._complete(in_order(pa.concat_tables([self._empty, *self._parts]).combine_chunks()))
             self._parts = []
             shared = np.flatnonzero(self._is_shared(table)) if self._is_shared else _NO_SHARED
-            self._whole = _Grouped(table, shared)
+            self._whole = _InMemory(table, shared)
             return
         self._write()
         assert self._writer is not None
@@ -89,6 +90,26 @@ class Spool:
     def partitions(self) -> Iterator[str]:
         """The names that occur, in no order that means anything."""
         return iter(self._batches if self._whole is None else self._whole.codes)
+
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """Each partition and how many rows belong to it alone. They must be in memory."""
+        assert self._whole is not None
+        return self._whole.sizes()
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether no row has been written to the file."""
+        return self._whole is not None
+
+    def of_each(self, partitions: Sequence[str]) -> Grouped:
+        """The rows that belong to these partitions alone. They must be in memory."""
+        assert self._whole is not None
+        return self._whole.of_each(partitions)
+
+    def shared(self) -> View:
+        """The rows that all partitions share. They must be in memory."""
+        assert self._whole is not None
+        return self._whole.shared()
 
     def of(self, partition: str) -> View:
         """The rows of one partition, those that all share included."""
@@ -120,7 +141,7 @@ class Spool:
         self._parts, self._bytes = [], 0
         if self._is_shared:
             self._shared.append(table.filter(pa.array(self._is_shared(table))))
-        groups = _Grouped(table, _NO_SHARED)
+        groups = _InMemory(table, _NO_SHARED)
         for name in sorted(groups.codes):
             for batch in groups.of(name).to_arrow().combine_chunks().to_batches():
                 self._writer.write_batch(batch)
@@ -218,7 +239,7 @@ class SpooledRows:
         return pa.ipc.open_file(pa.PythonFile(self._file, "r"), options=options)
 
 
-class _Grouped:
+class _InMemory:
     """A table by its column ``partition``, each group in the table's order; ``shared`` rows belong to every group.
 
     A run may have thousands of small groups. Those that follow each other by name are put together, one behind the
@@ -237,6 +258,18 @@ class _Grouped:
         self._names: Final = sorted(names)
         self._together: dict[str, View] = {}
         """The groups that were put together last."""
+
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """Each group and how many rows belong to it alone."""
+        return zip(self.codes, np.diff(self._starts).tolist(), strict=True)
+
+    def of_each(self, groups: Sequence[str]) -> Grouped:
+        rows = [self._own_rows(name) for name in groups]
+        number = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
+        return Grouped(View(self._columns, np.concatenate([self._order[:0], *rows])), number)
+
+    def shared(self) -> View:
+        return View(self._columns, self._shared)
 
     def of(self, partition: str) -> View:
         if partition in self.codes and partition not in self._together:
@@ -259,9 +292,12 @@ class _Grouped:
         columns = Columns(self._table.take(pa.array(np.concatenate([*groups.values()]))))
         return {name: View(columns, slice(*bounds)) for name, bounds in zip(groups, pairwise(ends), strict=True)}
 
-    def _rows(self, partition: str) -> Ints:
+    def _own_rows(self, partition: str) -> Ints:
         code = self.codes.get(partition)
-        rows = self._order[:0] if code is None else self._order[self._starts[code] : self._starts[code + 1]]
+        return self._order[:0] if code is None else self._order[self._starts[code] : self._starts[code + 1]]
+
+    def _rows(self, partition: str) -> Ints:
+        rows = self._own_rows(partition)
         if len(self._shared):
             rows = np.sort(np.concatenate([rows, self._shared]))
         return rows

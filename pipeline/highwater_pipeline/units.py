@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
+from highwater_pipeline.partitions import Grouped, Partitions
 from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
 from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.spool import Spool
@@ -91,7 +92,45 @@ class Unit:
     replica_log: View
 
 
-def split(run: RunTables | RunParts) -> tuple[RunFacts, Iterator[Unit]]:
+def alone(unit: Unit) -> Partitions:
+    """One unit as the only one of several partitions."""
+    events = Grouped(unit.events, np.zeros(unit.events.num_rows, np.int64))
+    is_own = unit.events.is_known("partition")
+    history, replica_log = (
+        Grouped(table, np.zeros(table.num_rows, np.int64)) for table in (unit.history, unit.replica_log)
+    )
+    return Partitions([unit.partition], history, events.where(is_own), unit.events.where(~is_own), replica_log)
+
+
+class Units:
+    """The units of a run, in the order of their names."""
+
+    def __init__(self, facts: RunFacts, history: Spool, events: Spool, replica_log: Spool) -> None:
+        self.facts: Final = facts
+        self._spools: Final = (history, events, replica_log)
+        self.names: Final = sorted({name for spool in self._spools for name in spool.partitions()})
+
+    def __iter__(self) -> Iterator[Unit]:
+        return map(self.of, self.names)
+
+    def of(self, partition: str) -> Unit:
+        """One unit."""
+        history, events, replica_log = (spool.of(partition) for spool in self._spools)
+        return Unit(self.facts, partition, history, events, replica_log)
+
+    def small(self, rows: int) -> Partitions | None:
+        """Those that have at most ``rows`` rows of their own in each table; None: not all tables are in memory."""
+        history, events, replica_log = self._spools
+        if not all(spool.is_in_memory for spool in self._spools):
+            return None
+        large = {name for spool in self._spools for name, size in spool.sizes() if size > rows}
+        names = [name for name in self.names if name not in large]
+        return Partitions(
+            names, history.of_each(names), events.of_each(names), events.shared(), replica_log.of_each(names)
+        )
+
+
+def split(run: RunTables | RunParts) -> tuple[RunFacts, Units]:
     """A run's facts and its units in order of partition name; a run in which no partition occurs has no units.
 
     Of a run that is read part by part, no more is in memory than :class:`Splitter` keeps.
@@ -140,7 +179,7 @@ class Splitter:
         """Take in records of replicas and marks."""
         self._replica_log.add(part)
 
-    def finish(self, run: RunParts) -> tuple[RunFacts, Iterator[Unit]]:
+    def finish(self, run: RunParts) -> tuple[RunFacts, Units]:
         """Return the facts and the units. Of ``run`` only what is no large table is read, and which tables it has."""
         flattener, events, replica_log = self._flattener, self._events, self._replica_log
         self._history.add(flattener.finish())
@@ -167,7 +206,7 @@ class Splitter:
             crashes=events.crashes,
             crash_examples=tuple(events.crash_examples),
         )
-        return facts, _units(facts, self._history, events.spool, replica_log.spool)
+        return facts, Units(facts, self._history, events.spool, replica_log.spool)
 
 
 def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table]]) -> Unit:
@@ -284,11 +323,6 @@ def _rpc(detail: str) -> str | None:
         return msgspec.json.decode(detail, type=_Line).parameters.rpc
     except msgspec.DecodeError:
         return None
-
-
-def _units(facts: RunFacts, history: Spool, events: Spool, replica_log: Spool) -> Iterator[Unit]:
-    for partition in sorted({*history.partitions(), *events.partitions(), *replica_log.partitions()}):
-        yield Unit(facts, partition, history.of(partition), events.of(partition), replica_log.of(partition))
 
 
 _UNREAD: Final = ("run_id", "node_time_ns", "stack")

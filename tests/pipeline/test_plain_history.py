@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST
 from highwater_pipeline.checks import client
-from highwater_pipeline.checks.plain_history import SHORT, is_plain
+from highwater_pipeline.checks.plain_history import not_plain
 from highwater_pipeline.rows import MicroOp
-from highwater_pipeline.units import Unit, split
+from highwater_pipeline.units import Unit, alone, split
 
 P0 = "orders-0"
 Step = tuple[Any, ...]
@@ -48,27 +48,19 @@ def _unit(story: Any, steps: list[Step]) -> Unit:
     return unit
 
 
+def _is_plain(unit: Unit) -> bool:
+    return not not_plain(alone(unit)).any()
+
+
 def _found(unit: Unit) -> dict[str, tuple[int, int]]:
-    """What the checks of clients find if no history is plain."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(client, "is_plain", lambda _history: False)
-        found = client.client_anomalies(unit, [*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST])
+    """What the checks of clients find."""
+    found = client.client_anomalies(unit, [*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST])
     return {name: (one.count, one.unknown) for name, one in found.items() if one.count or one.unknown}
 
 
-def test_a_plain_history_is_not_judged(story: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plain_history(story: Any) -> None:
     unit = _unit(story, GOOD)
-    assert is_plain(unit.history)
-    assert _found(unit) == {}
-    monkeypatch.setattr(client, "client_topics", None)
-    assert client.client_anomalies(unit, CLIENT_CHECKS) == {}
-
-
-def test_a_long_history_is_not_looked_through(story: Any) -> None:
-    steps = [("send", 0, value, value, "ok") for value in range(SHORT)]
-    steps.append(("assign", 100, 0))
-    unit = _unit(story, [*steps, ("poll", 100, tuple((value, value) for value in range(SHORT)), "ok")])
-    assert not is_plain(unit.history)
+    assert _is_plain(unit)
     assert _found(unit) == {}
 
 
@@ -106,7 +98,7 @@ def test_a_long_history_is_not_looked_through(story: Any) -> None:
 def test_what_is_not_plain(story: Any, steps: list[Step], anomaly: str) -> None:
     unit = _unit(story, steps)
     assert anomaly in _found(unit)
-    assert not is_plain(unit.history)
+    assert not _is_plain(unit)
 
 
 def test_a_process_that_acts_for_two_clients(story: Any) -> None:
@@ -116,7 +108,7 @@ def test_a_process_that_acts_for_two_clients(story: Any) -> None:
         operation.client = "another"
     (unit,) = split(story.tables())[1]
     assert "nonmonotonic-send" in _found(unit)
-    assert not is_plain(unit.history)
+    assert not _is_plain(unit)
 
 
 @st.composite
@@ -160,5 +152,5 @@ def test_in_a_plain_history_the_checks_find_nothing(
     new_story: Any, steps: list[Step], idempotence: bool | None, acks: str | None
 ) -> None:
     unit = _unit(new_story().under(idempotence=idempotence, acks=acks), steps)
-    if is_plain(unit.history):
+    if _is_plain(unit):
         assert _found(unit) == {}

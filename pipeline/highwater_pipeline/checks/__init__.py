@@ -6,10 +6,14 @@ found. It knows nothing of Spark, files or runs: :func:`check_unit` is all that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+import numpy as np
+
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST
+from highwater_pipeline.arrays import Bools
+from highwater_pipeline.checks import suspects
 from highwater_pipeline.checks.client import client_anomalies
 from highwater_pipeline.checks.committed_loss import committed_loss
 from highwater_pipeline.checks.deleted_records import deleted_topic_records
@@ -18,14 +22,16 @@ from highwater_pipeline.checks.generations import generations, with_ids
 from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
 from highwater_pipeline.checks.min_isr import min_isr
-from highwater_pipeline.checks.model_step import model_step
+from highwater_pipeline.checks.model_step import model_step, model_step_suspects
+from highwater_pipeline.checks.plain_history import not_plain
 from highwater_pipeline.checks.replica_incomplete import replica_incomplete
 from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
 from highwater_pipeline.checks.stale_join import stale_isr_join
 from highwater_pipeline.checks.strays import live_partition_deleted, stray_partition
 from highwater_pipeline.judgement import Finding, UnitFindings, has_needed_events, selected, together
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partitions import Partitions
+from highwater_pipeline.units import RunFacts, Unit, Units, alone
 
 Kernel = Callable[[Unit], Finding]
 
@@ -47,9 +53,72 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
 }
 
 
+_SUSPECTS: Final[dict[str, Callable[[Partitions], Bools]]] = {
+    "committed-loss": suspects.committed_loss,
+    "divergence": suspects.divergence,
+    "isr-incomplete": suspects.isr_incomplete,
+    "stale-isr-join": suspects.stale_isr_join,
+    "two-leaders": suspects.two_leaders,
+    "leader-not-in-isr": suspects.leader_not_in_isr,
+    "hw-regression": suspects.hw_regression,
+    "min-isr": suspects.min_isr,
+    "replica-incomplete": suspects.replica_incomplete,
+    "sequence-gap": suspects.sequence_gap,
+    "retention-too-greedy": suspects.retention_too_greedy,
+    "stray-partition": suspects.stray_partition,
+    "live-partition-deleted": suspects.live_partition_deleted,
+    "deleted-topic-records": suspects.deleted_topic_records,
+}
+"""In which partitions of one topic each check may find something; ``model-step`` needs the facts besides."""
+
+SMALL: Final = 1 << 10
+"""Rows of a table of a partition that is looked at together with others first, at most."""
+
+
+def check_units(units: Units, checks: Sequence[str] | None = None) -> Iterator[UnitFindings]:
+    """Run the checks asked for (None: all) on the units of a run; units in which nothing is found may be left out.
+
+    Small partitions are looked at together first. A check is run on those in which it may find something.
+    """
+    names = _available(units.facts, checks)
+    partitions = units.small(SMALL)
+    wanted = {} if partitions is None else suspicious(units.facts, partitions, names)
+    for partition in units.names:
+        checked = wanted.get(partition, names)
+        if checked:
+            yield run_checks(units.of(partition), checked)
+
+
+def suspicious(facts: RunFacts, partitions: Partitions, names: Sequence[str]) -> dict[str, list[str]]:
+    """Of each partition the checks, of those named, that may find something in it."""
+    several_topics = suspects.has_topics(partitions)
+    found: dict[str, list[str]] = {partition: [] for partition in partitions.names}
+    of_clients = not_plain(partitions)
+    for name in names:
+        if name in _SUSPECTS:
+            of_check = _SUSPECTS[name](partitions)
+        else:
+            of_check = model_step_suspects(facts, partitions) if name == "model-step" else of_clients
+        for number in np.flatnonzero(of_check | several_topics).tolist():
+            found[partitions.names[number]].append(name)
+    return found
+
+
+def _available(facts: RunFacts, checks: Sequence[str] | None) -> list[str]:
+    """The checks asked for, but for those whose events were not recorded, and for ``node-crash``, which is of runs."""
+    return [name for name in selected(checks) if name != "node-crash" and has_needed_events(name, facts)]
+
+
 def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
     """Run the checks asked for (None: all) on one unit, but for those whose events were not recorded."""
-    names = [name for name in selected(checks) if has_needed_events(name, unit.facts)]
+    names = _available(unit.facts, checks)
+    if max(table.num_rows for table in (unit.history, unit.events, unit.replica_log)) <= SMALL:
+        names = suspicious(unit.facts, alone(unit), names)[unit.partition]
+    return run_checks(unit, names)
+
+
+def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
+    """Run checks on one unit, whether or not they may find something."""
     unit = with_ids(unit)
     topics = generations(unit)
     of_clients = [name for name in names if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST]

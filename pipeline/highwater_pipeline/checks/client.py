@@ -24,11 +24,10 @@ from typing import Final, Protocol
 import numpy as np
 
 from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.checks.client_topics import ClientTopic, client_topics, topic_ids
+from highwater_pipeline.checks.client_topics import ClientTopic, client_topics
 from highwater_pipeline.checks.columns import SHOWN, WHO, Numbering, distinct, finding, listing, rows_of
 from highwater_pipeline.checks.duplicate import Duplicates
 from highwater_pipeline.checks.order import PollOrder, SendOrder
-from highwater_pipeline.checks.plain_history import is_plain
 from highwater_pipeline.checks.promises import Promised, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding, together
@@ -60,7 +59,7 @@ class Judge(Protocol):
 
 def client_anomalies(unit: Unit, wanted: Collection[str]) -> dict[str, Finding]:
     """The checks ``wanted``, and others that come with them, on one partition's history, topic by topic."""
-    if unit.history.num_rows == 0 or (len(topic_ids(unit)) < 2 and is_plain(unit.history)):
+    if unit.history.num_rows == 0:
         return {}
     topics = client_topics(unit)
     everything: list[Judge] = [_AbortedRead(unit.partition), _PrecommittedRead()]

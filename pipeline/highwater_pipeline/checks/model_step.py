@@ -12,10 +12,12 @@ was, and which steps were permitted.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 
+from highwater_pipeline.arrays import Bools
 from highwater_pipeline.checks.columns import (
     NOTHING,
     bools,
@@ -30,8 +32,9 @@ from highwater_pipeline.checks.columns import (
 )
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.partitions import Partitions, highest_so_far, ranked
 from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, judge_decisions
-from highwater_pipeline.units import Unit
+from highwater_pipeline.units import RunFacts, Unit
 from highwater_pipeline.view import View
 
 _FIELDS: Final = (
@@ -53,6 +56,8 @@ _FIELDS: Final = (
     "metadata_offset",
     "min_isr",
 )
+_row: Final = itemgetter("row")
+
 _AT_ONCE: Final = 20_000
 """Events that are in memory as Python objects at one time."""
 
@@ -63,6 +68,9 @@ _OF_DECISIONS: Final = (
     "broker-registered",
     "broker-registration-changed",
 )
+
+_DECIDE_OR_STEP: Final = tuple(dict.fromkeys([*_OF_DECISIONS, *Machine(Decisions(), exact_order=False).kinds]))
+"""Kinds of events of which something follows."""
 
 
 def model_step(unit: Unit) -> Finding:
@@ -94,6 +102,61 @@ def model_step(unit: Unit) -> Finding:
         yield from (_example_of_read(unit, read) for read in reads)
 
     return finding(refused + len(reads), examples())
+
+
+def model_step_suspects(facts: RunFacts, partitions: Partitions) -> Bools:
+    """For each partition of one topic: whether the check may find something in it.
+
+    The specification itself says so. Events become Python objects once for all partitions, those of the cluster too.
+    """
+    of_cluster = partitions.of_cluster.to_pylist(*_FIELDS)
+    events = partitions.events.of_kind(*_DECIDE_OR_STEP)
+    own = events.view.to_pylist(*_FIELDS)
+    bounds = np.searchsorted(events.number, np.arange(len(partitions.names) + 1)).tolist()
+    compacted = partitions.events.view.is_any("reason", ("compaction-begun",))
+    is_compacted_one = partitions.those(partitions.events.number[compacted]).tolist()
+    found = _early_reads(partitions) if facts.settings.exact_order else np.zeros(len(partitions.names), np.bool_)
+    for number, name in enumerate(partitions.names):
+        mine = own[bounds[number] : bounds[number + 1]]
+        kinds = {event["kind"] for event in mine}
+        if kinds.isdisjoint(("became-leader", "isr-proposed")):
+            found[number] = False  # too little is known of it for any step or read to be judged
+        elif "min-isr-set" not in kinds:
+            found[number] = True
+        elif not found[number]:
+            together = sorted([*mine, *of_cluster], key=_row)
+            found[number] = _is_refused(facts, name, together, compacted=is_compacted_one[number])
+    return found
+
+
+def _is_refused(facts: RunFacts, partition: str, events: list[dict[str, Any]], *, compacted: bool) -> bool:
+    """Whether some step is refused. ``events``: all of the partition, by row."""
+    settings = facts.settings
+    decisions = Decisions.of(
+        [event for event in events if event["kind"] in _OF_DECISIONS],
+        is_zookeeper=any(
+            event["kind"] == "partition-changed" and event["node"].startswith("zookeeper-") for event in events
+        ),
+        unclean=settings.elects_uncleanly(partition) is not False,
+    )
+    machine = Machine(decisions, exact_order=settings.exact_order, compacted=compacted)
+    return any(True for _ in judge_decisions(decisions)) or any(machine.step(event) for event in events)
+
+
+def _early_reads(partitions: Partitions) -> Bools:
+    """Whether a record was read before a high watermark had moved beyond it, or moves are not in the order of time."""
+    moved, history = partitions.events.of_kind("high-watermark"), partitions.history
+    polls = history.where(history.view.bools("is_poll"))
+    number = np.concatenate([moved.number, polls.number])
+    times, ends = moved.ints("time_ns")[0], polls.ints("end_time")[0]
+    is_read = np.repeat([0, 1], [len(times), len(ends)])
+    order, _ = ranked(number, np.concatenate([times, ends]), is_read)
+    number, is_read = number[order], is_read[order]
+    offset = np.concatenate([moved.ints("offset")[0], polls.ints("offset")[0]])[order]
+    committed = highest_so_far(number, np.where(is_read, 0, offset))
+    not_ascending = (moved.number[1:] == moved.number[:-1]) & (times[1:] < times[:-1])
+    early = number[(is_read == 1) & (offset >= committed)]
+    return partitions.those(np.concatenate([early, moved.number[1:][not_ascending]]))
 
 
 def _uncommitted_reads(unit: Unit) -> list[Example]:
