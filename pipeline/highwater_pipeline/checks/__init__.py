@@ -1,7 +1,12 @@
 """Check kernels: pure functions from the tables of one partition to anomalies. One family of checks a module.
 
 A kernel sees one :class:`~highwater_pipeline.units.Unit`, works on whole columns (Arrow, NumPy) and returns what it
-found. It knows nothing of Spark, files or runs: :func:`check_unit` is all that a scheduler calls.
+found. It knows nothing of Spark, files or runs: :func:`check_unit`, or :func:`check_units` for all units of a run in
+memory, is all that a scheduler calls.
+
+Most partitions show nothing. So every check has a function in :mod:`.suspects`, or beside its kernel, that looks at
+many small partitions at once and says in which of them the kernel may find something. Whoever changes a kernel must
+look at both.
 """
 
 from __future__ import annotations
