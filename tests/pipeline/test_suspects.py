@@ -174,3 +174,29 @@ def test_a_client_that_is_wrong_among_many_partitions(new_story: Any, name: str)
     found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
     assert found[P0] == set()
     assert ("duplicate" if name == "send" else "inconsistent-offsets") in found["orders-1"]
+
+
+def test_a_read_before_the_high_watermark_among_many_partitions(new_story: Any) -> None:
+    story, other = good(new_story).under(exact_order=True, deletion=()), good(new_story)
+    for number, operation in enumerate(other.operations):
+        operation.time = number + 1  # before anything was committed
+    add(story, "orders-1", other, 1)
+    found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
+    assert found == {P0: set(), "orders-1": {"model-step"}}
+
+
+def test_logs_that_stay_or_go_among_many_partitions(new_story: Any) -> None:
+    story, stays, goes = new_story(), good(new_story), good(new_story)
+    story.event("broker-0", "node-started")
+    story.event("broker-0", "broker-state", broker=0, broker_epoch=3, reason="running")
+    last = max(at for at, event in enumerate(stays.events) if event.kind == "partition-changed")
+    stays.events[last] = msgspec.structs.replace(stays.events[last], replicas=[1, 2], isr=[1, 2])
+    goes.event("broker-2", "log-removed", partition=P0, topic_id=TOPIC_ID, reason="deleted")
+    for number, other in enumerate((stays, good(new_story), goes)):
+        add(story, f"orders-{number}", other, number)
+    story.now += 11_000_000_000
+    story.event("broker-0", "broker-state", broker=0, broker_epoch=3, reason="stopping")
+    found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
+    assert "stray-partition" in found[P0]
+    assert found["orders-1"] == set()
+    assert "live-partition-deleted" in found["orders-2"]
