@@ -52,6 +52,19 @@ def start(world):
     return start
 
 
+def test_what_an_earlier_attempt_left_is_looked_through(world, start, fill):
+    """Kafka loads the directory of a new log, too. A torn batch must not lie before what is appended."""
+    manager = start()
+    world.disk.mkdir("orders-0")
+    file = world.disk.open("orders-0/00000000000000000000.log", create=True)
+    file.append(build_batch([b"whole"], timestamp_ms=1) + build_batch([b"torn"], timestamp_ms=1)[:-3])
+    log = world.create(manager, "orders", 0, TOPIC)
+    assert log.log_end_offset == 1
+    fill(log, 3)
+    assert stop(world, manager) is None
+    assert start().get("orders", 0).log_end_offset == 4
+
+
 def test_a_new_directory_in_kafkas_layout(world, start, fill):
     manager = start(lambda: {("orders", 0): 2})
     fill(world.create(manager, "orders", 0, TOPIC), 3)

@@ -18,7 +18,7 @@ from highwater_runtime.ports.disk import Disk
 
 
 class Creation:
-    """Makes a log in ``path``, where nothing is; ``loader`` has its state once it is done."""
+    """Makes a log in ``path``, where no other one is; ``loader`` has its state once it is done."""
 
     def __init__(
         self,
@@ -46,8 +46,11 @@ class Creation:
 
     def prepare(self, disk: Disk) -> list[str]:
         """See :class:`.write_behind.DiskTask`."""
-        disk.mkdir(self.path)
-        self.loader.begin_empty()
+        if disk.is_dir(self.path):
+            self.loader.load()  # what an earlier attempt left
+        else:
+            disk.mkdir(self.path)
+            self.loader.begin_empty()
         written = [join(self.path, file_name(self.loader.log_start_offset, LOG))]
         if self.topic_id is not None:
             metadata = join(self.path, PARTITION_METADATA)
