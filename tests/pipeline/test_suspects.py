@@ -200,3 +200,15 @@ def test_logs_that_stay_or_go_among_many_partitions(new_story: Any) -> None:
     assert "stray-partition" in found[P0]
     assert found["orders-1"] == set()
     assert "live-partition-deleted" in found["orders-2"]
+
+
+def test_a_record_that_was_replaced_among_many_partitions(new_story: Any) -> None:
+    """Nothing was dumped, and the later leader's log is as long: only the batches themselves show it."""
+    story, other = good(new_story), good(new_story)
+    at = max(at for at, event in enumerate(other.events) if event.kind == "batch-committed" and event.offset == 1)
+    other.events[at] = msgspec.structs.replace(other.events[at], crc=9)
+    other.dumps = []
+    add(story, "orders-1", other, 1)
+    found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
+    assert found[P0] == set()
+    assert "committed-loss" in found["orders-1"]
