@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,9 +29,24 @@ definitions = _load("pipeline_naive", HERE / "naive.py")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes ``case`` runs once for every story."""
+    """A test that takes ``case`` runs once for every story.
+
+    One that takes ``sample`` says how rows travel, whatever they say: ``make test`` runs it for the first story that shows
+    these anomalies, and ``make thorough`` for every story.
+    """
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", stories.CASES, ids=[case.name for case in stories.CASES])
+    if "sample" in metafunc.fixturenames:
+        metafunc.parametrize("sample", list(_samples()))
+
+
+def _samples() -> Iterator[Any]:
+    seen = set()
+    for case in stories.CASES:
+        kind = (case.verdict, *sorted(case.anomalies))
+        marks = pytest.mark.thorough if kind in seen else ()
+        seen.add(kind)
+        yield pytest.param(case, id=case.name, marks=marks)
 
 
 @pytest.fixture

@@ -150,17 +150,17 @@ def test_any_size_of_chunks_gives_the_same_judgement(new_story: Any, data: st.Da
         assert judge_run(tables, EVERY_CHECK).to_json() == whole
 
 
-def test_every_story_is_judged_alike_number_by_number(case: Any) -> None:
-    tables = case.build().tables(case.name)
+def test_every_story_is_judged_alike_number_by_number(sample: Any) -> None:
+    tables = sample.build().tables(sample.name)
     whole = judge_run(tables).to_json()
     with in_chunks_of(1):
         assert judge_run(tables).to_json() == whole
 
 
 @pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.thorough), 3])
-def test_every_story_on_disk_is_judged_alike_in_chunks(case: Any, tmp_path: Path, rows: int) -> None:
+def test_every_story_on_disk_is_judged_alike_in_chunks(sample: Any, tmp_path: Path, rows: int) -> None:
     """Three numbers are in more than one group of rows."""
-    tables = case.build().tables(case.name)
+    tables = sample.build().tables(sample.name)
     whole = judge_run(tables).to_json()
     with every_table_on_disk(), in_chunks_of(rows):
         write_units(tables, tmp_path)

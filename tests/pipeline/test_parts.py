@@ -56,8 +56,8 @@ def in_parts(tables: RunTables, rows: int) -> RunParts:
     )
 
 
-def test_every_story_is_judged_alike(case: Any) -> None:
-    tables = case.build().tables(case.name)
+def test_every_story_is_judged_alike(sample: Any) -> None:
+    tables = sample.build().tables(sample.name)
     whole = judge_run(tables).to_json()
     assert judge_run(in_parts(tables, 3)).to_json() == whole
     with no_table_is_small():

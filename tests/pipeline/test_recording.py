@@ -48,9 +48,9 @@ def digests(directory: Path) -> dict[str, str]:
     }
 
 
-def test_every_story_is_judged_alike(case: Any, tmp_path: Path) -> None:
+def test_every_story_is_judged_alike(sample: Any, tmp_path: Path) -> None:
     """Units and whole tables, written part by part, come to what the tables in memory do; so do lines of them."""
-    run = case.build().tables(case.name)
+    run = sample.build().tables(sample.name)
     directory = write(run, tmp_path / "run", 3)
     stored = recorded_units(directory, None)
     assert stored is not None
@@ -62,11 +62,11 @@ def test_every_story_is_judged_alike(case: Any, tmp_path: Path) -> None:
         assert parse_jsonl(data, kind, run.run_id, name) == tables_of(run)[name]
 
 
-def test_bytes_depend_on_the_rows_alone(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_depend_on_the_rows_alone(sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However the parts come, and whether they are kept in memory or written away."""
     monkeypatch.setattr(files, "GROUP", 4)
     monkeypatch.setattr(store, "GROUP", 4)
-    run = case.build().tables(case.name)
+    run = sample.build().tables(sample.name)
     first = digests(write(run, tmp_path / "whole", 1 << 20))
     assert len(first) > len(LARGE_TABLES)
     assert digests(write(run, tmp_path / "few", 3)) == first
