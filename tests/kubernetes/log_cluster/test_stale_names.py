@@ -71,7 +71,7 @@ class LeaderWatch:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._ended.wait(0.1):
+        while not self._ended.wait(0.5):
             now = time.monotonic()
             if any(self._leads(page) for page in self._pages):
                 self.looks += 1
