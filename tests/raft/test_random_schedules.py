@@ -141,7 +141,7 @@ ACTIONS = (
     "resign",
 )
 
-SEEDS = 200 if os.environ.get("HIGHWATER_THOROUGH") == "1" else 60
+SEEDS = 200 if os.environ.get("HIGHWATER_THOROUGH") == "1" else 40
 GROUPS = [range(first, first + 20) for first in range(0, SEEDS, 20)]
 
 
