@@ -95,7 +95,7 @@ def test_a_campaign_and_a_check_of_all_its_runs(
     cluster: Any, environment: dict[str, str], s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def both(place: str, *more: str) -> list[list[str]]:
-        campaign = [*("campaign", str(TINY), "--seeds", "1..8", "--out", f"{place}/campaign")]
+        campaign = [*("campaign", str(TINY), "--seeds", "1..4", "--out", f"{place}/campaign")]
         return [
             [*campaign, *("--store", f"{place}/stored"), *(("--engine", "spark") if more else ()), *more, "--json"],
             ["check", f"{place}/stored", *more, "--json"],
@@ -106,7 +106,7 @@ def test_a_campaign_and_a_check_of_all_its_runs(
     done = subprocess.run(command, env=environment, cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     campaign, judged = documents(done.stdout)
-    assert (campaign["rows"][0]["seeds"], campaign["stored"]) == (8, 8)
+    assert (campaign["rows"][0]["seeds"], campaign["stored"]) == (4, 4)
 
     for command in both(str(tmp_path)):
         capsys.readouterr()
@@ -118,7 +118,7 @@ def test_a_campaign_and_a_check_of_all_its_runs(
         [{name: value for name, value in row.items() if name != "path"} for row in one["runs"]]
         for one in (judged, local)
     )
-    assert (len(found), found) == (8, wanted)
+    assert (len(found), found) == (4, wanted)
 
 
 @pytest.mark.thorough

@@ -270,7 +270,7 @@ def static(bootstrap, topic, group, name, reading):
     "member",
     [
         confluent_member,
-        cooperative,
+        pytest.param(cooperative, marks=pytest.mark.thorough),  # the broker sees another name, and no other request
         static,
         pytest.param(kafka_python_member, marks=pytest.mark.thorough),
         aiokafka_member,

@@ -188,7 +188,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, start_prometheus: Callabl
     try:
         started.append(zookeeper(folder, admin, *ensemble))
         seeds = highwater(
-            *("campaign", "loses.yaml", "--switch", "replica-epoch-check=off", "--seeds", "1..12"),
+            *("campaign", "loses.yaml", "--switch", "replica-epoch-check=off", "--seeds", "1..6"),
             *("--jobs", "1", "--keep", "0", "--metrics", f"127.0.0.1:{campaign}", "--out", "campaign"),
             folder=folder,
         )

@@ -31,8 +31,8 @@ definitions = _load("pipeline_naive", HERE / "naive.py")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes ``case`` runs once for every story.
 
-    One that takes ``sample`` says how rows travel, whatever they say: ``make test`` runs it for the first story that shows
-    these anomalies, and ``make thorough`` for every story.
+    One that takes ``sample`` proves how rows travel, whatever they say: ``make test`` runs it for one story of each set
+    of anomalies, and ``make thorough`` for every story.
     """
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", stories.CASES, ids=[case.name for case in stories.CASES])
