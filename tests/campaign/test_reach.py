@@ -30,7 +30,7 @@ def _digest(seed: int, mode: str, *mutants: str) -> str:
         return run_unit(Unit("random", seed, mode=mode)).trace_digest
 
 
-@pytest.mark.parametrize("mode", ["kraft", pytest.param("zookeeper", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("mode", SEEDS)
 def test_a_run_with_all_mutants_that_it_does_not_reach_is_the_same_run(mode: str) -> None:
     plain = _plain(mode)
     with watching(CATALOGUE.values()) as reached:
