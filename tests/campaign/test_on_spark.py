@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from highwater_chaos.campaign.on_spark import batch_size, on_spark
 from highwater_chaos.campaign.seed import Outcome, Unit
+from highwater_pipeline.spark.session import first_lines
 
 pytestmark = pytest.mark.spark
 
@@ -35,6 +38,19 @@ def test_bad_seeds_of_a_batch(spark: Any, tmp_path: Path) -> None:
     assert [seed for seed, one in found.items() if one.verdict != "pass"] == [3]
     assert "its Spark task failed, 2 times alone" in found[3].reasons[0]
     assert len(os.listdir(pids)) < 12, "workers are reused"  # noqa: PTH208
+
+
+def test_an_error_of_java_has_words_when_its_jvm_is_gone() -> None:
+    """Its text is asked of the JVM, so to show why Spark has ended must not fail because Spark has ended."""
+
+    class Gone:
+        def send_command(self, command: str) -> str:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    java = SimpleNamespace(_target_id="o1", _gateway_client=Gone())
+    assert (
+        first_lines(Py4JJavaError("An error occurred\nwhile calling o1", java)) == "An error occurred while calling o1"
+    )
 
 
 def test_batches_are_tens_of_seeds_where_there_are_enough() -> None:

@@ -125,7 +125,9 @@ def _has_executors(spark: SparkSession) -> bool:
 
 
 def _shown(error: Exception) -> str:
-    return " ".join(str(error).split())[:_SHOWN]
+    from highwater_pipeline.spark.session import first_lines  # noqa: PLC0415 - only where there is a session
+
+    return first_lines(error)[:_SHOWN]
 
 
 def batch_size(seeds: int, cores: int) -> int:

@@ -109,7 +109,7 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
                 return SparkSession.builder.getOrCreate()
         except (PySparkException, Py4JError) as error:
             raise SparkFailed(
-                f"Spark did not start on {master} with Java {java.version}: {_first_lines(error)}: {_tail(output)}"
+                f"Spark did not start on {master} with Java {java.version}: {first_lines(error)}: {_tail(output)}"
             ) from error
 
 
@@ -128,9 +128,14 @@ def _set(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _first_lines(error: Exception) -> str:
-    """What went wrong, and in Java's words, without where in Java's code."""
-    return " ".join(str(error).split("\n\tat ")[0].split())
+def first_lines(error: Exception) -> str:
+    """What went wrong, and in Java's words, without where in Java's code. The words of an error of Java are asked of
+    the JVM, which may be gone."""
+    try:
+        words = str(error)
+    except (Py4JError, OSError):
+        words = getattr(error, "errmsg", type(error).__name__)
+    return " ".join(words.split("\n\tat ")[0].split())
 
 
 def _tail(output: IO[bytes], size: int = 2000) -> str:
