@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -82,16 +81,7 @@ def test_every_file_is_tried() -> None:
     assert sorted(path.stem for path in DIRECTED.glob("*.yaml")) == sorted(FOUND)
 
 
-def _cases() -> Iterator[Any]:
-    """``make test`` runs the first file of each check that finds something, ``make thorough`` every file."""
-    seen = set()
-    for name, (_, check) in FOUND.items():
-        marks = pytest.mark.thorough if check in seen else ()
-        seen.add(check)
-        yield pytest.param(name, marks=marks)
-
-
-@pytest.mark.parametrize("name", list(_cases()))
+@pytest.mark.parametrize("name", FOUND)
 def test_it_fails_with_its_mutant_alone(finds: Finds, name: str) -> None:
     """Watched, a run is what it is without that (``test_reach.py``)."""
     experiment = load_experiment(DIRECTED / f"{name}.yaml")
