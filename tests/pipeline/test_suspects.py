@@ -212,3 +212,17 @@ def test_a_record_that_was_replaced_among_many_partitions(new_story: Any) -> Non
     found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
     assert found[P0] == set()
     assert "committed-loss" in found["orders-1"]
+
+
+def test_controllers_that_report_one_state_differently_among_many_partitions(new_story: Any) -> None:
+    """What was reported first counts, and the other report has nobody whose log is gone."""
+    story, other = good(new_story), good(new_story)
+    for broker in range(3):
+        epoch = 50 + broker  # behind all decisions
+        other.event("controller-0", "broker-registered", broker=broker, broker_epoch=epoch, metadata_offset=epoch)
+    last = next(event for event in reversed(other.events) if event.kind == "partition-changed")
+    other.events.append(msgspec.structs.replace(last, seq=len(other.events), node="controller-1", isr=[0, 1]))
+    other.dumps = [record for record in other.dumps if record.broker != 2]
+    add(story, "orders-1", other, 1)
+    found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
+    assert found == {P0: set(), "orders-1": {"replica-incomplete"}}

@@ -187,7 +187,7 @@ def replica_incomplete(partitions: Partitions) -> Bools:
     marks = partitions.replica_log.where(partitions.replica_log.view.is_known("ended"))
     broker, offset, start = marks.ints("broker", "offset", "start_offset")
     bad = ~marks.view.is_any("ended", ("end",)) | (offset < high_watermark[marks.number]) | (start != 0)
-    states = _last_states(partitions)
+    states = _last_states(_reported_first(partitions.events.of_kind("partition-changed")))
     member, parent = states.view.lists("isr")
     not_dumped = ~occur((states.number[parent], member), (marks.number, broker))
     return partitions.those(marks.number[bad]) | partitions.those(states.number[parent[not_dumped]])
@@ -222,7 +222,7 @@ def retention_too_greedy(partitions: Partitions) -> Bools:
 def stray_partition(partitions: Partitions) -> Bools:
     """A broker ever had a log, and is no replica in the last state."""
     loaded = partitions.events.of_kind("log-loaded")
-    states = _last_states(partitions)
+    states = _last_states(partitions.events.of_kind("partition-changed"))
     replica, parent = states.view.lists("replicas")
     assigned = occur((loaded.number, _brokers(loaded)), (states.number[parent], replica))
     return partitions.those(loaded.number[~assigned])
@@ -243,11 +243,16 @@ def _records(partitions: Partitions) -> Grouped:
     return partitions.replica_log.where(~partitions.replica_log.view.is_known("ended"))
 
 
-def _last_states(partitions: Partitions) -> Grouped:
+def _last_states(changed: Grouped) -> Grouped:
     """The state of each partition with the highest metadata offset, as it was reported last."""
-    changed = partitions.events.of_kind("partition-changed")
     last = _last(changed, *changed.ints("metadata_offset"))
     return Grouped(changed.view.take(last), changed.number[last])
+
+
+def _reported_first(changed: Grouped) -> Grouped:
+    """The first report of each state. Controllers whose metadata differ report different states of one offset."""
+    order, fresh = ranked(changed.number, *changed.ints("metadata_offset"))
+    return Grouped(changed.view.take(order[fresh]), changed.number[order[fresh]])
 
 
 def _last(rows: Grouped, key: Ints) -> Ints:
