@@ -226,3 +226,12 @@ def test_controllers_that_report_one_state_differently_among_many_partitions(new
     add(story, "orders-1", other, 1)
     found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
     assert found == {P0: set(), "orders-1": {"replica-incomplete"}}
+
+
+def test_a_gap_is_excused_by_nothing_but_a_compaction_among_many_partitions(new_story: Any) -> None:
+    story, other = good(new_story), good(new_story)
+    other.appends(1, 7, 8, leader_epoch=1, leader=True)
+    other.event("broker-1", "records-deletion-asked", partition=P0, offset=0, reason="compaction-begun")
+    add(story, "orders-1", other, 1)
+    found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
+    assert found == {P0: set(), "orders-1": {"model-step"}}

@@ -113,8 +113,9 @@ def model_step_suspects(facts: RunFacts, partitions: Partitions) -> Bools:
     events = partitions.events.of_kind(*_DECIDE_OR_STEP)
     own = events.view.to_pylist(*_FIELDS)
     bounds = np.searchsorted(events.number, np.arange(len(partitions.names) + 1)).tolist()
-    compacted = partitions.events.view.is_any("reason", ("compaction-begun",))
-    is_compacted_one = partitions.those(partitions.events.number[compacted]).tolist()
+    transitions = partitions.events.of_kind("transition")
+    compacted = transitions.number[transitions.view.is_any("reason", ("compaction-begun",))]
+    is_compacted_one = partitions.those(compacted).tolist()
     found = _early_reads(partitions) if facts.settings.exact_order else np.zeros(len(partitions.names), np.bool_)
     for number, name in enumerate(partitions.names):
         mine = own[bounds[number] : bounds[number + 1]]
