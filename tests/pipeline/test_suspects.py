@@ -235,3 +235,11 @@ def test_a_gap_is_excused_by_nothing_but_a_compaction_among_many_partitions(new_
     add(story, "orders-1", other, 1)
     found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
     assert found == {P0: set(), "orders-1": {"model-step"}}
+
+
+def test_a_high_watermark_below_zero_that_does_not_go_back(story: Any) -> None:
+    for epoch in (2, 1):
+        story.event("broker-0", "high-watermark", partition=P0, topic_id=TOPIC_ID, offset=-5, leader_epoch=epoch)
+    for _, wanted, found in judged(story):
+        assert wanted == []
+        assert found.findings == {}

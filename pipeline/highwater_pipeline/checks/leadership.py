@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
@@ -34,6 +35,8 @@ from highwater_pipeline.checks.columns import (
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
+
+_LOWEST: Final = np.iinfo(np.int64).min
 
 
 def two_leaders(unit: Unit) -> Finding:
@@ -112,7 +115,7 @@ def hw_regression(unit: Unit) -> Finding:
     def examples() -> Iterator[Example]:
         for position in back:
             before = np.arange(len(hw)) < position
-            highest = int(np.argmax(np.where(before & (epoch <= epoch[position]), hw, -1)))
+            highest = int(np.argmax(np.where(before & (epoch <= epoch[position]), hw, _LOWEST)))
             was, now = (moved.row(int(p)) for p in (highest, position))
             yield {
                 "partition": unit.partition,
@@ -138,7 +141,7 @@ def went_back(hw: Ints, epoch: Ints) -> Bools:
         return hw < np.maximum.accumulate(hw)
     back = np.zeros(len(hw), np.bool_)
     for level in distinct(epoch):
-        highest = np.maximum.accumulate(np.where(epoch <= level, hw, -1))
+        highest = np.maximum.accumulate(np.where(epoch <= level, hw, _LOWEST))
         back |= (epoch == level) & (hw < highest)
     return back
 
