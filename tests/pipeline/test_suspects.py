@@ -7,6 +7,7 @@ in which all is well, and good partitions are changed at random, and every check
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -243,3 +244,16 @@ def test_a_high_watermark_below_zero_that_does_not_go_back(story: Any) -> None:
     for _, wanted, found in judged(story):
         assert wanted == []
         assert found.findings == {}
+
+
+@pytest.mark.parametrize("at_once", [1, 60, 100])
+def test_events_of_a_few_partitions_at_a_time(new_story: Any, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(import_module("highwater_pipeline.checks.model_step"), "_AT_ONCE", at_once)
+    story = good(new_story)
+    for number in range(1, 7):
+        other = good(new_story)
+        if number in (2, 5):
+            other.appends(1, 7, 8, leader_epoch=1, leader=True)
+        add(story, f"orders-{number}", other, number)
+    found = {unit.partition for unit, wanted, _ in judged(story) if "model-step" in wanted}
+    assert found == {"orders-2", "orders-5"}

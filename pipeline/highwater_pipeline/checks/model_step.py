@@ -12,6 +12,7 @@ was, and which steps were permitted.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final
 
@@ -107,18 +108,22 @@ def model_step(unit: Unit) -> Finding:
 def model_step_suspects(facts: RunFacts, partitions: Partitions) -> Bools:
     """For each partition of one topic: whether the check may find something in it.
 
-    The specification itself says so. Events become Python objects once for all partitions, those of the cluster too.
+    The specification itself says so. Events become Python objects for many partitions at a time, those of the cluster
+    once.
     """
     of_cluster = partitions.of_cluster.to_pylist(*_FIELDS)
     events = partitions.events.of_kind(*_DECIDE_OR_STEP)
-    own = events.view.to_pylist(*_FIELDS)
     bounds = np.searchsorted(events.number, np.arange(len(partitions.names) + 1)).tolist()
     transitions = partitions.events.of_kind("transition")
     compacted = transitions.number[transitions.view.is_any("reason", ("compaction-begun",))]
     is_compacted_one = partitions.those(compacted).tolist()
     found = _early_reads(partitions) if facts.settings.exact_order else np.zeros(len(partitions.names), np.bool_)
-    for number, name in enumerate(partitions.names):
-        mine = own[bounds[number] : bounds[number + 1]]
+    own: list[dict[str, Any]] = []
+    first = 0
+    for number, (name, (start, end)) in enumerate(zip(partitions.names, pairwise(bounds), strict=True)):
+        if end > first + len(own):
+            first, own = start, events.view.slice(start, max(_AT_ONCE, end - start)).to_pylist(*_FIELDS)
+        mine = own[start - first : end - first]
         kinds = {event["kind"] for event in mine}
         if kinds.isdisjoint(("became-leader", "isr-proposed")):
             found[number] = False  # too little is known of it for any step or read to be judged
