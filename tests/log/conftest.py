@@ -137,6 +137,17 @@ class World:
         ports = Ports(self.clock, None, self.disk, Random(7), self.metrics, self.trace)
         return LogManager(ports, config, "cluster", 0, high_watermarks)
 
+    def stop(self, manager, **options):
+        """Shut it down, and return what it answers."""
+        answers = []
+        manager.shutdown(answers.append, **options)
+        for _ in range(3):
+            self.disk.complete_fsyncs()
+            self.clock.advance(0)
+        assert len(answers) == 1
+        self.restart()
+        return answers[0]
+
     def create(self, manager, topic, partition, topic_id, properties=None):
         """The log of a partition that has none, once it is there."""
         made = []
@@ -229,3 +240,13 @@ def fill():
             log.append_as_leader(data, epoch, stamp)
 
     return fill
+
+
+@pytest.fixture
+def start(world):
+    def start(high_watermarks=dict, **properties):
+        manager = world.manager(high_watermarks, **properties)
+        manager.start()
+        return manager
+
+    return start

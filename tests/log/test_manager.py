@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from highwater_runtime.log import TopicPartition, build_batch, ensure_meta_properties, loading
+from highwater_runtime.log import TopicPartition, build_batch, ensure_meta_properties
 from highwater_runtime.log.checkpoints import (
     CLEAN_SHUTDOWN,
     HIGH_WATERMARKS,
@@ -31,27 +31,6 @@ from highwater_runtime.sim import PowerCut
 TOPIC = UUID("01234567-89ab-cdef-0123-456789abcdef")
 
 
-def stop(world, manager, **options):
-    answers = []
-    manager.shutdown(answers.append, **options)
-    for _ in range(3):
-        world.disk.complete_fsyncs()
-        world.clock.advance(0)
-    assert len(answers) == 1
-    world.restart()
-    return answers[0]
-
-
-@pytest.fixture
-def start(world):
-    def start(high_watermarks=dict, **properties):
-        manager = world.manager(high_watermarks, **properties)
-        manager.start()
-        return manager
-
-    return start
-
-
 def test_what_an_earlier_attempt_left_is_looked_through(world, start, fill):
     """Kafka loads the directory of a new log, too. A torn batch must not lie before what is appended."""
     manager = start()
@@ -61,7 +40,7 @@ def test_what_an_earlier_attempt_left_is_looked_through(world, start, fill):
     log = world.create(manager, "orders", 0, TOPIC)
     assert log.log_end_offset == 1
     fill(log, 3)
-    assert stop(world, manager) is None
+    assert world.stop(manager) is None
     assert start().get("orders", 0).log_end_offset == 4
 
 
@@ -69,7 +48,7 @@ def test_a_new_directory_in_kafkas_layout(world, start, fill):
     manager = start(lambda: {("orders", 0): 2})
     fill(world.create(manager, "orders", 0, TOPIC), 3)
     fill(world.create(manager, "a-b", 12, TOPIC), 1)
-    assert stop(world, manager, broker_epoch=42) is None
+    assert world.stop(manager, broker_epoch=42) is None
     assert world.disk.list() == [
         CLEAN_SHUTDOWN,
         "a-b-12",
@@ -97,7 +76,7 @@ def test_a_clean_stop_and_start(world, start, fill, values):
     manager = start(lambda: {("orders", 0): 2})
     assert not manager.clean_start
     fill(world.create(manager, "orders", 0, TOPIC), 3)
-    stop(world, manager, broker_epoch=42)
+    world.stop(manager, broker_epoch=42)
     manager = start()
     assert (manager.clean_start, manager.previous_broker_epoch) == (True, 42)
     assert not world.disk.exists(CLEAN_SHUTDOWN)
@@ -112,7 +91,7 @@ def test_a_clean_stop_and_start(world, start, fill, values):
 def test_the_marker_is_gone_for_good_before_anything_is_written(world, start, fill):
     manager = start()
     fill(world.create(manager, "orders", 0, TOPIC), 3)
-    stop(world, manager)
+    world.stop(manager)
     start()
     world.lose_power("none")
     assert not start().clean_start
@@ -414,7 +393,7 @@ def test_a_topics_own_settings_hold_from_the_start(world, start):
 
 
 def test_a_stop_without_partitions(world, start):
-    assert stop(world, start()) is None
+    assert world.stop(start()) is None
     assert start().clean_start
 
 
@@ -445,7 +424,7 @@ def test_a_stop_with_a_log_offline_leaves_no_marker(world, start, fill):
         fill(manager.get("orders", 0), 1)
     world.disk.heal()
     world.create(manager, "orders", 1, TOPIC)
-    assert stop(world, manager) is None, "the broker stops as it should, though one log has failed"
+    assert world.stop(manager) is None, "the broker stops as it should, though one log has failed"
     assert not start().clean_start
 
 
@@ -480,7 +459,7 @@ def test_a_clean_stop_makes_every_segment_durable(world, start, fill):
     world.disk.forget_fsyncs()
     world.restart()  # SIGKILL: the page cache stays
     manager = start(log_segment_bytes=400)
-    assert stop(world, manager) is None
+    assert world.stop(manager) is None
     world.lose_power("none")
     manager = start(log_segment_bytes=400)
     log = manager.get("orders", 0)
@@ -523,83 +502,3 @@ def test_a_crash_amid_a_deletion_leaves_the_successor_no_offsets(world, start, f
     world.restart()
     log = start(dict).get("orders", 0)
     assert (log.topic_id, log.log_start_offset, log.log_end_offset) == (UUID(int=2), 0, 55)
-
-
-@pytest.fixture
-def many(world, start, fill, monkeypatch):
-    """Five logs, of which a start loads two at once, and then one a job."""
-    monkeypatch.setattr(loading, "AT_ONCE", 2)
-    monkeypatch.setattr(loading, "IN_A_JOB", 1)
-    high_watermarks = {}
-    manager = start(lambda: high_watermarks)
-    for index in range(5):
-        log = world.create(manager, "orders", index, TOPIC)
-        fill(log, 30)
-        high_watermarks["orders", index] = 30
-        log.flush()
-        log.advance_log_start_offset(20)
-        high_watermarks["orders", index] = 25
-    assert stop(world, manager, broker_epoch=7) is None
-    return world
-
-
-def offsets(manager):
-    return {
-        tp.partition: (log.log_start_offset, manager.checkpointed_high_watermark(*tp), log.log_end_offset)
-        for tp, log in manager.logs.items()
-    }
-
-
-AS_BEFORE = dict.fromkeys(range(5), (20, 25, 30))
-
-
-def test_many_logs_are_loaded_in_jobs(many):
-    manager, loaded = many.manager(), []
-    manager.start(on_loaded=lambda: loaded.append(len(manager.logs)))
-    assert (sorted(offsets(manager)), manager.is_loaded, loaded) == ([0, 1], False, [])
-    assert (manager.clean_start, manager.previous_broker_epoch) == (True, 7)
-    many.disk.run_one_job()
-    assert sorted(offsets(manager)) == [0, 1, 2]
-    many.disk.complete_fsyncs()
-    assert (offsets(manager), manager.is_loaded, loaded) == (AS_BEFORE, True, [5])
-    assert [event.partition for event in many.trace.events if isinstance(event, LogLoaded)] == [
-        f"orders-{index}" for index in range(5)
-    ]
-
-
-@pytest.mark.parametrize("jobs", range(4))
-@pytest.mark.parametrize("how", ["stop", "kill", "power"])
-def test_what_ends_a_node_while_it_loads_changes_nothing(many, start, how, jobs):
-    manager, loaded = many.manager(), []
-    manager.start(on_loaded=lambda: loaded.append(True))
-    for _ in range(min(jobs, 2)):
-        many.disk.run_one_job()
-    if jobs == 3:  # all but what is written behind the last log
-        many.disk.run_one_job()
-    is_loaded = bool(loaded)
-    match how:
-        case "stop":
-            stopped = []
-            manager.shutdown(stopped.append, broker_epoch=8)
-            many.disk.complete_fsyncs()
-            many.clock.advance(0)
-            many.disk.complete_fsyncs()
-            assert stopped == [None]
-            many.restart()
-        case "kill":
-            many.restart()
-        case "power":
-            many.lose_power()
-    manager = start()
-    assert manager.clean_start == (is_loaded and how == "stop")
-    many.disk.complete_fsyncs()
-    assert offsets(manager) == AS_BEFORE
-
-
-def test_a_disk_that_fails_while_logs_are_loaded_ends_the_node(many):
-    manager = many.manager()
-    manager.start()
-    many.disk.set_errors("all")
-    with pytest.raises(OSError, match="Input/output error"):
-        many.disk.complete_fsyncs()
-    assert not manager.is_loaded
