@@ -40,10 +40,15 @@ LAG_MS = 3000
 
 
 class Walking(FetchSessions):
-    """Looks at everything, always: nothing is ever quiet."""
+    """Looks at everything, always: nothing is ever quiet, and who is woken looks at all again."""
 
     def calm(self, asked, follower):
         pass
+
+    def wake(self):
+        for session in self._woken:
+            self.disturb(session)
+        super().wake()
 
 
 class World:

@@ -22,7 +22,7 @@ from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.ports import SECOND
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
-from highwater_runtime.wire.messages.fetch_response import EpochEndOffset, FetchableTopicResponse, PartitionData
+from highwater_runtime.wire.messages.fetch_response import EpochEndOffset, PartitionData
 
 TOPIC = UUID(int=7)
 BY_ID, BY_NAME = 15, 12
@@ -76,8 +76,7 @@ class Desk:
         """Begin and respond; ``told``: index → PartitionData of what is read, by default HW 5 and nothing else."""
         begun = self.begin(*args, **kwargs)
         assert isinstance(begun, SessionFetch), begun
-        data = [(told or {}).get(a.fetch.partition) or fine(a.fetch.partition) for a in begun.asked]
-        return begun.respond([FetchableTopicResponse(topic_id=TOPIC, partitions=data)] if data else [])
+        return begun.respond([(a, (told or {}).get(a.fetch.partition) or fine(a.fetch.partition)) for a in begun.asked])
 
     def opened(self, *indexes, **kwargs):
         """A session over these partitions, told HW 5 of each."""
@@ -165,7 +164,7 @@ def test_an_answer_that_a_newer_request_has_overtaken_is_refused(desk):
     session = desk.opened(0)
     slow = desk.begin(session, 1)
     desk.ask(session, 2)
-    late = slow.respond([FetchableTopicResponse(topic_id=TOPIC, partitions=[fine(0, high_watermark=9)])])
+    late = slow.respond([(asked, fine(0, high_watermark=9)) for asked in slow.asked])
     assert late.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
 

@@ -121,9 +121,10 @@ class AskedPartition:
         return 0 if self.session is None else self.session.fetched_ns
 
     def disturb(self) -> None:
-        """There may be something to tell of it: the next request of its session looks at it."""
+        """There may be something to tell of it: the fetch that waits in its session, or else the next one, looks at
+        it."""
         if self.session is not None:
-            self.session.news[self] = None
+            self.session.mark(self)
         self.end_silence()
 
     def end_silence(self) -> None:
@@ -132,6 +133,9 @@ class AskedPartition:
             self.kept_current.end_fetch_by_session()
             self.kept_current = None
 
+
+Answer = tuple[AskedPartition, PartitionData]
+"""What was read of a partition that is asked for."""
 
 _PLACE: Final = attrgetter("place")
 
@@ -148,6 +152,7 @@ class _Session:
         "id",
         "last_place",
         "last_used_ns",
+        "marks",
         "news",
         "partitions",
         "privileged",
@@ -164,15 +169,23 @@ class _Session:
         self.epoch = next_epoch(FIRST_EPOCH)
         """The epoch of the next request."""
         self.partitions: dict[_Key, AskedPartition] = {}
-        self.news: dict[AskedPartition, None] = {}
+        self.news: dict[AskedPartition, int] = {}
+        """Each with the number of its last mark, in the order of these numbers."""
+        self.marks = 0
         self.last_place = 0
 
     def add(self, asked: AskedPartition) -> None:
         """Take in a partition, at the end of the line."""
         asked.session = self
         self.partitions[asked.key] = asked
-        self.news[asked] = None
+        self.mark(asked)
         self.to_the_end(asked)
+
+    def mark(self, asked: AskedPartition) -> None:
+        """It is news."""
+        self.marks += 1
+        self.news.pop(asked, None)
+        self.news[asked] = self.marks
 
     def to_the_end(self, asked: AskedPartition) -> None:
         """It has got its share: others first."""
@@ -182,7 +195,7 @@ class _Session:
 class SessionFetch:
     """One fetch request as its session understands it: what it asks, and how it is answered."""
 
-    __slots__ = ("_epoch", "_named", "_opens", "_sessions", "session")
+    __slots__ = ("_epoch", "_named", "_opens", "_seen", "_sessions", "session")
 
     def __init__(
         self,
@@ -198,6 +211,8 @@ class SessionFetch:
         """The session that the request continues; None for a full one."""
         self._epoch = 0 if session is None else session.epoch
         self._opens = opens
+        self._seen = 0
+        """The last mark of the session that :meth:`unseen` has taken into account."""
 
     def __len__(self) -> int:
         """How many partitions the request asks for, whether it names them or not."""
@@ -213,46 +228,59 @@ class SessionFetch:
         """Return the partitions to look at, in order. The others have nothing new to send."""
         return self._named if self.session is None else sorted(self.session.news, key=_PLACE)
 
+    def unseen(self) -> list[AskedPartition]:
+        """Return the :attr:`news` that was marked since the last call, in order; of a full fetch all that is asked."""
+        session = self.session
+        if session is None:
+            return self._named
+        unseen = []
+        for asked, mark in reversed(session.news.items()):
+            if mark <= self._seen:
+                break
+            unseen.append(asked)
+        self._seen = session.marks
+        unseen.sort(key=_PLACE)
+        return unseen
+
+    def see_again(self) -> None:
+        """Let the next call of :meth:`unseen` return all :attr:`news`."""
+        self._seen = 0
+
     @property
     def is_over(self) -> bool:
         """Whether there is nothing to wait for: the session has lost its place."""
         return self.session is not None and self._sessions.find(self.session.id) is not self.session
 
-    def respond(self, topics: list[FetchableTopicResponse]) -> FetchResponse:
+    def respond(self, answers: list[Answer]) -> FetchResponse:
         """The response for what was read of :attr:`news` (or of all that is asked), in its order."""
         if self.session is not None:
-            return self._changes(self.session, topics)
-        if self._opens is None or _too_many_unknown(topics):
-            return FetchResponse(session_id=NO_SESSION, responses=topics)
+            return self._changes(self.session, answers)
+        if self._opens is None or _too_many_unknown(answers):
+            return FetchResponse(session_id=NO_SESSION, responses=_by_topic(answers))
         by_id, privileged, asker = self._opens
         session = self._sessions.create(len(self._named), asker, by_id=by_id, privileged=privileged)
         if session is None:
-            return FetchResponse(session_id=NO_SESSION, responses=topics)
-        all_data = (data for topic in topics for data in topic.partitions)
-        for asked, data in zip(self._named, all_data, strict=True):
+            return FetchResponse(session_id=NO_SESSION, responses=_by_topic(answers))
+        for asked, data in answers:
             asked.is_news(data)
             self._sessions.add(session, asked)
         self._sessions.count(len(session.partitions))
-        return FetchResponse(session_id=session.id, responses=topics)
+        return FetchResponse(session_id=session.id, responses=_by_topic(answers))
 
-    def _changes(self, session: _Session, topics: list[FetchableTopicResponse]) -> FetchResponse:
+    def _changes(self, session: _Session, answers: list[Answer]) -> FetchResponse:
         if session.epoch != self._epoch:
             # The client has gone on in this session without waiting for this answer.
             return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH, session_id=session.id)
-        changed: list[FetchableTopicResponse] = []
-        for topic in topics:
-            news = []
-            for data in topic.partitions:
-                asked = session.partitions[topic.topic, topic.topic_id, data.partition_index]
-                if asked.is_news(data):
-                    news.append(data)
-                    if data.records:
-                        session.to_the_end(asked)
-            if news:
-                changed.append(FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=news))
-        if _too_many_unknown(topics):
+        changed = []
+        for answer in answers:
+            asked, data = answer
+            if asked.is_news(data):
+                changed.append(answer)
+                if data.records:
+                    session.to_the_end(asked)
+        if _too_many_unknown(changed):  # errors are always news
             self._sessions.close(session.id)
-        return FetchResponse(session_id=session.id, responses=changed)
+        return FetchResponse(session_id=session.id, responses=_by_topic(changed))
 
 
 class FetchSessions:
@@ -463,10 +491,19 @@ class FetchSessions:
         self._metrics.gauge(PARTITIONS, self._partitions)
 
 
-def _too_many_unknown(topics: list[FetchableTopicResponse]) -> bool:
-    """Whether what was read names more partitions that are unknown here than a session may. Errors are always news."""
-    unknown = sum(data.error_code in _UNKNOWN_HERE for topic in topics for data in topic.partitions)
-    return unknown > MOST_UNKNOWN
+def _by_topic(answers: list[Answer]) -> list[FetchableTopicResponse]:
+    topics: list[FetchableTopicResponse] = []
+    for asked, data in answers:
+        topic, topic_id = asked.topic, asked.topic_id
+        if not topics or topics[-1].topic_id != topic_id or topics[-1].topic != topic:
+            topics.append(FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=[]))
+        topics[-1].partitions.append(data)
+    return topics
+
+
+def _too_many_unknown(answers: list[Answer]) -> bool:
+    """Whether what was read names more partitions that are unknown here than a session may."""
+    return sum(data.error_code in _UNKNOWN_HERE for _, data in answers) > MOST_UNKNOWN
 
 
 def _asked(body: FetchRequest, *, by_id: bool) -> list[AskedPartition]:

@@ -32,7 +32,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from highwater_runtime.broker import metrics
-from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, AskedPartition, FetchSessions, SessionFetch
+from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, Answer, AskedPartition, FetchSessions, SessionFetch
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import WatchKey
 from highwater_runtime.broker.replica_manager import ReplicaManager
@@ -46,7 +46,6 @@ from highwater_runtime.wire.fetch_session import NO_SESSION
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
 from highwater_runtime.wire.messages.fetch_response import (
     EpochEndOffset,
-    FetchableTopicResponse,
     FetchResponse,
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -98,7 +97,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
         sessions.disturb(session.session)
     delayed = DelayedFetch(request, body, who, session, sessions, replicas, stale=stale)
     if who.is_follower and not stale:
-        for asked, found in delayed.to_look_at():
+        for asked, found in delayed.unseen:
             if isinstance(found, Partition):
                 _learn(found, asked.fetch, who)
         if session.session is not None:
@@ -151,7 +150,6 @@ class DelayedFetch:
     """A fetch that waits for ``min_bytes``. ``stale``: it was sent in a former life of the follower."""
 
     __slots__ = (
-        "_fixed",
         "_max_bytes",
         "_min_bytes",
         "_read_committed",
@@ -161,6 +159,8 @@ class DelayedFetch:
         "_sessions",
         "_stale",
         "_who",
+        "_with_data",
+        "unseen",
     )
 
     def __init__(
@@ -183,18 +183,16 @@ class DelayedFetch:
         self._sessions = sessions
         self._replicas = replicas
         self._stale = stale
-        self._fixed = self._resolved(session.news) if session.session is None else None
-        """What a full fetch looks at."""
-
-    def to_look_at(self) -> list[_Asked]:
-        """The partitions that may have something to tell, in order."""
-        return self._resolved(self._session.news) if self._fixed is None else self._fixed
+        self._with_data = False
+        """Whether something to send was seen."""
+        self.unseen = self._resolved(session.unseen())
+        """Partitions that may have something to tell, in order, until the first attempt has looked at them."""
 
     def watched(self) -> list[WatchKey]:
-        """What wakes it: its session, or the partitions of a full fetch."""
-        if self._fixed is None:
+        """What wakes it: its session, or the partitions of a full fetch. Ask before the first attempt."""
+        if self._session.session is not None:
             return [self._session.session]
-        return [found.name for _, found in self._fixed if isinstance(found, Partition)]
+        return [found.name for _, found in self.unseen if isinstance(found, Partition)]
 
     def _resolved(self, asked: list[AskedPartition]) -> list[_Asked]:
         replicas, resolved = self._replicas, []
@@ -210,42 +208,48 @@ class DelayedFetch:
         return resolved
 
     def try_complete(self) -> bool:
-        """Answer if there is enough, or if there is anything that the fetcher should know at once."""
-        with_data = False
-        replica_id = self._who.replica_id
-        looked_at = self.to_look_at()
-        for asked, found in looked_at:
+        """Answer if there is enough, or if there is anything that the fetcher should know at once.
+
+        What was looked at before and was not marked since still has no error, and nothing more to send.
+        """
+        replica_id, session = self._who.replica_id, self._session
+        unseen, self.unseen = self.unseen or self._resolved(session.unseen()), []
+        for asked, found in unseen:
             if isinstance(found, ErrorCode) or judge(found, asked.fetch, replica_id) != FINE:
-                self._reply(looked_at, *self._read(looked_at))
+                self.expire()
                 return True
-            more = visible_end(found, replica_id) > asked.fetch.fetch_offset
-            with_data = with_data or (more and not self._holds_back(found))
+            if visible_end(found, replica_id) > asked.fetch.fetch_offset:
+                if self._holds_back(found):
+                    session.see_again()  # time may let it go
+                else:
+                    self._with_data = True
         min_bytes = self._min_bytes
-        if not with_data and min_bytes > 0 and not self._session.is_over:
+        if not self._with_data and min_bytes > 0 and not session.is_over:
             return False
-        responses, size = self._read(looked_at, all_fine=True)
-        if size < min_bytes and min_bytes > 1 and not self._session.is_over:
+        news = session.news
+        looked_at = unseen if len(unseen) == len(news) else self._resolved(news)
+        answers, size = self._read(looked_at)
+        if size < min_bytes and min_bytes > 1 and not session.is_over:
             return False
-        self._reply(looked_at, responses, size)
+        self._reply(looked_at, answers, size)
         return True
 
     def expire(self) -> None:
         """Answer with what there is."""
-        looked_at = self.to_look_at()
+        looked_at = self._resolved(self._session.news)
         self._reply(looked_at, *self._read(looked_at))
 
-    def _reply(self, looked_at: list[_Asked], responses: list[FetchableTopicResponse], size: int) -> None:
+    def _reply(self, looked_at: list[_Asked], answers: list[Answer], size: int) -> None:
         name = metrics.REPLICATION_BYTES_OUT if self._who.is_follower else metrics.BYTES_OUT
         self._replicas.ports.metrics.counter(name, size)
         if self._who.is_follower and size:
-            self._count_throttled(looked_at, responses)
-        failed = sum(data.error_code != ErrorCode.NONE for topic in responses for data in topic.partitions)
+            self._count_throttled(looked_at, answers)
+        failed = sum(data.error_code != ErrorCode.NONE for _, data in answers)
         if failed:
             self._replicas.ports.metrics.counter(metrics.FAILED_FETCH_REQUESTS, failed)
-        response = self._session.respond(responses)
+        response = self._session.respond(answers)
         if response.session_id != NO_SESSION and response.error_code == ErrorCode.NONE:
-            answers = (data for topic in responses for data in topic.partitions)
-            for (asked, found), data in zip(looked_at, answers, strict=True):
+            for (_, found), (asked, data) in zip(looked_at, answers, strict=True):
                 if isinstance(found, Partition):
                     self._calm(asked, found, data)
         if failed and self._request.version >= NODE_ENDPOINTS_SINCE:
@@ -262,10 +266,9 @@ class DelayedFetch:
             and quota.is_exceeded
         )
 
-    def _count_throttled(self, looked_at: list[_Asked], responses: list[FetchableTopicResponse]) -> None:
+    def _count_throttled(self, looked_at: list[_Asked], answers: list[Answer]) -> None:
         quota = self._replicas.quotas.leader
-        answers = (data for topic in responses for data in topic.partitions)
-        for (_, found), data in zip(looked_at, answers, strict=True):
+        for (_, found), (_, data) in zip(looked_at, answers, strict=True):
             if data.records and isinstance(found, Partition) and quota.is_throttled(found.topic, found.index):
                 quota.record(len(data.records))
 
@@ -298,28 +301,24 @@ class DelayedFetch:
             for b, at in reachable(brokers, self._request.listener)
         ]
 
-    def _read(self, looked_at: list[_Asked], *, all_fine: bool = False) -> tuple[list[FetchableTopicResponse], int]:
-        """The answer as it stands, and how many bytes of records are in it. ``all_fine``: each is judged already."""
+    def _read(self, looked_at: list[_Asked]) -> tuple[list[Answer], int]:
+        """The answer as it stands, and how many bytes of records are in it."""
         budget, total = self._max_bytes, 0
-        topics: list[FetchableTopicResponse] = []
+        answers: list[Answer] = []
         for asked, found in looked_at:
-            topic, topic_id, fetch = asked.topic, asked.topic_id, asked.fetch
-            if not topics or topics[-1].topic_id != topic_id or topics[-1].topic != topic:
-                topics.append(FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=[]))
+            fetch = asked.fetch
             if isinstance(found, ErrorCode):
                 data = _failed(fetch.partition, found)
-                self._point_to_leader(data, *self._replicas.leader_of(topic, topic_id, fetch.partition))
+                self._point_to_leader(data, *self._replicas.leader_of(asked.topic, asked.topic_id, fetch.partition))
             else:
-                judgement = FINE if all_fine else judge(found, fetch, self._who.replica_id)
-                data = self._read_one(found, fetch, judgement, budget - total, first=total == 0)
-            total += len(data.records or b"")
-            topics[-1].partitions.append(data)
-        return topics, total
+                data = self._read_one(found, fetch, budget - total, first=total == 0)
+                if data.records:
+                    total += len(data.records)
+            answers.append((asked, data))
+        return answers, total
 
-    def _read_one(
-        self, partition: Partition, fetch: FetchPartition, judgement: Judgement, budget: int, *, first: bool
-    ) -> PartitionData:
-        error, diverging = judgement
+    def _read_one(self, partition: Partition, fetch: FetchPartition, budget: int, *, first: bool) -> PartitionData:
+        error, diverging = judge(partition, fetch, self._who.replica_id)
         if error is not ErrorCode.NONE:
             data = _failed(fetch.partition, error)
             self._point_to_leader(data, partition.leader_id, partition.leader_epoch)
