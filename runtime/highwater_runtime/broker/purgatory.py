@@ -121,6 +121,11 @@ class Purgatory:
         if deadlines and self._timer is None:
             self._wake_at_first_deadline(now)
 
+    @property
+    def is_occupied(self) -> bool:
+        """Whether any operation waits."""
+        return bool(self._watchers)
+
     def watched(self) -> list[WatchKey]:
         """The keys that some operation waits for."""
         return list(self._watchers)
@@ -192,13 +197,17 @@ class WakeUps:
                     appended.pop(key, None)
                 if listener is not None:
                     listener.note(changed, appended)
-                for key in changed:
-                    for purgatory in self._on_change:
-                        purgatory.check(key)
-                for key in appended:
-                    for purgatory in self._on_append:
-                        purgatory.check(key)
+                _check(self._on_change, changed)
+                _check(self._on_append, appended)
             if listener is not None:
                 listener.wake()
             if not self._changed and not self._appended:
                 return
+
+
+def _check(purgatories: tuple[Purgatory, ...], keys: Iterable[WatchKey]) -> None:
+    occupied = [purgatory for purgatory in purgatories if purgatory.is_occupied]
+    if occupied:
+        for key in keys:
+            for purgatory in occupied:
+                purgatory.check(key)

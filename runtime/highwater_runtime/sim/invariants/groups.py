@@ -74,7 +74,7 @@ class GroupInvariants:
         self._led: dict[tuple[str, str], _Led] = {}
         self._touched: dict[tuple[str, str], None] = {}
 
-    def on_event(self, node: str, event: NodeEvent) -> None:
+    def on_event(self, node: str, _incarnation: int, event: NodeEvent) -> None:
         """Note which partition of ``__consumer_offsets`` an event touched."""
         match event:
             case BecameLeader(partition=name, end_offset=end) if name.startswith(_PREFIX):

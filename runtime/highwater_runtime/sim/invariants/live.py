@@ -37,7 +37,7 @@ class LiveCluster:
             return str(named)
         return self._topic_of.get(key, UNKNOWN_TOPIC)
 
-    def registered(self, event: BrokerRegistered) -> None:
+    def registered(self, _node: str, _incarnation: int, event: BrokerRegistered) -> None:
         """Take note of a registration; reports of older ones come late."""
         self._epochs[event.broker] = max(event.broker_epoch, self._epochs.get(event.broker, -1))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, NodeEvent, PartitionChanged
 from highwater_runtime.sim.invariants.groups import OF_GROUPS, GroupInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
@@ -11,6 +14,9 @@ from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
 from highwater_runtime.sim.simulator import Simulator
+
+Look = Callable[[str, int, Any], None]
+"""Takes in the node, the incarnation and one of its events."""
 
 
 class Namesakes:
@@ -23,10 +29,8 @@ class Namesakes:
         self._deleted: dict[tuple[str, str], int] = {}
         self._found: dict[str, None] = {}
 
-    def on_event(self, event: NodeEvent) -> None:
+    def on_event(self, _node: str, _incarnation: int, event: PartitionChanged) -> None:
         """Take note of a deletion, or of a creation under the same id."""
-        if not isinstance(event, PartitionChanged):
-            return
         key = (event.partition, event.topic_id)
         if event.reason == "deleted":
             self._deleted[key] = event.metadata_offset
@@ -47,9 +51,9 @@ class ControllerEpochs:
         """The last transaction that was looked at: each server reports each once."""
         self._epoch = -1
 
-    def on_event(self, event: NodeEvent) -> None:
+    def on_event(self, _node: str, _incarnation: int, event: ControllerChanged) -> None:
         """Look at an election."""
-        if not isinstance(event, ControllerChanged) or event.metadata_offset <= self._seen:
+        if event.metadata_offset <= self._seen:
             return
         self._seen = event.metadata_offset
         if event.broker >= 0:
@@ -75,7 +79,21 @@ class InvariantMonitor:
         self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
-        self._controllers = ControllerEpochs(self._violations)
+        controllers = ControllerEpochs(self._violations)
+        self._looks: dict[type, list[tuple[Look, bool]]] = {}
+        """Who looks at each kind of event, in order, and whether it passes over the namesakes."""
+        for kinds, look, passes_over in (
+            ((BrokerRegistered,), self._live.registered, False),
+            ((PartitionChanged,), self._namesakes.on_event, False),
+            (OF_PARTITIONS, self._partitions.on_event, True),
+            (OF_REPLICAS, self._replicas.on_event, True),
+            (OF_QUORUM, self._quorum.on_event, False),
+            (OF_LOGS, self._logs.on_event, False),
+            (OF_GROUPS, self._groups.on_event, False),
+            ((ControllerChanged,), controllers.on_event, False),
+        ):
+            for kind in kinds:
+                self._looks.setdefault(kind, []).append((look, passes_over))
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
 
@@ -93,24 +111,9 @@ class InvariantMonitor:
         self._violations.now_ns = self._simulator.now_ns
         events, self._events = self._events, []
         for node, incarnation, event in events:
-            kind = type(event)
-            if isinstance(event, BrokerRegistered):
-                self._live.registered(event)
-            if kind is PartitionChanged:
-                self._namesakes.on_event(event)
-            if (kind in OF_PARTITIONS or kind in OF_REPLICAS) and not self._namesakes.concern(event):
-                if kind in OF_PARTITIONS:
-                    self._partitions.on_event(node, incarnation, event)
-                if kind in OF_REPLICAS:
-                    self._replicas.on_event(node, incarnation, event)
-            if kind in OF_QUORUM:
-                self._quorum.on_event(node, incarnation, event)
-            if kind in OF_LOGS:
-                self._logs.on_event(node, incarnation, event)
-            if kind in OF_GROUPS:
-                self._groups.on_event(node, event)
-            if kind is ControllerChanged:
-                self._controllers.on_event(event)
+            for look, passes_over in self._looks.get(type(event), ()):
+                if not (passes_over and self._namesakes.concern(event)):
+                    look(node, incarnation, event)
         self._partitions.after_event()
         self._replicas.after_event()
         self._logs.after_event()

@@ -27,7 +27,6 @@ from highwater_runtime.ports.trace import (
     LogLoaded,
     LogStartMoved,
     LogTruncated,
-    NodeEvent,
     PartitionChanged,
     RecordsDeletionAsked,
     WriteAcknowledged,
@@ -95,10 +94,8 @@ class ReplicaInvariants:
         self._records: dict[tuple[str, str], _Record] = {}
         self._passed: dict[tuple[str, str], _Record] = {}
 
-    def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
+    def on_event(self, node: str, incarnation: int, event: PartitionEvent) -> None:
         """Take in one node event and check it."""
-        if not isinstance(event, PartitionEvent):
-            return
         key = (event.partition, self._live.topic_of(node, event))
         record = self._records.get(key)
         if record is None:
