@@ -144,6 +144,20 @@ def test_an_expiry_that_ends_no_session_is_not_confirmed(cluster, monkeypatch):
     assert "was not seen to end" in record.inconclusive_reason()
 
 
+@pytest.mark.parametrize("who", ["a client of the ensemble", "the transactions"])
+def test_one_witness_alone_does_not_confirm_an_expiry(cluster, monkeypatch, who):
+    session = int(cluster.view.brokers[1].registered_by, 16)
+    if who == "the transactions":
+        monkeypatch.setattr(cluster.backend, "session", lambda _: session)  # an answer from before, each time
+    else:
+        answers = [session]  # the ensemble has agreed once, and says then that the session is gone
+        monkeypatch.setattr(cluster.backend, "session", lambda _: answers.pop() if answers else 0)
+        monkeypatch.setattr(SessionsClient, "end", lambda self, key: None)
+    record = cluster.inject(name="expired", sessionExpiry={"target": {"broker": 1}})
+    assert (cluster.view.unregistered_count.get(1, 0) > 0) == (who == "the transactions")
+    assert "was not seen to end" in record.inconclusive_reason()
+
+
 def test_a_broker_that_never_registers_again_is_not_healed(cluster, monkeypatch):
     monkeypatch.setattr(Candidate, "registered", lambda self, result: None)
     record = cluster.inject(name="expired", sessionExpiry={"target": {"broker": 1}})
