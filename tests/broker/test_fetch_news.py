@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 from uuid import UUID
@@ -57,6 +58,7 @@ class World:
     def __init__(self, clock, sessions_class):
         self.clock = clock
         self.registered = {LEADER: 11, FOLLOWER: 12, OTHER: 13}
+        self.fenced = set()
         self.proposals = []
         self.answers = []
         self.fetches = Purgatory(clock)
@@ -74,7 +76,7 @@ class World:
             clock=clock,
             trace=trace,
             broker_epoch=lambda: 11,
-            eligible=lambda f: f.replica_epoch in (-1, self.registered[f.broker_id]),
+            eligible=lambda f: f.broker_id not in self.fenced and f.replica_epoch in (-1, self.registered[f.broker_id]),
             min_isr=lambda _: 1,
             propose=lambda key, proposal, _: self.proposals.append((key[1], proposal.isr, proposal.isr_epochs)),
             withdraw=lambda _: None,
@@ -191,6 +193,14 @@ class World:
                 partition.begin_at(min(value, partition.high_watermark), "delete-records")
             case "retention" if leading:
                 log.advance_log_start_offset(min(log.log_start_offset + value, partition.high_watermark))
+            case "answer" if leading and partition.isr.proposal:
+                proposal, error = partition.isr.proposal, (ErrorCode.NONE, ErrorCode.INELIGIBLE_REPLICA)[value % 2]
+                answer = Answer(error, LEADER, partition.leader_epoch, partition.partition_epoch + 1, proposal.isr)
+                if leading.proposal_answered(proposal, answer) is False and error is ErrorCode.NONE:
+                    old = self.states[index]
+                    self.states[index] = replace(
+                        old, isr=proposal.isr, partition_epoch=max(old.partition_epoch, partition.partition_epoch)
+                    )
             case "time":
                 self.clock.advance(value * 300 * MS)
             case "new-life":
@@ -277,6 +287,8 @@ ACTIONS = (
     "other-behind",
     "leader-epoch",
     "isr",
+    "answer",
+    "answer",
     "log-start",
     "retention",
     "time",
@@ -352,6 +364,75 @@ def test_each_fetch_of_a_session_may_let_a_follower_join_the_isr(make_clock):
     refused = partition.isr.proposal
     assert refused.isr == (1, 3, 2)
     partition.leading.proposal_answered(refused, Answer(ErrorCode.INELIGIBLE_REPLICA))
+    world.after()
     world.ask(FOLLOWER, {}, max_wait_ms=0)  # the controller may have unfenced it by now
     assert partition.isr.proposal is not None
     assert partition.isr.proposal is not refused
+
+
+def test_a_follower_that_may_not_join_yet_is_asked_about_with_each_fetch(make_clock):
+    world = World(make_clock(), FetchSessions)
+    world.fenced.add(FOLLOWER)
+    world.metadata(0, isr=(1, 3))
+    for _ in range(2):
+        world.act("quiet", 0, 15)
+    partition = world.partitions[0]
+    assert partition.isr.proposal is None
+    world.fenced.clear()  # of the partition nothing has changed
+    world.ask(FOLLOWER, {}, max_wait_ms=0)
+    assert partition.isr.proposal is not None
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """The partitions that fetches have looked at."""
+    found, judge = [], fetch.judge
+    monkeypatch.setattr(fetch, "judge", lambda p, *args: found.append(p.index) or judge(p, *args))
+    return found
+
+
+def test_a_fetch_moves_the_hw_that_only_time_held_back(make_clock):
+    """A replica outside the ISR is waited for while it is caught up, and no longer (as in Apache Kafka)."""
+    world = World(make_clock(), FetchSessions)
+    for _ in range(2):
+        world.act("quiet", 0, 15)
+    world.metadata(0, isr=(1, 2))
+    partition = world.partitions[0]
+    partition.leading.followers[OTHER].left_isr = False  # as if it had fetched since, and a proposal had failed
+    world.act("append", 0, 0)
+    end = partition.log.log_end_offset
+    for _ in range(3):
+        world.ask(FOLLOWER, world.positions(FOLLOWER, 15), max_wait_ms=0)
+    assert partition.high_watermark < end, "it waits for the replica outside"
+    world.clock.advance((LAG_MS + 1) * MS)
+    world.ask(FOLLOWER, {}, max_wait_ms=0)
+    assert partition.high_watermark == end
+
+
+@pytest.mark.parametrize("why", ["a member is behind", "a proposal is under way", "too few members"])
+def test_a_follower_that_has_everything_is_not_looked_at_while_the_isr_is_waited_for(make_clock, looked_at, why):
+    world = World(make_clock(), FetchSessions)
+    for _ in range(2):
+        world.act("quiet", 0, 15)
+    partition = world.partitions[0]
+    if why == "too few members":
+        world.metadata(0, isr=(1, 2))
+        partition.min_isr = 3
+    if why == "a proposal is under way":
+        world.metadata(0, isr=(1, 3))
+    else:
+        world.act("append", 0, 0)
+    for _ in range(3):
+        world.ask(FOLLOWER, world.positions(FOLLOWER, 15), max_wait_ms=0)
+    assert (partition.isr.proposal is not None) == (why == "a proposal is under way")
+    assert (partition.high_watermark < partition.log.log_end_offset) == (why != "a proposal is under way")
+    looked_at.clear()
+    for _ in range(3):
+        world.ask(FOLLOWER, {}, max_wait_ms=0)
+    assert looked_at == []
+    partition.min_isr = 1
+    world.metadata(0, isr=(1, 2))
+    world.after()
+    world.ask(FOLLOWER, {}, max_wait_ms=0)
+    assert set(looked_at) == {0}, "the ISR has changed"
+    assert partition.high_watermark == partition.log.log_end_offset

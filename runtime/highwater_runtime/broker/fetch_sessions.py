@@ -22,7 +22,8 @@ their current state, and fetches at the end of their log. Sources of news:
 
 * a request names the partition;
 * something of it has changed (:class:`~highwater_runtime.broker.purgatory.WakeUps` marks it): HW, log start, leader
-  epoch, ISR, assignment, a failed log; for a follower, who sees more than consumers, also an append;
+  epoch, ISR, assignment, the end of a proposal, a failed log; for a follower, who sees more than consumers, also an
+  append;
 * somebody else asks in this session than before (a follower under another broker epoch): all of it;
 * the follower has fetched the partition in another way: in another session, or in none.
 

@@ -228,6 +228,25 @@ class Leadership:
             self._review(joining=self._joining(only=broker_id), leaving=())
         self.advance_high_watermark()
 
+    def gains_nothing_by(self, follower: FollowerState) -> bool:
+        """Whether more fetches of this follower at the LEO change nothing before something of the partition is marked.
+
+        A follower outside the ISR may join by any fetch, unless a proposal is under way, whose end is marked. Any fetch
+        may move a HW that only time holds back (a replica outside the ISR that is caught up), as in Kafka. It cannot if
+        the HW is at the LEO, or if the ISR holds it back: a member that is behind, or too few members.
+        """
+        p = self._partition
+        if follower.log_end_offset != p.log.log_end_offset:
+            return False
+        if follower.broker_id not in p.isr.committed and p.isr.proposal is None:
+            return False
+        hw, members = p.high_watermark, p.isr.maximal
+        return (
+            hw == follower.log_end_offset
+            or len(p.isr.committed) < p.min_isr
+            or any(other.log_end_offset <= hw and b in members for b, other in self.followers.items())
+        )
+
     # --- high watermark -------------------------------------------------------------------------------------------
 
     def advance_high_watermark(self) -> None:
@@ -366,6 +385,7 @@ class Leadership:
             case error if error in DROPPED:
                 p.isr = IsrState(p.isr.committed)
                 self._report_end(error.name)
+                p.context.changed(p.name)  # whoever was to join may be proposed again when it fetches next
                 self.advance_high_watermark()
                 return False
             case error:

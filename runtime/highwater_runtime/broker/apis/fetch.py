@@ -284,11 +284,7 @@ class DelayedFetch:
                 self._sessions.calm(asked, None)
             return
         follower = leading.followers.get(replica_id)
-        if (
-            follower is not None
-            and offset == follower.log_end_offset == partition.log.log_end_offset == partition.high_watermark
-            and replica_id in partition.isr.committed
-        ):
+        if follower is not None and offset == follower.log_end_offset and leading.gains_nothing_by(follower):
             self._sessions.calm(asked, follower)
 
     def _endpoints(self, response: FetchResponse) -> list[NodeEndpoint]:
