@@ -57,3 +57,27 @@ def test_how_long_a_command_may_wait_behind_another(tmp_path: Path, mode: str, s
         f"{text}    - {step}\n".replace("broker.session.timeout.ms: 1000, broker.heartbeat.interval.ms: 200, ", "")
     )
     assert settings_of(load_experiment(file)).lost_command_ms == lost_command_ms
+
+
+@pytest.mark.parametrize(
+    ("set_to", "settings"),
+    [
+        ("log.cleanup.policy: compact", {"compaction": ("*",)}),
+        ('log.cleanup.policy: "compact,delete"', {"compaction": ("*",)}),
+        ("log.cleanup.policy: delete", {}),
+        ("log.retention.ms: 1000", {"retention": ("*",)}),
+        ("log.retention.bytes: -1", {}),
+        ("unclean.leader.election.enable: true", {"unclean": ("*",)}),
+        ("unclean.leader.election.enable: false", {}),
+    ],
+)
+def test_what_brokers_are_set_to_is_promised_of_every_topic(
+    tmp_path: Path, set_to: str, settings: dict[str, tuple[str, ...]]
+) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(TINY.replace("broker.session.timeout.ms", f"{set_to}, broker.session.timeout.ms"))
+    found = settings_of(load_experiment(file))
+    assert {name: getattr(found, name) for name in ("compaction", "retention", "unclean")} == {
+        **dict.fromkeys(("compaction", "retention", "unclean"), ()),
+        **settings,
+    }
