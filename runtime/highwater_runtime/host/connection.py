@@ -98,8 +98,10 @@ class ServerConnection(FrameReceiver):
         """Bytes have come."""
         self._server.received_bytes += nbytes
         self.last_active = monotonic()
-        self._server.line.begin()
+        line = self._server.line
+        line.begin()
         self._node.run_turn(self._take_in, nbytes)
+        line.end()
 
     def eof_received(self) -> bool:
         """The client will send no more: it has closed, or died. As in Kafka, what it still waits for is dropped."""
