@@ -289,6 +289,7 @@ class Bench:
             changed=self.changed.append,
             appended=self.changed.append,
             isr_changed=lambda *_: None,
+            committed=self.changed.append,
         )
         self.partition = Partition(topic, topic_id, 0, self.log, 0, context)
 

@@ -81,6 +81,7 @@ class World:
             propose=lambda key, proposal, _: self.proposals.append((key[1], proposal.isr, proposal.isr_epochs)),
             withdraw=lambda _: None,
             changed=self.wake_ups.mark,
+            committed=self.wake_ups.mark_committed,
             appended=self.wake_ups.mark_appended,
             isr_changed=lambda *_: None,
         )
@@ -338,6 +339,42 @@ def test_a_session_in_which_nothing_happens_looks_at_nothing(make_clock, monkeyp
     world.act("append", 2, 0)
     assert set(looked_at) == {2}
     assert [d.partition_index for t in world.answers[-1][2].responses for d in t.partitions] == [2]
+
+
+def test_a_follower_does_not_wait_for_the_hw_and_gets_it_with_its_next_response(make_clock, monkeypatch):
+    world = World(make_clock(), FetchSessions)
+    for who in (FOLLOWER, CONSUMER):
+        world.ask(who, dict.fromkeys(range(PARTITIONS), 0), max_wait_ms=0)
+    world.act("append", 2, 0)
+    world.ask(FOLLOWER, {2: 1}, max_wait_ms=0)  # quiet: the ISR holds the HW back
+    for who in (FOLLOWER, CONSUMER):
+        world.ask(who, {})
+    answered = len(world.answers)
+    tried = []
+    try_complete = fetch.DelayedFetch.try_complete
+    monkeypatch.setattr(
+        fetch.DelayedFetch, "try_complete", lambda f: tried.append(f._who.replica_id) or try_complete(f)
+    )
+    world.ask(OTHER, {2: 1}, session=False)  # now all have the record
+    assert world.partitions[2].high_watermark == 1
+    assert tried == [OTHER, OTHER, CONSUMER], "its own fetch, which is not in a session, is tried again too"
+    assert [who for _, who, _ in world.answers[answered:]] == [CONSUMER]
+    world.clock.advance(500 * MS)
+    responses = [response for _, who, response in world.answers[answered:] if who == FOLLOWER]
+    assert [data.high_watermark for r in responses for t in r.responses for data in t.partitions] == [1]
+
+
+def test_an_append_that_moves_the_hw_wakes_the_followers_as_well(make_clock):
+    world = World(make_clock(), FetchSessions)
+    world.metadata(2, isr=(LEADER,))
+    world.clock.advance(2 * LAG_MS * MS)  # nobody counts as caught up
+    world.act("append", 2, 0)
+    world.ask(FOLLOWER, dict.fromkeys(range(PARTITIONS), 0), max_wait_ms=0)
+    world.ask(FOLLOWER, {2: 0}, min_bytes=200)  # a batch has less
+    waiting = len(world.answers)
+    world.act("append", 2, 0)
+    assert world.partitions[2].high_watermark == 2, "the leader is alone in the ISR"
+    assert [who for _, who, _ in world.answers[waiting:]] == [FOLLOWER]
 
 
 def test_a_session_keeps_no_partition_in_sync_that_it_has_forgotten(make_clock):

@@ -34,7 +34,7 @@ was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from random import Random
 from typing import Final
@@ -399,11 +399,17 @@ class FetchSessions:
                 follower.fetch_by_session(asked)
                 asked.kept_current = follower
 
-    def note(self, changed: Iterable[WatchKey], appended: Iterable[WatchKey]) -> None:
-        """Take in what was marked in an event."""
-        for key in changed:
+    def note(self, changed: Mapping[WatchKey, bool], appended: Iterable[WatchKey]) -> None:
+        """Take in what was marked in an event.
+
+        A follower does not wait for the HW: its next response has it.
+        """
+        for key, only_high_watermark in changed.items():
             for asked in self._watching.get(key, ()):
-                self._news(asked)
+                if only_high_watermark and asked.session is not None and asked.session.privileged:
+                    asked.disturb()
+                else:
+                    self._news(asked)
         for key in appended:
             for asked in self._watching.get(key, ()):
                 if asked.session is not None and asked.session.privileged:

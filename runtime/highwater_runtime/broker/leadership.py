@@ -279,7 +279,7 @@ class Leadership:
             )
         p.move_high_watermark(target)
         context.trace.emit(HighWatermarkAdvanced(partition=p.name, leader_epoch=self.epoch, offset=target))
-        context.changed(p.name)
+        context.committed(p.name)
 
     # --- ISR ------------------------------------------------------------------------------------------------------
 

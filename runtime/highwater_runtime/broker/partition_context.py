@@ -23,6 +23,7 @@ class PartitionContext:
         propose: ask the controller for an ISR.
         withdraw: forget what was proposed but not sent yet.
         changed: something that a waiting request may wait for has changed in the partition of this name.
+        committed: its HW has moved forward as its leader, and nothing else has changed.
         appended: its log has grown, and nothing else has changed.
         proposal_kept: whether metadata of the partition epoch that is in force leaves an ISR proposal alone.
         isr_expansion_as_printed: whether a replica joins the ISR by the rule that Design V3 prints.
@@ -42,6 +43,7 @@ class PartitionContext:
     propose: Callable[[PartitionKey, Proposal, OnAnswer], None]
     withdraw: Callable[[PartitionKey], None]
     changed: Callable[[str], None]
+    committed: Callable[[str], None]
     appended: Callable[[str], None]
     isr_changed: Callable[[PartitionKey, bool, bool], None]
     start_moved: Callable[[PartitionKey], None] = lambda _: None

@@ -15,7 +15,7 @@ long before its own, so a purgatory keeps one timer, for the earliest deadline, 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 from uuid import UUID
@@ -150,8 +150,8 @@ class Purgatory:
 class Listener(Protocol):
     """Hears of everything that was marked in an event before anybody is woken for it."""
 
-    def note(self, changed: Iterable[WatchKey], appended: Iterable[WatchKey]) -> None:
-        """Take in what was marked."""
+    def note(self, changed: Mapping[WatchKey, bool], appended: Iterable[WatchKey]) -> None:
+        """Take in what was marked. ``changed`` says of each key whether only the HW has moved."""
 
     def wake(self) -> None:
         """Wake who waits for it."""
@@ -175,16 +175,21 @@ class WakeUps:
         self._on_change = on_change
         self._on_append = on_change if on_append is None else on_append
         self._listener = listener
-        self._changed: dict[WatchKey, None] = {}
-        self._appended: dict[WatchKey, None] = {}
+        self._changed: dict[WatchKey, bool] = {}
+        """Whether only the HW has moved."""
+        self._appended: dict[WatchKey, bool] = {}
 
     def mark(self, key: WatchKey) -> None:
         """Something that an operation may wait for has changed."""
-        self._changed[key] = None
+        self._changed[key] = False
+
+    def mark_committed(self, key: WatchKey) -> None:
+        """The HW has moved forward, and nothing else has changed."""
+        self._changed.setdefault(key, True)
 
     def mark_appended(self, key: WatchKey) -> None:
         """The log has grown, and nothing else has changed."""
-        self._appended[key] = None
+        self._appended[key] = True
 
     def drain(self) -> None:
         """Check everything marked, until nothing is: completing one operation may mark others."""
@@ -194,7 +199,8 @@ class WakeUps:
                 changed, self._changed = self._changed, {}
                 appended, self._appended = self._appended, {}
                 for key in changed:
-                    appended.pop(key, None)
+                    if appended.pop(key, False):
+                        changed[key] = False
                 if listener is not None:
                     listener.note(changed, appended)
                 _check(self._on_change, changed)

@@ -163,6 +163,7 @@ class ReplicaManager:
             withdraw=self._withdraw,
             changed=wake_ups.mark,
             appended=wake_ups.mark_appended,
+            committed=wake_ups.mark_committed,
             isr_changed=self._isr_changed,
             start_moved=self._start_moved,
             review_later=self._review_later,
