@@ -37,6 +37,36 @@ def test_answers_leave_in_the_order_of_the_requests(play, tools):
     play(story)
 
 
+def test_what_follows_from_the_requests_of_one_read_is_done_once_before_their_answers_leave(play, tools):
+    class Together(tools.core):
+        def __init__(self, ports):
+            super().__init__(ports)
+            self.done = []
+
+        def take(self, request):
+            self.done.append("take")
+            self.requests.append(request)
+
+        def settle(self):
+            self.done.append("settle")
+            waiting, self.requests = self.requests, []
+            for request in waiting:
+                request.reply(tools.metadata("m"))
+
+    async def story(hosts):
+        node = await hosts.node(factory=Together)
+        client = await hosts.client(node)
+        for burst in (3, 1):
+            for n in range(burst):
+                client.send(MetadataRequest(), 12, n)
+            assert [(await client.receive(MetadataRequest, 12))[0] for _ in range(burst)] == list(range(burst))
+        assert node.core.done == ["take", "take", "take", "settle", "take", "settle"]
+        node.run(lambda: None)
+        assert node.core.done[-2:] == ["take", "settle"], "nothing was taken since"
+
+    play(story)
+
+
 def test_an_answer_is_what_it_was_when_it_was_given(play, tools):
     async def story(hosts):
         node, core = await hosts.server()

@@ -19,6 +19,7 @@ end, logs are flushed, and the clean-shutdown marker is written with the broker 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from highwater_runtime.broker.after_event import with_step_after_events
 from highwater_runtime.broker.apis import (
@@ -55,6 +56,8 @@ from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.refusal import refusal
 
+_PRODUCE: Final = int(ApiKey.PRODUCE)
+
 
 class Broker:
     """One incarnation of a broker (a :class:`~highwater_runtime.ports.NodeCore`)."""
@@ -70,6 +73,7 @@ class Broker:
         self._ports = ports
         self._held: list[InboundRequest] = []
         """Requests that wait for the first metadata."""
+        self._is_unsettled = False
         self._logs = LogManager(
             ports,
             config,
@@ -206,21 +210,34 @@ class Broker:
 
     def on_request(self, request: InboundRequest) -> None:
         """Answer a request, now or when its time has come."""
-        if self._mode.handle_at_once(request):
+        self.take(request)
+        self.settle()
+
+    def take(self, request: InboundRequest) -> None:
+        """See :class:`~highwater_runtime.ports.TakesRequestsTogether`.
+
+        Requests that wait are tried once for all Produce requests that come together. Any other request settles those
+        before it, so that it sees what they have changed.
+        """
+        is_produce = request.body.API_KEY == _PRODUCE
+        if self._is_unsettled and not is_produce:
+            self.settle()
+        self._is_unsettled = True
+        if not is_produce and self._mode.handle_at_once(request):
             pass
-        elif self._must_wait(request):
+        elif not self._replicas.is_loaded and self._must_wait(request):
             self._held.append(request)
         else:
             self._dispatch(request)
+
+    def settle(self) -> None:
+        """See :class:`~highwater_runtime.ports.TakesRequestsTogether`."""
+        self._is_unsettled = False
         self._after_event()
 
     def _must_wait(self, request: InboundRequest) -> bool:
-        """Whether it cannot be answered truthfully yet. What a client needs to connect can."""
-        return (
-            self.options.hold_until_published
-            and not self._replicas.is_loaded
-            and request.api_key != ApiKey.API_VERSIONS
-        )
+        """Whether the truthful answer needs the replicas to be loaded. What a client needs to connect does not."""
+        return self.options.hold_until_published and request.api_key != ApiKey.API_VERSIONS
 
     def _answer_held(self) -> None:
         held, self._held = self._held, []
@@ -228,11 +245,9 @@ class Broker:
             self._dispatch(request)
 
     def _dispatch(self, request: InboundRequest) -> None:
-        key, mode = request.api_key, self._mode
+        key, mode = request.body.API_KEY, self._mode
         if key != ApiKey.API_VERSIONS and not api_versions.served(mode.offered, key, request.version):
             request.reply(refusal(request.body, ErrorCode.UNSUPPORTED_VERSION, version=request.version))
-            return
-        if mode.handle(request):
             return
         options = self.options
         match key:
@@ -240,6 +255,8 @@ class Broker:
                 produce.handle(request, self._replicas)
             case ApiKey.FETCH:
                 fetch.handle(request, self._replicas, self._fetch_sessions)
+            case _ if mode.handle(request):
+                pass
             case ApiKey.LIST_OFFSETS:
                 list_offsets.handle(request, self._replicas)
             case ApiKey.OFFSET_FOR_LEADER_EPOCH:

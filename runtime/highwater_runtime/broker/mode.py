@@ -93,10 +93,10 @@ class Mode(Protocol):
         """The logs are closed: the last word."""
 
     def handle_at_once(self, request: InboundRequest) -> bool:
-        """Take a request that must not wait for the first metadata; whether it was one."""
+        """Take a request that must not wait for the first metadata; whether it was one. No Produce is."""
 
     def handle(self, request: InboundRequest) -> bool:
-        """Take a request of an offered API that the mode answers; whether it was one."""
+        """Take a request of an offered API that the mode answers; whether it was one. No Produce and no Fetch is."""
 
     def controller_for_clients(self, image: MetadataImage) -> int:
         """The broker to which clients send what is the controller's to do; −1 if none is known."""

@@ -130,7 +130,8 @@ class ReplicaManager:
         """Called when a replica has become what its role says, or is here no longer."""
         self.on_loaded: Callable[[], None] = lambda: None
         """Called once :attr:`is_loaded` holds."""
-        self._is_loaded = False
+        self.is_loaded = False
+        """Whether the replicas of the first roles have been opened."""
         self._key_of: dict[TopicPartition, PartitionKey] = {}
         self._creating: dict[TopicPartition, PartitionKey] = {}
         """Logs that are being made, and for which replica."""
@@ -162,8 +163,8 @@ class ReplicaManager:
             propose=self._propose,
             withdraw=self._withdraw,
             changed=wake_ups.mark,
-            appended=wake_ups.mark_appended,
             committed=wake_ups.mark_committed,
+            appended=wake_ups.mark_appended,
             isr_changed=self._isr_changed,
             start_moved=self._start_moved,
             review_later=self._review_later,
@@ -259,14 +260,9 @@ class ReplicaManager:
         """Act on what was brought; the first time, on all that there is at first (:attr:`is_loaded`)."""
         self._slices.begin()
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether the replicas of the first roles have been opened."""
-        return self._is_loaded
-
     def _idle(self) -> None:
-        if not self._is_loaded:
-            self._is_loaded = True
+        if not self.is_loaded:
+            self.is_loaded = True
             self.on_loaded()
 
     def set_strays_aside(self, assigned: Mapping[PartitionKey, str]) -> None:

@@ -203,11 +203,6 @@ class ServerConnection(FrameReceiver):
         """A request, or what claims to be one."""
         if self.unfinished_bytes:
             self._unfinished_is(0)
-        self._request_received(frame)
-        if perf_counter_ns() >= self._server.line.until_ns:
-            self._wait_for_turn()
-
-    def _request_received(self, frame: bytes | memoryview) -> None:
         try:
             _, version, correlation_id, client_id, body = decode_request(frame)
         except WireError as error:
@@ -217,6 +212,11 @@ class ServerConnection(FrameReceiver):
                 return
         else:
             request = HostRequest(self, body, version, correlation_id, client_id or "", len(frame))
+        self._request_received(request)
+        if perf_counter_ns() >= self._server.line.until_ns:
+            self._wait_for_turn()
+
+    def _request_received(self, request: HostRequest) -> None:
         server = self._server
         if self.authenticator is not None and self._is_for_authenticator(request):
             return
@@ -236,7 +236,7 @@ class ServerConnection(FrameReceiver):
         server = self._server
         server.queued_bytes += size
         started = perf_counter_ns()
-        self._node.handle(server.on_request, request)
+        self._node.take(request)
         spent_ns = perf_counter_ns() - started
         counted = server.requests.get(request.body.NAME)
         if counted is None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from highwater_runtime.host.clock import HostClock
 from highwater_runtime.host.logs import NodeLog
 from highwater_runtime.host.turn import Turn
-from highwater_runtime.ports import NodeCore
+from highwater_runtime.ports import InboundRequest, NodeCore
 
 T = TypeVar("T")
 
@@ -33,6 +33,9 @@ class Hosting(Protocol):
 
     def run_turn(self, deliver: Callable[[T], None], argument: T) -> None:
         """Run a callback that brings any number of events (each by :meth:`handle`), then send what they say."""
+
+    def take(self, request: InboundRequest) -> None:
+        """Let the core see a request within a turn, unless the node is dead."""
 
     def handle(self, handler: Callable[[Any], object], argument: Any) -> None:
         """Run one event within a turn, unless the node is dead."""

@@ -58,13 +58,12 @@ def api_name(message_name: str) -> str:
 
 
 class Interference:
-    """The rules in force in one server. ``on_request`` lets the core see a request."""
+    """The rules in force in one server."""
 
-    def __init__(self, node: Hosting, on_request: Callable[[HostRequest], None]) -> None:
+    def __init__(self, node: Hosting) -> None:
         self.rules: dict[int, ServerRule] = {}
         """By id; empty as long as nobody interferes, and then all of this costs nothing."""
         self._node = node
-        self._on_request = on_request
         self._last_id = 0
         self._matches_of_old: dict[int, int] = {}
 
@@ -126,7 +125,7 @@ class Interference:
                 return True
             case "duplicate":
                 twin = _twin(request)
-                self._node.loop.call_soon(self._in_turn, lambda: self._hand_to_core(twin))
+                self._node.loop.call_soon(self._in_turn, lambda: self._node.take(twin))
                 return False
 
     def catch_response(self, request: HostRequest) -> Literal["send", "drop", "wait"]:
@@ -158,12 +157,9 @@ class Interference:
         """A request that was kept back reaches the core."""
         connection = request.connection
         if connection.is_closed:
-            self._in_turn(lambda: self._hand_to_core(request))
+            self._in_turn(lambda: self._node.take(request))
         else:
             self._in_turn(lambda: connection.hand_over(request))
-
-    def _hand_to_core(self, request: HostRequest) -> None:
-        self._node.handle(self._on_request, request)
 
     def _in_turn(self, action: Callable[[], None]) -> None:
         self._node.run_turn(_call, action)

@@ -40,7 +40,15 @@ from highwater_runtime.host.server import Server
 from highwater_runtime.host.trace import HostTrace, NoTrace, TraceSink
 from highwater_runtime.host.turn import Turn, TurnWatch
 from highwater_runtime.log.errors import InconsistentMetaProperties
-from highwater_runtime.ports import Disk, Endpoint, NodeCore, NodeHaltError, Ports
+from highwater_runtime.ports import (
+    Disk,
+    Endpoint,
+    InboundRequest,
+    NodeCore,
+    NodeHaltError,
+    Ports,
+    TakesRequestsTogether,
+)
 from highwater_runtime.ports.trace import NodeStarted
 from highwater_runtime.seeds import derive_random
 
@@ -116,6 +124,10 @@ class HostedNode:
         self.network = HostNetwork(self, security)
         self.server = Server(self, listeners, limits or ServerLimits())
         self.core: NodeCore | None = None
+        self._on_request: Callable[[InboundRequest], object] = _nobody
+        self._settle: Callable[[], object] = _nothing
+        self._has_taken = False
+        """Whether requests were taken in this turn."""
         self.ended: asyncio.Future[NodeEnd] = self.loop.create_future()
         """Done as soon as the node's life is over."""
         self._alive = True
@@ -171,8 +183,11 @@ class HostedNode:
         self.turn.trace.emit(NodeStarted())
         disk = cast(Disk, NoDisk(self.name) if self.disk is None else self.disk)
         ports = Ports(self.clock, self.network, disk, self._random, self.metrics, self.turn.trace)
-        self.core = self._factory(ports)
-        self.core.start()
+        self.core = core = self._factory(ports)
+        self._on_request = core.on_request
+        if isinstance(core, TakesRequestsTogether):
+            self._on_request, self._settle = core.take, core.settle
+        core.start()
 
     async def stop(self) -> NodeEnd:
         """Let the core shut down cleanly, send what is to be sent, close; returns the end.
@@ -269,12 +284,27 @@ class HostedNode:
         self._last_handler = None
         try:
             deliver(argument)
+            if self._has_taken:
+                self._has_taken = False
+                if self._alive:
+                    self._settle()
         except Exception as error:
             self._failed(error)
             return
         if self._alive:
             self.turn.end()
         self._watch.took(monotonic_ns() - begin, self._last_handler or deliver)
+
+    def take(self, request: InboundRequest) -> None:
+        """Let the core see a request within a turn, unless the node is dead."""
+        if not self._alive:
+            return
+        self._has_taken = True
+        self._last_handler = self._on_request
+        try:
+            self._on_request(request)
+        except Exception as error:
+            self._failed(error)
 
     def handle(self, handler: Callable[[Any], object], argument: Any) -> None:
         """Run one event within a turn, unless the node is dead."""
@@ -290,6 +320,14 @@ class HostedNode:
         """From the fsync thread; after the loop has closed there is nobody to tell."""
         if self._alive:
             self.loop.call_soon_threadsafe(self.run, completion)
+
+
+def _nobody(request: InboundRequest) -> None:
+    raise AssertionError(f"{request.body.NAME} before there is a core")
+
+
+def _nothing() -> None:
+    """Nothing follows from requests that were seen one by one."""
 
 
 class NoDisk:

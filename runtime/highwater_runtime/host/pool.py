@@ -11,7 +11,7 @@ from highwater_runtime.host.hosting import Hosting
 from highwater_runtime.host.interference import Interference
 from highwater_runtime.host.limits import ServerLimits
 from highwater_runtime.host.logs import LimitedLog
-from highwater_runtime.ports import Endpoint, InboundRequest
+from highwater_runtime.ports import Endpoint
 
 _KEPT_BUFFERS_BYTES: Final = 64 * 1024 * 1024
 """Larger buffers than needed are kept for speed, as long as all buffers together have no more than this."""
@@ -53,7 +53,7 @@ class ConnectionPool:
     def __init__(self, node: Hosting, limits: ServerLimits) -> None:
         self.node = node
         self.limits = limits
-        self.interference = Interference(node, self.on_request)
+        self.interference = Interference(node)
         self.rules = self.interference.rules
         self.log = LimitedLog(node.log, node.loop)
         """For what peers can cause as often as they like."""
@@ -187,11 +187,3 @@ class ConnectionPool:
     def may_keep(self, nbytes: int) -> bool:
         """Whether a connection may have a buffer of ``nbytes`` more than it needs."""
         return self.buffer_bytes + nbytes <= _KEPT_BUFFERS_BYTES
-
-    # --- requests ---
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Event: the core gets a request."""
-        core = self.node.core
-        assert core is not None
-        core.on_request(request)

@@ -28,7 +28,7 @@ from highwater_runtime.ports.network import (
     ResponseHandler,
     RpcFailure,
 )
-from highwater_runtime.ports.node import NodeCore, NodeHaltError, RefreshesMetrics
+from highwater_runtime.ports.node import NodeCore, NodeHaltError, RefreshesMetrics, TakesRequestsTogether
 from highwater_runtime.ports.trace import Trace
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "RefreshesMetrics",
     "ResponseHandler",
     "RpcFailure",
+    "TakesRequestsTogether",
     "Timer",
     "Trace",
     "path_components",

@@ -36,6 +36,18 @@ class NodeCore(Protocol):
 
 
 @runtime_checkable
+class TakesRequestsTogether(Protocol):
+    """A core that does once for many requests what follows from them, as waking those who wait. A host that reads many
+    requests at once calls these two instead of :meth:`NodeCore.on_request`."""
+
+    def take(self, request: InboundRequest) -> None:
+        """React to a request as :meth:`NodeCore.on_request` does, but for what :meth:`settle` does."""
+
+    def settle(self) -> None:
+        """Do what follows from the requests taken. Called before anything else happens to the core."""
+
+
+@runtime_checkable
 class RefreshesMetrics(Protocol):
     """A core with gauges that are not kept up to date all the time. A host that is asked for them calls this first."""
 

@@ -14,7 +14,6 @@ metadata log; then the controller is asked to unfence the broker.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 from uuid import UUID
 
 from highwater_runtime.broker import metrics
@@ -41,7 +40,6 @@ from highwater_runtime.raft import RaftReplica
 from highwater_runtime.raft.metadata_log import close_metadata_log
 from highwater_runtime.wire.api_keys import ApiKey
 
-_PRODUCE: Final = int(ApiKey.PRODUCE)
 """Most requests: no other API's rules are looked at for them."""
 
 
@@ -254,8 +252,6 @@ class KraftMode:
     def handle_at_once(self, request: InboundRequest) -> bool:
         """The quorum's own APIs, and reads of metadata, which have rules of their own for what is current enough."""
         key = request.api_key
-        if key == _PRODUCE:
-            return False
         if self._raft is not None and self._raft.handles(request):
             self._raft.on_request(request)
             return True
