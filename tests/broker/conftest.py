@@ -251,6 +251,8 @@ class FakeTimer:
 class Recorder:
     """A trace that remembers."""
 
+    follows_records = True
+
     def __init__(self) -> None:
         self.events: list[NodeEvent] = []
 
@@ -287,9 +289,9 @@ class Bench:
             propose=lambda _, proposal, __: self.proposals.append(proposal),
             withdraw=self.withdrawn.append,
             changed=self.changed.append,
+            committed=self.changed.append,
             appended=self.changed.append,
             isr_changed=lambda *_: None,
-            committed=self.changed.append,
         )
         self.partition = Partition(topic, topic_id, 0, self.log, 0, context)
 

@@ -65,7 +65,7 @@ class World:
         counters = SimpleNamespace(counter=lambda *_: None, gauge=lambda *_: None)
         self.sessions = sessions_class(10, Random(1), clock.now_ns, counters, waiting=self.fetches)
         self.wake_ups = WakeUps((self.fetches,), listener=self.sessions)
-        trace = SimpleNamespace(emit=lambda _: None)
+        trace = SimpleNamespace(emit=lambda _: None, follows_records=True)
         self.ports = SimpleNamespace(metrics=counters, trace=trace, clock=clock)
         self.options = SimpleNamespace(config=SimpleNamespace(fetch_max_bytes=1 << 20))
         self.image = SimpleNamespace(brokers={})

@@ -16,6 +16,7 @@ from highwater_runtime.ports.trace import (
     HighWatermarkAdvanced,
     IsrProposalEnded,
     IsrProposed,
+    LogAppended,
     LogTruncated,
 )
 from highwater_runtime.wire.errors import ErrorCode
@@ -62,6 +63,18 @@ def test_a_new_leader_tells_again_of_what_lay_between_its_hw_and_its_end(bench):
     assert bench.trace.of(BatchCommitted) == []
     bench.fetched(3, 3)
     assert [(e.offset, e.end_offset, e.leader_epoch, e.epoch) for e in bench.trace.of(BatchCommitted)] == [(2, 3, 1, 0)]
+
+
+def test_events_of_single_batches_are_made_only_if_somebody_reads_them(bench):
+    bench.trace.follows_records = False
+    bench.become(1)
+    bench.append(b"a")
+    bench.fetched(2, 1)
+    bench.fetched(3, 1)
+    assert bench.partition.high_watermark == 1
+    kinds = {type(event) for event in bench.trace.events}
+    assert BecameLeader in kinds
+    assert kinds.isdisjoint({LogAppended, BatchCommitted, HighWatermarkAdvanced})
 
 
 def test_a_new_leader_does_not_trust_what_followers_told_the_last_one(bench):

@@ -96,6 +96,8 @@ class FakeMetrics:
 
 
 class FakeTrace:
+    follows_records = True
+
     def __init__(self) -> None:
         self.events: list[NodeEvent] = []
 

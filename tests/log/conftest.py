@@ -55,6 +55,8 @@ class HandClock:
 
 
 class Ears:
+    follows_records = True
+
     def __init__(self):
         self.events = []
 

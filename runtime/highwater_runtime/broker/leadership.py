@@ -7,7 +7,7 @@ and the trace. A leadership ends when its replica drops it.
 from __future__ import annotations
 
 from collections import deque
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from highwater_runtime.broker.follower_state import FollowerState
@@ -25,7 +25,7 @@ from highwater_runtime.broker.isr import (
 from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.log.log import Log
-from highwater_runtime.log.results import BatchMark
+from highwater_runtime.log.results import AppendInfo, BatchMark
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import (
     BatchCommitted,
@@ -54,17 +54,6 @@ LEFT_TO_METADATA: Final = (
 )
 """Errors that say that the leader is behind. Whether an earlier attempt was carried out is open, so the proposal stays
 (and the HW waits for those in it) until the metadata brings a newer state."""
-
-
-class Appended(NamedTuple):
-    """Outcome of a leader's append: [``base_offset``, ``end_offset``) of it, or of the batch it is a duplicate of."""
-
-    base_offset: int
-    end_offset: int
-    duplicate: bool
-    log_start_offset: int
-    append_time_ms: int = -1
-    """When the leader dated the records (``message.timestamp.type=LogAppendTime``); −1 if their producer did."""
 
 
 class LedReplica(Protocol):
@@ -131,6 +120,7 @@ class Leadership:
         self._partition = partition
         self._lag_max_ns = partition.context.config.replica_lag_time_max_ms * MS
         self._uncommitted: deque[BatchMark] = deque()
+        """Batches whose commit is to be reported, in order."""
         self._acknowledged: tuple[int, int] | None = None
         self._members: tuple[int, ...] = ()
         self.epoch = partition.leader_epoch
@@ -179,17 +169,17 @@ class Leadership:
 
     # --- produce --------------------------------------------------------------------------------------------------
 
-    def append(self, records: bytes) -> Appended:
+    def append(self, records: bytes) -> AppendInfo:
         """Append a producer's batches. Raises ``LogError`` where the log refuses them."""
         p = self._partition
         info = p.log.append_as_leader(records, self.epoch, p.context.clock.wall_ms())
         if not info.duplicate:
-            self._uncommitted.extend(info.marks)
+            if p.context.trace.follows_records:
+                self._uncommitted.extend(info.marks)
             p.context.appended(p.name)
             p.context.review_later(p.key)
             self.advance_high_watermark()
-        dated = info.max_timestamp if p.log.config.log_append_time else -1
-        return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset, dated)
+        return info
 
     def acknowledged(self, offset: int, end_offset: int) -> None:
         """Report that [``offset``, ``end_offset``) is acknowledged as committed, unless an earlier report covers it."""
@@ -278,7 +268,8 @@ class Leadership:
                 )
             )
         p.move_high_watermark(target)
-        context.trace.emit(HighWatermarkAdvanced(partition=p.name, leader_epoch=self.epoch, offset=target))
+        if context.trace.follows_records:
+            context.trace.emit(HighWatermarkAdvanced(partition=p.name, leader_epoch=self.epoch, offset=target))
         context.committed(p.name)
 
     # --- ISR ------------------------------------------------------------------------------------------------------

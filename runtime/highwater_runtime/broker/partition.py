@@ -265,13 +265,13 @@ class Partition:
         end_before = self.log.log_end_offset
         appended = 0
         if records:
-            known = known_prefix(records, leader_epoch if fenced else None)
-            appended = len(known)
+            known = known_batches(records, leader_epoch if fenced else None)
             if known:
-                first = BatchView(known)
+                first, last = known[0], known[-1]
+                appended = last.position + last.size_in_bytes
                 if self.log.log_start_offset == end_before and 0 <= first.base_offset < end_before <= first.last_offset:
                     self.start_over_at(first.base_offset)
-                self.log.append_as_follower(known, leader_epoch=leader_epoch, epochs_ascend=fenced)
+                self.log.append_batches(records, known, leader_epoch=leader_epoch, epochs_ascend=fenced)
         self._follow_high_watermark(leader_high_watermark)
         if leader_log_start_offset > self.log.log_start_offset:
             self.begin_at(min(leader_log_start_offset, self._high_watermark), "leader")
@@ -334,11 +334,11 @@ class Partition:
         self.move_high_watermark(bounded)
 
 
-def known_prefix(records: bytes, leader_epoch: int | None) -> bytes:
+def known_batches(records: bytes, leader_epoch: int | None) -> list[BatchView]:
     """The complete batches at the beginning of ``records`` whose epoch is not above ``leader_epoch`` (None: any)."""
-    end = 0
+    known: list[BatchView] = []
     for batch in iter_batches(records):
         if leader_epoch is not None and batch.leader_epoch > leader_epoch:
             break
-        end = batch.position + batch.size_in_bytes
-    return records if end == len(records) else records[:end]
+        known.append(batch)
+    return known

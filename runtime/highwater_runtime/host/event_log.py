@@ -81,6 +81,7 @@ class EventLog:
         partitions: Callable[[], Iterable[tuple[str, int, int]]],
     ) -> None:
         self._trace = trace
+        self.follows_records = trace.follows_records
         self._log = log
         self._loop = loop
         self._known_partitions = partitions

@@ -53,7 +53,9 @@ class PosixFile:
         """
         fd = self._descriptor()
         position = os.lseek(fd, 0, os.SEEK_END)
-        _write_all(fd, position, data)
+        written = os.pwrite(fd, data, position)
+        if written != len(data):
+            _write_rest(fd, position, data, written)
         return position
 
     def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
@@ -61,7 +63,7 @@ class PosixFile:
         fd = self._descriptor()
         if position < 0:
             raise ValueError(f"position {position} is negative")
-        _write_all(fd, position, data)
+        _write_rest(fd, position, data, 0)
 
     def read(self, position: int, length: int) -> bytes:
         """See :class:`highwater_runtime.ports.DiskFile`."""
@@ -335,10 +337,8 @@ def _sync_once(fd: int, failures: dict[tuple[int, int], OSError | None]) -> OSEr
         os.close(fd)
 
 
-def _write_all(fd: int, position: int, data: bytes | bytearray | memoryview) -> None:
-    length = len(data) if not isinstance(data, memoryview) else data.nbytes
-    written = os.pwrite(fd, data, position)
-    if written < length:
-        rest = memoryview(data).cast("B")
-        while written < length:
-            written += os.pwrite(fd, rest[written:], position + written)
+def _write_rest(fd: int, position: int, data: bytes | bytearray | memoryview, written: int) -> None:
+    """Write what is behind the first ``written`` bytes."""
+    rest = memoryview(data).cast("B")
+    while written < len(rest):
+        written += os.pwrite(fd, rest[written:], position + written)

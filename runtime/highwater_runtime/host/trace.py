@@ -50,6 +50,7 @@ class HostTrace:
     what a node says at one time for one step, as the simulator's is.
     """
 
+    follows_records: Final = True
     __slots__ = ("_lines", "_prefix", "_sink", "_time_ns", "_wall_ns")
 
     def __init__(self, sink: TraceSink, node: str, incarnation: int, wall_ns: Callable[[], int]) -> None:
@@ -77,6 +78,8 @@ class HostTrace:
 
 class NoTrace:
     """For a node whose events nobody reads."""
+
+    follows_records: Final = False
 
     def emit(self, event: NodeEvent) -> None:
         """See :class:`highwater_runtime.ports.Trace`."""

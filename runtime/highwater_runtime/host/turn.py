@@ -85,6 +85,10 @@ class Sender(Protocol):
 class TurnTrace(Protocol):
     """Node events, written at the end of the turn."""
 
+    @property
+    def follows_records(self) -> bool:
+        """See :class:`highwater_runtime.ports.Trace`."""
+
     def emit(self, event: NodeEvent) -> None:
         """See :class:`highwater_runtime.ports.Trace`."""
 

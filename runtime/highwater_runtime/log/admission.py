@@ -101,7 +101,8 @@ def check_client_batch(batch: BatchView, admission: Admission, *, alone: bool) -
     batch.ensure_valid()
     if batch.base_offset != 0:
         raise InvalidRecord(f"a producer's batch begins at offset 0, not at {batch.base_offset}")
-    if not batch.is_plain:
+    plain = not batch.attributes  # not even compressed
+    if not plain and not batch.is_plain:
         _check_attributes(batch)
     count = batch.record_count
     if count < 1 or count != batch.last_offset + 1:
@@ -111,7 +112,7 @@ def check_client_batch(batch: BatchView, admission: Admission, *, alone: bool) -
             f"producer {batch.producer_id} with epoch {batch.producer_epoch}, sequence {batch.base_sequence}"
         )
     begin, end = batch.position + HEADER_SIZE, batch.position + batch.size_in_bytes
-    if not batch.is_compressed:
+    if plain or not batch.is_compressed:
         data = batch.data if isinstance(batch.data, bytes) else bytes(batch.data)  # a view is read at half the speed
         return check_records(batch, data, begin, end, keyed=admission.keyed)
     parts = most_parts(admission.max_message_bytes, batch.size_in_bytes)

@@ -22,7 +22,7 @@ from highwater_runtime.log.producer_state import write_snapshot
 from highwater_runtime.log.readable_log import ReadableLog
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, set_max_timestamp, stamp_batch
 from highwater_runtime.log.recovery import Loader, Recovery
-from highwater_runtime.log.results import AppendInfo, BatchMark
+from highwater_runtime.log.results import AppendInfo
 from highwater_runtime.ports.clock import Clock
 from highwater_runtime.ports.disk import DiskFile
 from highwater_runtime.ports.trace import LogAppended, Transition, TransitionTaken
@@ -94,17 +94,26 @@ class AppendableLog(ReadableLog):
     def append_as_follower(self, records: Buffer, *, leader_epoch: int = -1, epochs_ascend: bool = True) -> AppendInfo:
         """Write batches as a leader gave them; a batch cut off at the end of ``records`` is left out.
 
+        Raises as :meth:`append_batches`, and InvalidRecord if there is no whole batch.
+        """
+        batches = list(iter_batches(records))
+        if not batches:
+            raise InvalidRecord(f"{self.partition}: no whole batch in {len(records)} bytes")
+        return self.append_batches(records, batches, leader_epoch=leader_epoch, epochs_ascend=epochs_ascend)
+
+    def append_batches(
+        self, records: Buffer, batches: list[BatchView], *, leader_epoch: int, epochs_ascend: bool
+    ) -> AppendInfo:
+        """Write ``batches``, with which ``records`` begin, as a leader gave them.
+
         ``leader_epoch`` is the epoch this replica follows in, for the trace. ``epochs_ascend``: refuse batches of an
         older epoch (Kafka does not).
 
         Raises:
             UnexpectedAppendOffset: they do not begin at the log end offset, or leave a gap between them.
             EpochRegression: a batch of an older epoch than the log ends with.
-            CorruptRecord, UnsupportedMessageFormat, InvalidRecord (no whole batch), LogOffline: as above.
+            CorruptRecord, LogOffline: as above.
         """
-        batches = list(iter_batches(records))
-        if not batches:
-            raise InvalidRecord(f"{self.partition}: no whole batch in {len(records)} bytes")
         expected = self.log_end_offset
         epoch = self._epochs.latest_epoch
         if batches[0].leader_epoch < epoch:  # an epoch in which nothing was written does not bind
@@ -144,7 +153,7 @@ class AppendableLog(ReadableLog):
                 self.flush()
         except (OSError, CorruptRecord, LogOffline) as error:
             raise self._go_offline(error) from error
-        if self._trace is not None and self._trace_appends:
+        if self._trace is not None and self._trace_appends and self._trace.follows_records:
             self._trace.emit(
                 LogAppended(
                     partition=self.partition,
@@ -154,8 +163,7 @@ class AppendableLog(ReadableLog):
                     reason=role,
                 )
             )
-        marks = tuple([BatchMark(b.base_offset, b.last_offset + 1, b.leader_epoch, b.crc) for b in batches])
-        return AppendInfo(first_offset, last_offset, timestamp, self.log_start_offset, False, marks)
+        return AppendInfo(first_offset, last_offset, timestamp, self.log_start_offset, False, batches)
 
     def _roll(self, now_ms: int) -> None:
         """Begin a new segment, and let the disk take the sealed one in its own time."""

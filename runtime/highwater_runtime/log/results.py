@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from highwater_runtime.log.records import BatchView
 
 
 class BatchMark(NamedTuple):
@@ -18,8 +21,7 @@ class AppendInfo(NamedTuple):
     """What an append did.
 
     ``first_offset`` … ``last_offset`` (inclusive) are those of the batches; where ``duplicate``, those of the
-    original that was found, and nothing was written. ``max_timestamp`` in ms, −1: none. ``marks``: one for each
-    batch written.
+    original that was found, and nothing was written. ``max_timestamp`` in ms, −1: none. ``batches``: those written.
     """
 
     first_offset: int
@@ -27,12 +29,17 @@ class AppendInfo(NamedTuple):
     max_timestamp: int
     log_start_offset: int
     duplicate: bool
-    marks: tuple[BatchMark, ...]
+    batches: Sequence[BatchView]
 
     @property
     def end_offset(self) -> int:
         """The offset behind the last."""
         return self.last_offset + 1
+
+    @property
+    def marks(self) -> tuple[BatchMark, ...]:
+        """One for each batch written."""
+        return tuple([BatchMark(b.base_offset, b.last_offset + 1, b.leader_epoch, b.crc) for b in self.batches])
 
 
 class TimestampOffset(NamedTuple):

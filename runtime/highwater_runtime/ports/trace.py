@@ -471,5 +471,10 @@ class TransitionTaken(NodeEvent, frozen=True, kw_only=True, tag="transition"):
 class Trace(Protocol):
     """Where a core reports."""
 
+    @property
+    def follows_records(self) -> bool:
+        """Whether anybody reads events that come with each batch: ``LogAppended``, ``BatchCommitted`` and
+        ``HighWatermarkAdvanced``. If not, a core need not make them."""
+
     def emit(self, event: NodeEvent) -> None:
         """Record ``event`` as having happened now, on this node."""

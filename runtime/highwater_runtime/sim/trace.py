@@ -89,6 +89,7 @@ class SimTrace:
 class ProcessTrace:
     """The :class:`highwater_runtime.ports.Trace` of one process."""
 
+    follows_records: Final = True
     __slots__ = ("_host_clock", "_prefix", "_process", "_trace")
 
     def __init__(self, trace: SimTrace, process: Process, host_clock: HostClock) -> None:

@@ -15,7 +15,7 @@ transaction as they apply it; of a real ensemble the transaction log says the sa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from highwater_runtime.metadata import znodes
 from highwater_runtime.metadata.znodes import LeaderAndIsrNode, TopicNode, decode_node, key_of
@@ -163,6 +163,8 @@ class Witness:
 
 
 class _Silence:
+    follows_records: Final = False
+
     def emit(self, event: NodeEvent) -> None:
         """Keep it to oneself."""
 

@@ -133,6 +133,8 @@ class EnsembleObserver:
                 open_socket.shutdown(socket.SHUT_RDWR)
         self._thread.join(2 * _CONNECT_SECONDS + self._silence_s)
 
+    follows_records: Final = True
+
     def emit(self, event: NodeEvent) -> None:
         """For the witness (a :class:`~highwater_runtime.ports.Trace`)."""
         self._heard.append(event)

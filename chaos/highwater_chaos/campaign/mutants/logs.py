@@ -298,7 +298,7 @@ RETENTION: Final = (
 APPENDS: Final = (
     Mutant(
         "follower-accepts-gaps",
-        f"{_APPEND}.append_as_follower",
+        f"{_APPEND}.append_batches",
         "if batch.base_offset != expected:",
         "if batch.base_offset < expected:",
         "a follower appends where its log ends",
@@ -306,7 +306,7 @@ APPENDS: Final = (
     ),
     Mutant(
         "follower-skips-crc",
-        f"{_APPEND}.append_as_follower",
+        f"{_APPEND}.append_batches",
         "batch.ensure_valid()",
         "pass",
         "a follower checks each batch's CRC",

@@ -54,7 +54,7 @@ GROUPS: Final = (
         "group-commit-answered-at-append",
         f"{_OFFSETS}.offsets_log:OffsetsLog.append",
         "self._replicas.produces.park(waiting, [partition.name], self._timeout_ns)",
-        "on_written(Written(ErrorCode.NONE, appended.base_offset))",
+        "on_written(Written(ErrorCode.NONE, appended.first_offset))",
         "a commit of offsets is acknowledged when its record is committed",
     ),
     Mutant(

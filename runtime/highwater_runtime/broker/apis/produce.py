@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import Final
 
 from highwater_runtime.broker import metrics
-from highwater_runtime.broker.leadership import Appended
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.log.errors import InvalidRecord, LogError, OutOfOrderSequence, UnknownCompression
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, iter_batches, peek_batch
+from highwater_runtime.log.results import AppendInfo
 from highwater_runtime.metadata import reachable
 from highwater_runtime.metadata.topic_names import is_internal
 from highwater_runtime.ports import MS, InboundRequest
@@ -74,13 +74,14 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
                 continue
             if not appended.duplicate:
                 counter(metrics.BYTES_IN, len(data.records or b""))
-                counter(metrics.MESSAGES_IN, appended.end_offset - appended.base_offset)
+                counter(metrics.MESSAGES_IN, appended.end_offset - appended.first_offset)
             if body.acks == ACKS_ALL:
                 waiting.append((found, appended.end_offset, answer))
         topics.append(TopicProduceResponse(name=topic.name, partition_responses=answers))
     response = ProduceResponse(responses=topics)
     if not waiting:
-        _name_leaders(request, response, replicas)
+        if request.version >= CURRENT_LEADER_SINCE:
+            _name_leaders(request, response, replicas)
         request.reply(response)
         return
     delayed = DelayedProduce(request, response, waiting, replicas)
@@ -89,7 +90,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
 
 def _append(
     partition: Partition, records: bytes | None, acks: int, version: int
-) -> tuple[PartitionProduceResponse, Appended | None]:
+) -> tuple[PartitionProduceResponse, AppendInfo | None]:
     """Append to one partition; the prepared answer, and what was appended unless it was refused."""
     leading = partition.leading
     if acks not in (ACKS_ALL, ACKS_NONE, ACKS_LEADER):
@@ -114,8 +115,8 @@ def _append(
     answer = PartitionProduceResponse(
         index=partition.index,
         error_code=ErrorCode.NONE,
-        base_offset=appended.base_offset,
-        log_append_time_ms=appended.append_time_ms,
+        base_offset=appended.first_offset,
+        log_append_time_ms=appended.max_timestamp if partition.log.config.log_append_time else -1,
         log_start_offset=appended.log_start_offset,
     )
     return answer, appended
@@ -159,8 +160,6 @@ def _not_here(
 
 def _name_leaders(request: InboundRequest, response: ProduceResponse, replicas: ReplicaManager) -> None:
     """Say where the leaders listen that the response names (KIP-951)."""
-    if request.version < CURRENT_LEADER_SINCE:
-        return
     named = {answer.current_leader.leader_id for topic in response.responses for answer in topic.partition_responses}
     brokers = replicas.image.brokers
     response.node_endpoints = [

@@ -73,7 +73,7 @@ class OffsetsLog:
         except LogError as error:
             on_written(Written(ErrorCode[error.KAFKA_ERROR]))
             return
-        waiting = _Append(partition, appended.base_offset, appended.end_offset, on_written)
+        waiting = _Append(partition, appended.first_offset, appended.end_offset, on_written)
         self._replicas.produces.park(waiting, [partition.name], self._timeout_ns)
 
 
