@@ -20,8 +20,11 @@ from typing import Any
 
 from highwater_chaos.backends.local.layout import free_ports
 from highwater_operator.objects.naming import ADMIN_PORT, QUORUM_PORT
+from highwater_operator.reconcile.context import Pace
 from highwater_runtime.ports import Endpoint
 
+PACE = Pace(steady=2.0, waiting=1.0, moving=0.4)
+"""Of an operator of real nodes, which take seconds to start: it would look at nothing new."""
 _HOST = re.compile(r"([a-z0-9-]+-(?:broker|controller|zookeeper)-\d+)\.[a-z0-9.-]+\.svc:\d+")
 _SERVER = re.compile(r"([a-z0-9-]+-zookeeper-\d+)\.[a-z0-9.-]+\.svc:2888:3888")
 _MOST_PODS = 16
