@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import gc
 import hashlib
 import importlib.util
@@ -225,7 +226,25 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         function._hypothesis_internal_use_settings = settings(chosen, max_examples=most)
 
 
+@functools.cache
+def _lacking() -> str:
+    """Why tests with the mark `whole_machine` cannot run here; empty: they can."""
+    from highwater_chaos.machine.capabilities import available
+
+    return "; ".join(f"{ability.value}: {reason}" for ability, reason in available().items() if reason is not None)
+
+
+@pytest.hookimpl(optionalhook=True)  # absent under -p no:xdist
+def pytest_configure_node(node: Any) -> None:
+    """Try once for all workers what the machine can do: volumes are made for that, and namespaces."""
+    node.workerinput["lacking"] = _lacking()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    whole = [item for item in items if item.get_closest_marker("whole_machine")]
+    if whole and (lacking := config.workerinput["lacking"] if hasattr(config, "workerinput") else _lacking()):
+        for item in whole:
+            item.add_marker(pytest.mark.skip(reason=lacking))
     on_spark = [item.nodeid for item in items if "spark" in getattr(item, "fixturenames", ())]
     if elsewhere := [nodeid for nodeid in on_spark if unit_of(nodeid) != "spark"]:
         raise pytest.UsageError(f"expected in SPARK, or one more worker starts a session of Spark: {elsewhere}")
@@ -267,6 +286,12 @@ def spark() -> Iterator[Any]:
 
     with open_session(master="local[2]") as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def thorough() -> bool:
+    """Whether this is `make thorough`."""
+    return THOROUGH
 
 
 @pytest.fixture

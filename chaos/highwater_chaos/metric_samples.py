@@ -82,6 +82,8 @@ def _schema() -> pa.Schema:
 def _table(rows: Sequence[MetricRow]) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - see above
 
+    from highwater_pipeline import without_pandas  # noqa: F401, PLC0415 - before the first array
+
     no_labels: list[tuple[str, str]] = []
     columns: dict[str, list[Any]] = {
         "time_ns": [row.time_ns for row in rows],

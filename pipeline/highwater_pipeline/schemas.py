@@ -8,39 +8,11 @@ which rows prove it.
 
 from __future__ import annotations
 
-import importlib.abc
-import sys
 from typing import Final
 
 import pyarrow as pa
 
-
-class _NoPandas(importlib.abc.MetaPathFinder):
-    """Finds that pandas is not installed."""
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        del path, target
-        if fullname == "pandas":
-            raise ModuleNotFoundError("pandas is left out", name=fullname)
-
-
-def _leave_pandas_out() -> None:
-    """Let PyArrow believe, for now, that there is no pandas.
-
-    It looks for pandas when it converts its first list, and by that imports it where it is installed: most of what
-    starting a process costs, and no table here is one of pandas. What cannot do without, as ``to_pandas``, looks again.
-    """
-    if "pandas" in sys.modules:
-        return
-    finder = _NoPandas()
-    sys.meta_path.insert(0, finder)
-    try:
-        pa.array([0])
-    finally:
-        sys.meta_path.remove(finder)
-
-
-_leave_pandas_out()
+from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
 
 
 def _field(name: str, kind: pa.DataType, doc: str, *, nullable: bool = False) -> pa.Field:

@@ -13,7 +13,7 @@ from highwater_chaos.campaign.mutants import CATALOGUE, applied, watching
 from highwater_runtime.broker import isr
 from highwater_runtime.broker.follower_state import FollowerState
 
-SEEDS = {"kraft": 2, "zookeeper": 5}
+SEEDS = {"kraft": 7, "zookeeper": 7}
 """Short seeds of ``random``, one of each mode."""
 
 

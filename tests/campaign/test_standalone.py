@@ -60,10 +60,13 @@ with open_session(sys.argv[1]) as spark:
 
 
 @pytest.fixture(scope="module")
-def cluster(s3_server: Any, spark_cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def cluster(
+    s3_server: Any, spark_cluster: Any, tmp_path_factory: pytest.TempPathFactory, thorough: bool
+) -> Iterator[Any]:
+    """``make thorough`` kills one of its workers, so it has two."""
     folder = tmp_path_factory.mktemp("driver")
     quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")  # these JVMs live for seconds
-    with spark_cluster.standalone(folder, s3_server.environment, jvm=quick) as started:
+    with spark_cluster.standalone(folder, s3_server.environment, 2 if thorough else 1, jvm=quick) as started:
         yield started
 
 

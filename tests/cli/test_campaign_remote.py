@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.campaign import Outcome, Unit, seed
+from highwater_chaos.cli import execute
 from highwater_pipeline.remote import RemotePath, located
 
 DRIVER = """
@@ -45,8 +46,8 @@ def test_a_driver_that_is_killed_goes_on_from_what_was_copied(s3: Any, tiny_file
     stored = f"{SEEDS} of {SEEDS} runs stored".encode()
     assert (done.returncode, stored in done.stdout) == (0, True), done.stderr
     assert (_lines(pieces)[: len(known)], len(_lines(pieces))) == (known, SEEDS), "what was known is not run again"
-    here = [*command, "--out", tmp_path / "here"]
-    assert subprocess.run(here, cwd=tmp_path, check=False, capture_output=True).returncode == 0
+    here = ["campaign", str(tiny_file), "--seeds", f"1..{SEEDS}", "--jobs", "1", "--out", str(tmp_path / "here")]
+    assert execute(here) == 0
     results = located(f"{s3.address}/killed/results.parquet").read_bytes()
     assert results == (tmp_path / "here" / "results.parquet").read_bytes()
     assert sorted(os.listdir(tmp_path)) == sorted(["here", tiny_file.name])  # noqa: PTH208

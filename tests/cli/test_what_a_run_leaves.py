@@ -253,3 +253,17 @@ def test_a_disk_that_is_full_is_named_and_nothing_stays(tiny_file: Path, tmp_pat
         f"{out}: expected a directory that takes a run; found: File too large; free some space, or give another --out"
     )
     assert list(out.iterdir()) == []
+
+
+WITHOUT_PANDAS = """
+import sys
+from highwater_chaos.cli import execute
+assert execute(["run", sys.argv[1]]) == 0
+assert "pandas" not in sys.modules, "pandas was imported"
+"""
+
+
+def test_a_run_does_not_import_pandas(tiny_file: Path) -> None:
+    """What a process converts first differs with what it does; a run begins with samples of metrics."""
+    pytest.importorskip("pandas")
+    subprocess.run([sys.executable, "-c", WITHOUT_PANDAS, str(tiny_file)], check=True)

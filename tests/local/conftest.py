@@ -13,7 +13,6 @@ import pytest
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.machine import linux, loop
-from highwater_chaos.machine.capabilities import available
 from highwater_chaos.machine.namespaces import NETNS, marked_for
 from highwater_chaos.machine.processes import RUN_MARK, marks
 from highwater_chaos.machine.runs import run_directories
@@ -29,17 +28,6 @@ QUICK = """
       controller.quorum.request.timeout.ms: 1000
 """
 """Time-outs that let a cluster notice within seconds; a loaded machine must not miss them."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    reasons = [f"{ability.value}: {reason}" for ability, reason in available().items() if reason is not None]
-    for item in items:
-        if item.get_closest_marker("whole_machine") and reasons:
-            item.add_marker(pytest.mark.skip(reason="; ".join(reasons)))
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "whole_machine: needs root, loop devices, ext4, XFS and nftables")
 
 
 @pytest.fixture

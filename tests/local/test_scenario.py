@@ -18,7 +18,7 @@ SHORTER = {
     "broker.heartbeat.interval.ms: 500": "broker.heartbeat.interval.ms: 300",
     "restartAfter: 2s": "restartAfter: 200ms",
     "controllers: 3": "controllers: 1",
-    "rate: 200/s": "rate: 60/s",
+    "rate: 200/s": "rate: 20/s",
 }
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos.machine import linux, loop
-from highwater_chaos.machine.capabilities import available
 from highwater_chaos.machine.links import Hub, Link
 from highwater_chaos.machine.namespaces import NETNS, Namespace, marked_for
 from highwater_chaos.machine.processes import RUN_MARK, Process, Spawn, marks
@@ -23,17 +22,6 @@ from highwater_chaos.machine.runs import run_directories
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume
 
 MAKER = Path(__file__).with_name("maker.py")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    reasons = [f"{ability.value}: {reason}" for ability, reason in available().items() if reason is not None]
-    for item in items:
-        if item.get_closest_marker("whole_machine") and reasons:
-            item.add_marker(pytest.mark.skip(reason="; ".join(reasons)))
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "whole_machine: needs root, loop devices, ext4, XFS and nftables")
 
 
 def await_true(condition: Callable[[], object], what: str, seconds: float = 60) -> None:

@@ -40,8 +40,8 @@ CLUSTER = {
     "config": {"replica.lag.time.max.ms": 1500},
 }
 MODES = {
-    "kraft": {"controllers": 3, "config": {"broker.session.timeout.ms": 1500, "broker.heartbeat.interval.ms": 300}},
-    "zookeeper": {"mode": "zookeeper", "config": {"zookeeper.session.timeout.ms": 4000}},
+    "kraft": {"controllers": 1, "config": {"broker.session.timeout.ms": 1500, "broker.heartbeat.interval.ms": 300}},
+    "zookeeper": {"mode": "zookeeper", "zookeepers": 1, "config": {"zookeeper.session.timeout.ms": 4000}},
 }
 SCHEDULE = [
     {"inject": {"kill": {"target": {"followerOf": "orders-0"}, "restartAfter": "4s"}}},

@@ -66,8 +66,9 @@ def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> No
         stored_runs(tmp_path)
 
 
-def test_a_damaged_page_is_not_judged(story: Any, tmp_path: Path) -> None:
-    """Whichever byte of it: a value that was never written could make a run that failed pass."""
+def test_a_damaged_page_is_not_judged(story: Any, tmp_path: Path, thorough: bool) -> None:
+    """Whichever byte of it: a value that was never written could make a run that failed pass. ``make test`` damages one
+    byte of five."""
     story.send(1, at=0).send(2, at=1).poll((0, 1))
     write_units(story.tables(), tmp_path)
     (run,) = stored_runs(tmp_path)
@@ -75,7 +76,7 @@ def test_a_damaged_page_is_not_judged(story: Any, tmp_path: Path) -> None:
     path = run.units[0].directory / "history.parquet"
     whole = path.read_bytes()
     refused = 0
-    for place in range(4, len(whole) - 8 - pq.read_metadata(path).serialized_size):
+    for place in range(4, len(whole) - 8 - pq.read_metadata(path).serialized_size, 1 if thorough else 5):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x11]) + whole[place + 1 :])
         try:
             assert read_unit(run.facts, run.units[0]) == written

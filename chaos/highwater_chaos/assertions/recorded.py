@@ -32,6 +32,7 @@ from highwater_chaos.promql import (
     holds,
     parse,
 )
+from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
 
 LOOKBACK_MS: Final = 5_000
 """Nodes are sampled every second."""

@@ -117,8 +117,9 @@ class Registry:
         return self._kinds.get((group, version, plural))
 
     def of_kind(self, api_version: str, name: str) -> Kind:
+        group, _, version = api_version.rpartition("/")
         for found in self._kinds.values():
-            if (found.api_version, found.kind) == (api_version, name):
+            if found.kind == name and (found.group, found.version) == (group, version):
                 return found
         raise LookupError(f"{name} in {api_version} is not served: apply its CustomResourceDefinition first")
 

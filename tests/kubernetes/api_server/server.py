@@ -15,7 +15,7 @@ from aiohttp import web
 from .errors import Json
 from .faults import Fault, Faults
 from .http_side import LARGEST_BODY, HttpSide
-from .kinds import Kind, Registry
+from .kinds import CRDS, Kind, Registry
 from .operations import MERGE, Operations, Write
 from .rbac import Authorizer
 from .store import Store
@@ -26,10 +26,21 @@ _NAMESPACES: Final = ("default", "kube-system", "kube-public")
 _BY_TEST: Final = Write(manager="test", strict=True)
 
 
+_CHECKED: Final = Write(manager="test", trusted=True)
+
+
 @functools.lru_cache(maxsize=64)
 def _documents(text: str) -> tuple[Json, ...]:
-    """Of YAML, read once: most tests begin with the same definitions."""
-    return tuple(obj for obj in yaml.load_all(text, yaml.CSafeLoader) if obj is not None)
+    """Of YAML, read once, and definitions checked once: most tests begin with the same."""
+    return tuple(_checked(obj) for obj in yaml.load_all(text, yaml.CSafeLoader) if obj is not None)
+
+
+def _checked(obj: Json) -> Json:
+    """A definition as a server keeps it; anything else as it is."""
+    if obj["kind"] != "CustomResourceDefinition":
+        return obj
+    registry = Registry()
+    return Operations(Store(), registry).create(registry.of_kind(obj["apiVersion"], obj["kind"]), "", obj, _BY_TEST)
 
 
 class ApiServer:
@@ -146,7 +157,9 @@ class ApiServer:
         """Create every object of some manifests."""
         for path in paths:
             for obj in _documents(path.read_text("utf-8")):
-                self.create(obj)
+                kind = self._kind(obj["apiVersion"], obj["kind"])
+                write = _CHECKED if kind.table == CRDS else _BY_TEST
+                self.operations.create(kind, obj["metadata"].get("namespace", ""), obj, write)
 
     def get(self, api_version: str, kind: str, name: str, namespace: str = "") -> Json | None:
         stored = self.store.get(self._kind(api_version, kind).table, (namespace, name))

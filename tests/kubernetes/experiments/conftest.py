@@ -37,7 +37,7 @@ def until(condition: Callable[[], Any], what: str, patience: float = PATIENCE) -
     while not (found := condition()):
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {patience:g} s for {what}")
-        time.sleep(0.02)
+        time.sleep(0.05)
     return found
 
 
@@ -65,6 +65,7 @@ class ExperimentStage:
         self._token_file = token_file
         self.open_admin: Any = None
         self.pace = ExperimentPace(0.3, 0.1, 0.2)
+        self.cluster_pace = Pace(2.0, 0.5, 0.3)
         self.judging = JudgingSettings()
         self.claim = ""
         self.nodes: Any = None
@@ -78,7 +79,7 @@ class ExperimentStage:
             try:
                 admin = {} if self.open_admin is None else {"open_admin": self.open_admin}
                 context = Context(
-                    kube, Images("highwater/node:test"), pace=Pace(2.0, 0.5, 0.3), has_agents=self.has_agents, **admin
+                    kube, Images("highwater/node:test"), pace=self.cluster_pace, has_agents=self.has_agents, **admin
                 )
                 await operate(
                     context,

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 from experiments.agents import FakeAgent, evidence
-from log_cluster.real_nodes import RealNodes, _answers
+from log_cluster.real_nodes import POLL, RealNodes, answers
 
 from highwater_chaos.machine.conversation import call_program
 from highwater_chaos.machine.identity import Identity
@@ -81,11 +81,11 @@ class RestartingNodes(RealNodes):
             ready: bool | None = None
             while process.poll() is None and not self._ended.is_set():
                 # A paused node does not answer: whoever asks would wait for long.
-                now = _answers(admin)
+                now = answers(admin)
                 if now != ready:
                     ready = now
                     handle.running(ready=now)
-                time.sleep(0.1)
+                time.sleep(POLL[ready])
             while name in self.held and not self._ended.is_set() and name not in self._gone:
                 time.sleep(0.02)
             if not self._ended.is_set() and name not in self._gone:

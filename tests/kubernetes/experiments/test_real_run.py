@@ -17,6 +17,7 @@ from api_server.world import World
 from experiments.agents import TOKEN, TRUST
 from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, until
 from experiments.real_world import ActingAgent, RestartingNodes
+from log_cluster.real_nodes import PACE
 
 from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
@@ -27,7 +28,7 @@ from highwater_chaos.kube.client import Kube, Refused
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.kubernetes_jobs.runner import EarlyEnd, Runner
 from highwater_operator.admin import wire_admin
-from highwater_operator.experiments.context import JudgingSettings
+from highwater_operator.experiments.context import ExperimentPace, JudgingSettings
 from highwater_operator.zookeeper import java
 
 LONG = 150.0
@@ -123,6 +124,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         stage = ExperimentStage(kube_api, world, [agent], token_file)
         stage.open_admin = functools.partial(wire_admin, at=nodes.at)
         stage.nodes = nodes
+        stage.pace, stage.cluster_pace = ExperimentPace(1.0, 0.3, 0.5), PACE
         stage.early_ends = []
         stage.users = users
         stage.token = "operator"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from highwater_operator.zookeeper import java
 from .conftest import ROOT
 
 IMAGES = ROOT / "images"
+distributions_here = functools.cache(metadata.packages_distributions)
 NAMES = ("agent", "node", "operator", "pipeline", "zookeeper")
 
 
@@ -253,7 +255,7 @@ def test_what_an_image_installs_is_what_its_programs_import(extras, modules):
     there = installed_by(extras)
     hidden = {
         module
-        for module, distributions in metadata.packages_distributions().items()
+        for module, distributions in distributions_here().items()
         if not module.startswith("highwater_") and not {canonicalize_name(one) for one in distributions} & there
     }
     assert {"pytest", "hypothesis"} <= hidden

@@ -45,7 +45,7 @@ def until(condition: Callable[[], Any], what: str, patience: float = PATIENCE) -
     while not (found := condition()):
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {patience:g} s for {what}")
-        time.sleep(0.02)
+        time.sleep(0.05)
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from api_server.world import World
 from log_cluster.outside_clients import OutsideClients
-from log_cluster.real_nodes import RealNodes
+from log_cluster.real_nodes import PACE, RealNodes
 
 from highwater_operator.admin import AdminError, ClusterView, EnsembleView, ServerView, wire_admin
 from highwater_operator.zookeeper import java
@@ -56,7 +56,7 @@ def look(nodes: RealNodes) -> ClusterView:
 
 
 def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, record_property: Any) -> None:
-    real.start(functools.partial(wire_admin, at=nodes.at))
+    real.start(functools.partial(wire_admin, at=nodes.at), pace=PACE)
     topics = [
         {"name": "orders", "partitions": 2, "replicationFactor": 2},
         {"name": "far", "assignment": [[2]]},
@@ -126,7 +126,7 @@ def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, reco
 
 @pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
 def test_a_life_with_real_zookeeper(real: Any, nodes: RealNodes) -> None:
-    real.start(functools.partial(wire_admin, at=nodes.at))
+    real.start(functools.partial(wire_admin, at=nodes.at), pace=PACE)
     config = {"zookeeper.session.timeout.ms": 4500, "replica.fetch.wait.max.ms": 200}
     topic = {"name": "orders", "partitions": 2, "replicationFactor": 2}
     real.create(mode="zookeeper", zookeepers=3, brokers=2, config=config, topics=[topic])

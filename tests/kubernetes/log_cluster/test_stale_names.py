@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from api_server.world import World
 from log_cluster.moving_nodes import MovingNodes
+from log_cluster.real_nodes import PACE
 
 from highwater_operator.admin import wire_admin
 from highwater_operator.objects.naming import ADMIN_PORT
@@ -90,7 +91,7 @@ class LeaderWatch:
 def test_a_roll_of_controllers_with_stale_names_never_leaves_the_quorum_without_leader(
     real: Any, nodes: MovingNodes, tmp_path: Path, record_property: Any
 ) -> None:
-    real.start(functools.partial(wire_admin, at=nodes.at))
+    real.start(functools.partial(wire_admin, at=nodes.at), pace=PACE)
     real.create(brokers=1, config=CONFIG)
     real.until_settled(patience=LONG)
     nodes.order.clear()
