@@ -73,7 +73,8 @@ def test_what_is_no_scratch_directory_stays(tmp_path: Path, monkeypatch: pytest.
 
 def test_it_is_gone_when_it_is_cleaned_up_or_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with ScratchDirectory("run") as name:
+    scratch = ScratchDirectory("run")
+    with scratch as name:
         remove_abandoned(tmp_path)
         assert Path(name).is_dir()
         assert len(names(tmp_path)) == 2
