@@ -27,6 +27,7 @@ from highwater_runtime.seeds import derive_random
 _NEED_OUR_NODES: Final = {"sessionExpiry", "diskStall", "clockSkew", "hold", "drop", "delay", "duplicate"}
 _OTHER_IN_KAFKA: Final = ("log.segment.bytes", "offsets.topic.segment.bytes", "leader.imbalance.check.interval.ms")
 """Kafka 4 refuses segments below 1 MiB, and measures the last one in seconds."""
+_DEFAULTS: Final = {"replica.lag.time.max.ms": 30_000, "replica.fetch.wait.max.ms": 500}
 
 
 def drawn(seed: int, *, apache_kafka: bool) -> ChaosExperiment | None:
@@ -39,6 +40,9 @@ def _for_apache_kafka(data: dict[str, Any]) -> bool:
     cluster, (parallel, *_) = data["spec"]["cluster"], data["spec"]["schedule"]
     cluster["runtime"] = "apache-kafka"
     data["spec"]["workload"].pop("metadata", None)
+    config = cluster["config"]
+    lag, wait = (config.get(name, _DEFAULTS[name]) for name in _DEFAULTS)
+    config["replica.fetch.wait.max.ms"] = min(wait, lag)  # Kafka does not start with a longer one
     for name in _OTHER_IN_KAFKA:
         cluster["config"].pop(name, None)
     for (step,) in parallel["parallel"]:

@@ -21,3 +21,7 @@ def test_every_drawn_experiment_can_be_read_again(apache_kafka: bool) -> None:
     assert len(found) > 50
     for experiment in found:
         assert parse_experiment(dump_experiment(experiment), "drawn") == experiment
+        config = experiment.cluster.config
+        if apache_kafka:  # KafkaConfig requires it
+            wait, lag = config["replica.fetch.wait.max.ms"], config.get("replica.lag.time.max.ms", 30_000)
+            assert int(wait) <= int(lag)
