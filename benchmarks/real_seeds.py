@@ -5,8 +5,8 @@
 Each seed draws the experiment that ``campaign random`` draws. It is run with the backend ``local``, judged, and kept
 below ``--out``. One line a seed: verdict, anomalies, records, seconds of real time, and why it is inconclusive.
 
-``--apache-kafka`` runs the same on Apache Kafka, in KRaft mode, without faults that need our nodes, and without
-segments smaller than it allows.
+``--apache-kafka`` runs the same on Apache Kafka, in KRaft mode, without faults that need our nodes, without readers of
+metadata (they judge what only our nodes answer), and without segments smaller than it allows.
 
 Real time is not drawn: the same seed is another run each time.
 """
@@ -27,6 +27,7 @@ from highwater_runtime.seeds import derive_random
 _NEED_OUR_NODES: Final = {"sessionExpiry", "diskStall", "clockSkew", "hold", "drop", "delay", "duplicate"}
 _OTHER_IN_KAFKA: Final = ("log.segment.bytes", "offsets.topic.segment.bytes", "leader.imbalance.check.interval.ms")
 """Kafka 4 refuses segments below 1 MiB, and measures the last one in seconds."""
+_DEFAULTS: Final = {"replica.lag.time.max.ms": 30_000, "replica.fetch.wait.max.ms": 500}
 
 
 def drawn(seed: int, *, apache_kafka: bool) -> ChaosExperiment | None:
@@ -38,6 +39,10 @@ def drawn(seed: int, *, apache_kafka: bool) -> ChaosExperiment | None:
 def _for_apache_kafka(data: dict[str, Any]) -> bool:
     cluster, (parallel, *_) = data["spec"]["cluster"], data["spec"]["schedule"]
     cluster["runtime"] = "apache-kafka"
+    data["spec"]["workload"].pop("metadata", None)
+    config = cluster["config"]
+    lag, wait = (config.get(name, _DEFAULTS[name]) for name in _DEFAULTS)
+    config["replica.fetch.wait.max.ms"] = min(wait, lag)  # Kafka does not start with a longer one
     for name in _OTHER_IN_KAFKA:
         cluster["config"].pop(name, None)
     for (step,) in parallel["parallel"]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -104,11 +103,13 @@ def agent_http() -> Target:
     agent answers the next one.
     """
     import asyncio
+    import atexit
     import socket
     import threading
 
     from aiohttp import web
 
+    from highwater_chaos.scratch import ScratchDirectory
     from highwater_operator.agent.http_api import QUIET, Api
     from highwater_operator.agent.pods import Pod
     from highwater_operator.agent.records import FaultRecord, Records
@@ -117,7 +118,9 @@ def agent_http() -> Target:
     from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
     methods = (b"GET", b"PUT", b"DELETE")
-    folder = Path(tempfile.mkdtemp(prefix="highwater-fuzz-agent-"))
+    scratch = ScratchDirectory("fuzz-agent")
+    atexit.register(scratch.cleanup)
+    folder = Path(scratch.name)
     token = "a-token-that-nobody-guesses"
     (folder / "token").write_text(token)
     pod = Pod("ns", "demo-broker-0", str(UUID(int=7)), "node-1", labels={"highwater.dev/cluster": "demo"})

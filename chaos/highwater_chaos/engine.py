@@ -16,7 +16,6 @@ without evidence, no acknowledged write. A run with such a reason is inconclusiv
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -49,6 +48,7 @@ from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import DoneStep, ScheduleRunner
+from highwater_chaos.scratch import ScratchDirectory
 from highwater_chaos.table_format import TableFormat
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
@@ -136,11 +136,11 @@ class _Run:
         self.live: LiveRun | None = None
         self.cluster = experiment.cluster
         self.view = ClusterView(self.cluster.mode)
-        self.own_spool: tempfile.TemporaryDirectory[str] | None = None
+        self.own_spool: ScratchDirectory | None = None
         self.spool: Path | None = None
         if isinstance(backend, HostsClientProcesses):
             if spool is None:
-                self.own_spool = tempfile.TemporaryDirectory(prefix="highwater-run-")
+                self.own_spool = ScratchDirectory("run")
                 spool = Path(self.own_spool.name)
             self.spool = spool
         self.scheduler = Scheduler(backend.now_ns, backend.advance, on_turn=self._observe, poll_ns=backend.poll_ns)

@@ -6,7 +6,6 @@ The modules that judge (NumPy, PyArrow, checks) are imported when the first run 
 from __future__ import annotations
 
 import gc
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from highwater_chaos.run_directory import new_run_directory, new_spool_directory
 from highwater_chaos.run_log import logged_to
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_summary import read_summary, summary_of, write_summary
+from highwater_chaos.scratch import ScratchDirectory
 from highwater_chaos.table_format import TableFormat
 from highwater_chaos.verdict import verdict_of
 from highwater_runtime.sim import frozen_collector
@@ -100,7 +100,7 @@ def run_and_forget(
     gc.collect()  # the run before is one large cycle, which the raised thresholds would keep for hundreds of runs
     backend = make_backend("sim", wire=wire)
     result = run_experiment(experiment, backend, ends_early=lambda: ends_early(backend))
-    with tempfile.TemporaryDirectory(prefix="highwater-run-") as folder:
+    with ScratchDirectory("run") as folder:
         directory = Path(folder)
         write_run(directory, experiment, result, wire=wire)
         summary = read_summary(directory)

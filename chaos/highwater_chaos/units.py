@@ -52,6 +52,18 @@ def format_duration(ns: int) -> str:
     return "".join(parts)
 
 
+def parse_signed_duration(text: object) -> int:
+    """As :func:`parse_duration`, also of ``"-2s"``."""
+    if isinstance(text, str) and text.startswith("-"):
+        return -parse_duration(text[1:])
+    return parse_duration(text)
+
+
+def format_signed_duration(ns: int) -> str:
+    """As :func:`format_duration`, with a minus sign before one that is negative."""
+    return f"-{format_duration(-ns)}" if ns < 0 else format_duration(ns)
+
+
 def _duration(found: object) -> int:
     # A model that is validated again (a copy with another seed, say) already holds nanoseconds.
     if isinstance(found, Nanoseconds):

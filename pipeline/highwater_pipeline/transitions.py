@@ -137,6 +137,7 @@ _ROWS: Final = (
         "a broker refused a command that was older than another, of an old controller or for an old life",
         "transition",
     ),
+    Row("leader-not-alive", "a broker was to follow a leader that its metadata does not have", "transition"),
     Row(
         "alter-partition-ineligible",
         "the controller refused an ISR with a member that may not be in one",

@@ -65,7 +65,6 @@ class Follower:
                 ports=ports,
                 broker_epoch=lambda: 11,
                 rung=RUNGS[rung],
-                endpoint_of=self.endpoints.get,
                 fetch_version=lambda: self.version,
                 quota=self.quota,
                 replicated=lambda _: None,
@@ -75,7 +74,7 @@ class Follower:
 
     def follow(self, leader: int, epoch: int, partition_epoch: int = 0) -> None:
         self.bench.become(leader, epoch=epoch, partition_epoch=partition_epoch)
-        self.fetchers.follow(self.bench.partition)
+        self.fetchers.follow(self.bench.partition, self.endpoints[leader])
         self.pass_time(0)
 
     def pass_time(self, ns: int) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from highwater_runtime.broker.fetch_repair import EARLIEST, LATEST
 from highwater_runtime.log.errors import EpochRegression, LogOffline, UnexpectedAppendOffset
 from highwater_runtime.log.records import assemble_batch
-from highwater_runtime.ports import RpcFailure
+from highwater_runtime.ports import Endpoint, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_response import (
     EpochEndOffset,
@@ -112,13 +112,40 @@ def test_a_broken_connection_backs_off(follower):
     assert len(follower.wire.sent) == 2
 
 
-def test_a_leader_that_is_not_registered_is_waited_for(follower):
-    endpoint = follower.endpoints.pop(2)
+def test_a_loop_keeps_its_leaders_endpoint_and_ends_at_another_one(follower, make_bench):
+    """As Kafka's AbstractFetcherManager: partitions that are not named again are fetched no more."""
+    follower.version = 12  # it names topics
+    other = make_bench(topic="payments")
+    other.become(2, epoch=1)
+    follower.fetchers.follow(other.partition, follower.endpoints[2])
     follower.follow(2, 4)
-    assert follower.wire.sent == []
-    follower.endpoints[2] = endpoint
+    assert [t.topic for t in follower.wire.sent[-1][1].topics] == ["payments", "orders"]
+    follower.endpoints[2] = Endpoint("broker-2-moved", 9092)
     follower.pass_time(BACKOFF_NS)
-    assert len(follower.wire.sent) == 1
+    follower.answer(records=batch(0, 2, 4))
+    assert [to for to, *_ in follower.wire.sent] == ["broker-2", "broker-2"]
+    follower.follow(2, 5, partition_epoch=1)
+    assert follower.wire.sent[-1][0] == "broker-2-moved"
+    assert [t.topic for t in follower.wire.sent[-1][1].topics] == ["orders"]
+    follower.answer(nth=1, records=batch(2, 2, 4))
+    assert follower.bench.log.log_end_offset == 2, "what the former loop asked for comes too late"
+    other.become(2, epoch=2, partition_epoch=1)
+    follower.fetchers.follow(other.partition, follower.endpoints[2])
+    follower.answer()
+    assert [t.topic for t in follower.wire.sent[-1][1].topics] == ["orders", "payments"]
+
+
+def test_a_failed_partition_stays_failed_when_its_loop_ends(follower, make_bench):
+    follower.follow(2, 4)
+    follower.answer(records=batch(5, 2, 4))
+    failed = dict(follower.fetchers.failed)
+    assert len(failed) == 1
+    other = make_bench(topic="payments")
+    other.become(2, epoch=1)
+    follower.fetchers.follow(other.partition, Endpoint("broker-2-moved", 9092))
+    assert follower.fetchers.failed == failed
+    follower.follow(2, 5, partition_epoch=1)
+    assert follower.fetchers.failed == {}
 
 
 def test_nobody_is_asked_after_the_end(follower):

@@ -109,8 +109,8 @@ def test_one_request_asks_for_all_partitions_of_a_leader_and_each_gets_its_own_e
     other = make_bench(topic="payments")
     other.become(3, epoch=1)
     bench.become(3, epoch=4, partition_epoch=1)
-    follower.fetchers.follow(other.partition)
-    follower.fetchers.follow(bench.partition)
+    follower.fetchers.follow(other.partition, follower.endpoints[3])
+    follower.fetchers.follow(bench.partition, follower.endpoints[3])
     follower.pass_time(0)
     request = follower.wire.sent[-1][1]
     assert [(t.topic, [p.leader_epoch for p in t.partitions]) for t in request.topics] == [
@@ -293,7 +293,7 @@ def test_a_partition_that_truncates_is_in_no_fetch(bench, make_bench, rung):
     other = make_bench(topic="payments")
     other.become(3, epoch=1)
     follower.epoch_end(0, 3, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    follower.fetchers.follow(other.partition)
+    follower.fetchers.follow(other.partition, follower.endpoints[3])
     follower.fetchers.moved(follower.bench.partition.key)
     follower.pass_time(0)
     follower.epoch_end(-1, topic="payments")
@@ -339,13 +339,6 @@ def test_a_response_that_tells_nothing_is_met_with_the_back_off(follower, fields
 def test_a_leader_that_does_not_answer_is_left_alone(follower):
     follower.follow(3, 4, partition_epoch=1)
     follower.wire.sent[-1][3](RpcFailure.DISCONNECTED)
-    asks_again_after_the_back_off(follower)
-
-
-def test_a_leader_that_is_not_registered_is_waited_for(follower):
-    endpoint = follower.endpoints.pop(3)
-    follower.follow(3, 4, partition_epoch=1)
-    follower.endpoints[3] = endpoint
     asks_again_after_the_back_off(follower)
 
 
@@ -404,7 +397,7 @@ def test_other_partitions_are_fetched_while_one_waits_to_truncate(bench, make_be
     follower.epoch_end(0, 3, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
     other = make_bench(topic="payments")
     other.become(3, epoch=1)
-    follower.fetchers.follow(other.partition)
+    follower.fetchers.follow(other.partition, follower.endpoints[3])
     follower.pass_time(0)
     assert [t.topic for t in follower.wire.sent[-1][1].topics] == ["payments"]
     follower.epoch_end(-1, topic="payments")

@@ -43,6 +43,10 @@ class HandClock:
         self.pending.append((self.now + delay_ns, self.count, timer, callback))
         return timer
 
+    def armed(self):
+        """How many timers are yet to end."""
+        return sum(not timer.cancelled for _, _, timer, _ in self.pending)
+
     def advance(self, ms):
         until = self.now + ms * MS
         while due := sorted(entry for entry in self.pending if entry[0] <= until):

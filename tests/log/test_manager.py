@@ -382,6 +382,54 @@ def test_flush_ms_is_obeyed_as_soon_as_it_is_told(world, start, fill):
     assert log.recovery_point == 4
 
 
+@pytest.mark.parametrize("end", ["delete", "set_aside", "never", "shutdown"])
+def test_the_timer_of_flush_ms_ends_with_what_it_is_for(world, start, fill, end):
+    """None is left that flushes a log which has gone, or which another setting holds for: a broker with many logs that
+    come and go would collect them."""
+    manager = start()
+    before = world.clock.armed()
+    log = world.create(manager, "orders", 0, TOPIC, {"flush.ms": "50"})
+    assert world.clock.armed() == before + 1
+    manager.configure("orders", 0, {"flush.ms": "60", "segment.bytes": "100"})
+    assert world.clock.armed() == before + 1, "the new interval is in the place of the old one"
+    fill(log, 1)
+    fill(log, 1)
+    assert len(world.files(".log")) == 2
+    world.advance(60)
+    assert log.recovery_point == 2
+    assert world.clock.armed() == before + 1, "it goes on, on the segment that is new"
+    fill(log, 1)
+    match end:
+        case "delete":
+            manager.delete("orders", 0)
+            assert world.clock.armed() == before + 1, "what removes the directory"
+        case "set_aside":
+            manager.set_aside("orders", 0)
+            assert world.clock.armed() == before
+        case "never":
+            manager.configure("orders", 0, {"segment.bytes": "100"})
+            assert world.clock.armed() == before
+            flushed = log.recovery_point
+            world.advance(1000)
+            assert log.recovery_point == flushed
+        case "shutdown":
+            manager.shutdown(lambda _: None)
+            assert world.clock.armed() == 0
+
+
+def test_a_log_that_is_made_again_has_the_timer_of_its_own_settings(world, start, fill):
+    manager = start()
+    fill(world.create(manager, "orders", 0, TOPIC, {"flush.ms": "50"}), 1)
+    manager.delete("orders", 0)
+    world.advance(0)
+    log = world.create(manager, "orders", 0, UUID(int=9), {"flush.ms": "200"})
+    fill(log, 1)
+    world.advance(199)
+    assert log.recovery_point == 0
+    world.advance(1)
+    assert log.recovery_point == 1
+
+
 def test_a_topics_own_settings_hold_from_the_start(world, start):
     manager = start()
     world.create(manager, "orders", 0, TOPIC, {"segment.bytes": "777"})

@@ -7,7 +7,6 @@ again. All other files are copied when the campaign ends.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.campaign.store import JOURNAL, PLAN, BadCampaign
+from highwater_chaos.scratch import ScratchDirectory
 from highwater_pipeline.remote import RemotePath
 
 PIECE: Final = 20
@@ -88,7 +88,7 @@ def copied_to(there: RemotePath, *, resume: bool) -> Iterator[Copy]:
         BadCampaign: there is something else.
         OSError: the store cannot be asked.
     """
-    with tempfile.TemporaryDirectory(prefix="highwater-campaign-") as folder:
+    with ScratchDirectory("campaign") as folder:
         copy = Copy(Path(folder) / there.name, there)
         copy.here.mkdir()
         copy.begin(resume=resume)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,6 +22,7 @@ from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judging import judge_on_spark, judge_recordings, write_verdict
 from highwater_chaos.report import BadRunFile
 from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
+from highwater_chaos.scratch import ScratchDirectory
 from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
@@ -413,7 +413,7 @@ def _judge_jepsen(
     run = open_jepsen(history, model, settings)
     if engine == "process":
         return check_registers(in_memory(run)) if model == "register" else judge_run(run)
-    with tempfile.TemporaryDirectory(prefix="highwater-jepsen-") as folder:
+    with ScratchDirectory("jepsen") as folder:
         # Spark reads tables; the file's name is the run's.
         table = Path(folder) / f"{history.stem}.parquet"
         write_parquet(table, in_memory(run).operations)

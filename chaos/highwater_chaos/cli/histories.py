@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -12,6 +11,7 @@ from typing import Final
 
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run_summary import is_run_directory
+from highwater_chaos.scratch import ScratchDirectory
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
 from highwater_pipeline.remote import AnyPath, BadAddress, RemotePath, located, parent_of_pattern
 from highwater_pipeline.store import is_stored_run
@@ -48,7 +48,7 @@ def at_hand(history: AnyPath) -> Iterator[Path]:
     if not isinstance(history, RemotePath):
         yield history
         return
-    with tempfile.TemporaryDirectory(prefix="highwater-copy-") as folder:
+    with ScratchDirectory("copy") as folder:
         copy = Path(folder) / history.name
         try:
             files = [history] if history.is_file() else [file for file, _ in history.files()]

@@ -10,10 +10,18 @@ import ipaddress
 import json
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+)
 
 from highwater_chaos.strict_model import Model
-from highwater_chaos.units import Duration
+from highwater_chaos.units import Duration, format_signed_duration, parse_signed_duration
 from highwater_operator.agent.refusals import Refusal
 
 _MIB: Final = 1 << 20
@@ -119,10 +127,11 @@ class SessionExpiryRequest(_Fault):
 
 
 class ClockSkewRequest(_Fault):
-    """The node's clock is off by ``offset`` and runs at ``rate``."""
+    """The node's clock is off by ``offset`` and runs at ``rate``. A slow clock that was wrong for a while is
+    behind: then ``offset`` of the node's next incarnation is negative."""
 
     kind: Literal["clockSkew"]
-    offset: Duration = 0
+    offset: Annotated[int, BeforeValidator(parse_signed_duration), PlainSerializer(format_signed_duration)] = 0
     rate: Annotated[float, Field(gt=0, le=100, strict=False)] = 1.0
 
 

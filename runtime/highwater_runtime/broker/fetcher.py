@@ -11,6 +11,8 @@ Rules in words:
   the request named.
 * A partition in trouble leaves the session for ``replica.fetch.backoff.ms``; the others go on. New metadata ends the
   wait. A leader that does not answer is left alone for as long.
+* The loop keeps the leader's endpoint with which it began, whatever the metadata says later (Kafka's
+  ``RemoteLeaderEndPoint``).
 * What a log refuses is one partition's affair, as in Kafka's ``AbstractFetcherThread``: records that are corrupt are
   asked for again after the back-off; any other refusal (a failed log, a batch that does not begin at the LEO or is of
   an older epoch) marks the partition FAILED. It is fetched no more until the metadata names another leader epoch.
@@ -73,14 +75,13 @@ _REFUSALS: Final[dict[ErrorCode, Transition]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchContext:
-    """What a fetch loop needs of its broker: who it is, where leaders are, which Fetch version is in force at most."""
+    """What a fetch loop needs of its broker: who it is, and which Fetch version is in force at most."""
 
     broker_id: int
     config: NodeConfig
     rung: Rung
     ports: Ports
     broker_epoch: Callable[[], int]
-    endpoint_of: Callable[[int], Endpoint | None]
     fetch_version: Callable[[], int]
     quota: ReplicationQuota
     replicated: Callable[[int], None]
@@ -107,10 +108,10 @@ class _Followed:
 
 
 class LeaderFetcher:
-    """The loop towards one leader broker."""
+    """The loop towards one leader broker, at ``endpoint``."""
 
-    def __init__(self, leader_id: int, context: FetchContext) -> None:
-        self.leader_id = leader_id
+    def __init__(self, endpoint: Endpoint, context: FetchContext) -> None:
+        self.endpoint = endpoint
         self._context = context
         self._followed: dict[PartitionKey, _Followed] = {}
         self._session = ClientFetchSession()
@@ -224,10 +225,6 @@ class LeaderFetcher:
             if self._resting:
                 self._wake_in(self._resting[0][0] - now)
             return
-        endpoint = self._context.endpoint_of(self.leader_id)
-        if endpoint is None:
-            self._wake_in(self._backoff_ns)
-            return
         full = self._session.is_full
         request = self._request(version)
         self._in_flight = True
@@ -239,7 +236,7 @@ class LeaderFetcher:
                 self._fetch()
 
         self._context.ports.network.send(
-            endpoint,
+            self.endpoint,
             request,
             version,
             answered,
@@ -308,10 +305,6 @@ class LeaderFetcher:
             for followed in truncating:
                 self._cut(followed, followed.partition.cut_to_high_watermark)
             return False
-        endpoint = self._context.endpoint_of(self.leader_id)
-        if endpoint is None:
-            self._wake_in(self._backoff_ns)
-            return True
         self._in_flight = True
 
         def answered(response: Any) -> None:
@@ -326,7 +319,7 @@ class LeaderFetcher:
             self._fetch()
 
         self._context.ports.network.send(
-            endpoint,
+            self.endpoint,
             epoch_request([followed.partition for followed in truncating]),
             version,
             answered,
@@ -495,13 +488,9 @@ class LeaderFetcher:
             )
 
         self._repairs += 1
-        endpoint = self._context.endpoint_of(self.leader_id)
-        if endpoint is None:
-            repaired(False)
-            return
         repair_offset_out_of_range(
             followed.partition,
-            endpoint,
+            self.endpoint,
             self._context.ports.network,
             version=self._context.rung.list_offsets,
             broker_id=self._context.broker_id,

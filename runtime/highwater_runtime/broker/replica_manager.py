@@ -59,10 +59,12 @@ _REVIEWED_TOGETHER = 200
 
 
 class Role(NamedTuple):
-    """What a replica here is to be."""
+    """What a replica here is to be. ``leader_at``: where its leader listened when the role was given; None for a leader
+    that the metadata did not have, and for no leader."""
 
     topic: str
     state: PartitionRegistration
+    leader_at: Endpoint | None
 
 
 class IsrWriter(Protocol):
@@ -178,7 +180,6 @@ class ReplicaManager:
                 rung=RUNGS[options.switches.truncation],
                 ports=ports,
                 broker_epoch=options.broker_epoch,
-                endpoint_of=self.endpoint_of,
                 fetch_version=options.fetch_version,
                 quota=self.quotas.follower,
                 replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
@@ -238,7 +239,7 @@ class ReplicaManager:
         for key in keys:
             role = self.roles.get(key)
             if role is not None:
-                self.roles[key] = Role(role.topic, replace(role.state, leader=NO_LEADER))
+                self.roles[key] = Role(role.topic, replace(role.state, leader=NO_LEADER), None)
                 self._slices.add(_RESIGN, key)
 
     def apply_cluster(self, image: MetadataImage, delta: Delta) -> None:
@@ -328,7 +329,10 @@ class ReplicaManager:
         elif partition.leader_id in (self.options.broker_id, NO_LEADER):
             self._fetchers.unfollow(key)
         elif partition.leader_epoch != leader_epoch_before:
-            self._fetchers.follow(partition)
+            if role.leader_at is None:
+                self._fetchers.unfollow(key)  # Kafka 3.9 does not wait for it either (applyLocalFollowersDelta)
+            else:
+                self._fetchers.follow(partition, role.leader_at)
         self.on_changed(key)
 
     def _log_failed(self, tp: TopicPartition) -> None:
@@ -500,11 +504,6 @@ class ReplicaManager:
         return found or next((key for key, role in self.roles.items() if (role.topic, key[1]) == tp), None)
 
     # --- what requests need ---------------------------------------------------------------------------------------
-
-    def endpoint_of(self, broker_id: int) -> Endpoint | None:
-        """Where a broker listens, as far as this broker's metadata says."""
-        broker = self.image.brokers.get(broker_id)
-        return None if broker is None else broker.endpoint
 
     def find(self, topic_id: UUID, index: int) -> Partition | ErrorCode:
         """A replica by topic id, or the error that says why there is none here."""

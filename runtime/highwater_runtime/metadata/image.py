@@ -110,6 +110,11 @@ class MetadataImage:
         other.scram_credentials = self.scram_credentials.copy()
         return other
 
+    def endpoint_of(self, broker_id: int) -> Endpoint | None:
+        """Where other brokers reach this one; None if it is not registered."""
+        broker = self.brokers.get(broker_id)
+        return None if broker is None else broker.endpoint
+
     def topic_config(self, topic: str) -> Mapping[str, str]:
         """The configuration set for one topic, by Kafka's topic property names; empty where none is."""
         return self.configs.get(ConfigResource(TOPIC_RESOURCE, topic), _NO_CONFIGS)

@@ -438,6 +438,7 @@ Transition = Literal[
     "isr-write-retried",
     "isr-write-refused",
     "stale-command-refused",
+    "leader-not-alive",
     # controller
     "session-expired",
     # groups

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from highwater_runtime.metadata.znodes import key_of
+from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.leader_and_isr_request import (
     LeaderAndIsrPartitionState,
@@ -247,6 +248,66 @@ def test_a_full_list_sets_strays_aside_and_nothing_else(make_orders):
     assert c.replica(1) is None
     c.run(70)
     assert [name for name in c.directories(1) if name.startswith(("orders", "kept"))] == ["kept-0"], "deleted by now"
+
+
+def outcome(response):
+    return response.topics[0].partition_errors[0].error_code
+
+
+def test_a_follower_that_runs_goes_on_without_its_leader_in_the_metadata(make_orders):
+    """AbstractFetcherManager keeps the endpoint with the fetcher, whatever UpdateMetadata says later."""
+    c, orders = make_orders()
+    c.until(lambda: sorted(c.state()[0].isr) == [0, 1, 2])
+    orders.update(brokers=(1, 2))
+    assert 0 not in c.broker(1).image.brokers
+    c.run(2)
+    assert c.produce(0, b"c") == ErrorCode.NONE
+    assert c.values(1) == [b"a", b"b", b"c"]
+    assert sorted(c.state()[0].isr) == [0, 1, 2]
+
+
+def test_a_replica_follows_no_leader_that_is_not_alive(make_orders):
+    """ReplicaManager.makeFollowers: the state is dropped, and only the next leader epoch makes up for it."""
+    c, orders = make_orders()
+    orders.update(brokers=(0, 1))
+    assert outcome(orders.lead(2, leader_epoch=9, partition_epoch=9)) == ErrorCode.NONE
+    c.run(0.5)
+    assert c.produce(0, b"c", acks=1) == ErrorCode.NONE
+    c.until(lambda: c.values(1) == [b"a", b"b", b"c"])
+    assert c.replica(1).leader_epoch == 0, "it goes on as before"
+    (reached,) = [e for e in c.of_kind(TransitionTaken, "broker-1") if e.reason == "leader-not-alive"]
+    assert reached.partition == "orders-0"
+    orders.update(brokers=(0, 1, 2))
+    c.run(0.5)
+    assert c.replica(1).leader_id == 0
+    assert outcome(orders.lead(2, leader_epoch=10, partition_epoch=10)) == ErrorCode.NONE
+    c.run(0.5)
+    assert (c.replica(1).leader_id, c.replica(1).leader_epoch) == (2, 10)
+
+
+@pytest.mark.parametrize("leader", [2, -1])
+def test_a_leader_stays_one_if_its_successor_is_not_alive(make_orders, leader):
+    c, orders = make_orders()
+    orders.lead(1, leader_epoch=9, partition_epoch=9)
+    c.until(lambda: c.leads(1))
+    orders.update(brokers=(0, 1))
+    assert outcome(orders.lead(leader, leader_epoch=10, partition_epoch=10)) == ErrorCode.NONE
+    c.run(0.5)
+    assert c.leads(1)
+    assert c.replica(1).leader_epoch == 9
+
+
+def test_a_new_replica_gets_its_log_though_its_leader_is_not_alive(make_orders):
+    """createLogIfNotExists (KAFKA-1647)."""
+    c, orders = make_orders()
+    orders.update(brokers=(0, 1))
+    orders.topic_id = UUID(int=77)
+    assert outcome(orders.lead(2, leader_epoch=0, partition_epoch=0, names=("late",))) == ErrorCode.NONE
+    c.until(lambda: c.replica(1, "late-0") is not None)
+    assert (c.replica(1, "late-0").leader_id, c.replica(1, "late-0").leader_epoch) == (-1, -1)
+    orders.update(brokers=(0, 1, 2))
+    assert outcome(orders.lead(2, leader_epoch=0, partition_epoch=0, names=("late",))) == ErrorCode.NONE
+    c.until(lambda: c.replica(1, "late-0").leader_id == 2)
 
 
 LATER = 1_000

@@ -25,6 +25,8 @@ from highwater_runtime.wire.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from highwater_runtime.wire.messages.leader_and_isr_request import LeaderAndIsrRequest
+from highwater_runtime.wire.messages.update_metadata_request import UpdateMetadataRequest
 
 
 def followers(c: Cluster) -> list[int]:
@@ -396,3 +398,26 @@ def test_partition_keys_of_commands() -> None:
     assert (start.full, start.leader_and_isr) == (True, {}), "a full list replaces what was to be told"
     full.merge(Round(leader_and_isr={key: LeaderAndIsrPartitionState()}))
     assert full.full
+
+
+def test_a_broker_is_introduced_before_it_is_named_as_a_leader() -> None:
+    """A broker that answers slowly gets several events in one round, and follows no leader that it does not know."""
+    c = Cluster().up(without=(2,))
+    (slow,) = (number for number in (0, 1) if number != c.controllers[0])
+    broker = c.broker(slow)
+    broker.silent = True
+    c.create("orders", {0: (slow,)})
+    c.settle()
+    c.sim.start(c.brokers[2])
+    c.settle()
+    c.create("payments", {0: (2, slow)})
+    c.settle()
+    assert ("payments", 0) not in broker.hosted, "it has not answered the first command"
+    broker.silent = False
+    c.until(lambda: ("payments", 0) in broker.hosted, within_ms=60_000)
+    live: set[int] = set()
+    for body in broker.received:
+        if isinstance(body, UpdateMetadataRequest):
+            live = {one.id for one in body.live_brokers}
+        elif isinstance(body, LeaderAndIsrRequest):
+            assert {state.leader for topic in body.topic_states for state in topic.partition_states} <= live

@@ -120,6 +120,9 @@ def test_a_wrong_clock(node: Pod, agent: Agent) -> None:
     assert confirmed(record, "inject")[0].endswith("runs at 1.5")
     assert agent.put("clock-2", "clockSkew", node, offset="1s").status_code == 409
     confirmed(agent.heal("clock-1"), "heal")
+    behind = agent.inject("clock-3", "clockSkew", node, offset="-30s", rate=0.5)
+    assert "is off by -30" in confirmed(behind, "inject")[0]
+    confirmed(agent.heal("clock-3"), "heal")
 
 
 def test_what_a_node_cannot_do_is_refused_with_its_words(node: Pod, agent: Agent) -> None:

@@ -28,6 +28,7 @@ from highwater_chaos.backends.kubernetes.borrowed_cluster import BorrowedCluster
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
 from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.kubelet import held_up
@@ -36,6 +37,7 @@ from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import PodEvents
 from highwater_chaos.backends.local.clients import LocalClients
+from highwater_chaos.backends.local.host_faults import Skew
 from highwater_chaos.backends.primitives import Primitive, ProcessState, RpcRule
 from highwater_chaos.backends.protocol import (
     BackendError,
@@ -51,6 +53,7 @@ from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER, POD
 from highwater_chaos.replica_dump import Dumped
+from highwater_chaos.units import format_signed_duration
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStarted
@@ -71,8 +74,10 @@ class _Node:
     stopping: Future[InjectedFault] | None = None
     paused: InjectedFault | None = None
     trouble: tuple[str, InjectedFault] | None = None
-    """Kind and fault of the last one, also after its heal."""
-    skew: InjectedFault | None = None
+    """Kind and fault of a disk that is full or fails."""
+    stall: HostFault | None = None
+    """The last one, also after its heal; so are ``skew`` and ``trouble``."""
+    skew: HostFault | None = None
     wiped_empty: bool = False
     troubled: bool = False
     wiped: bool = False
@@ -121,6 +126,7 @@ class KubernetesBackend:
         self._metrics = MetricPolls(self._threads)
         self._cluster: Cluster
         self._nodes: dict[str, _Node] = {}
+        self._host_faults: HostFaults
         self._rules: MessageRules
         self._cuts: Cuts
         self._clients: LocalClients | None = None
@@ -162,7 +168,8 @@ class KubernetesBackend:
         places = find_pods(self._api, self._agents, self._place, cluster)
         self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
         self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
-        self._rules = MessageRules(self._desk, places, lambda node: self.state(node) is NodeState.PAUSED)
+        self._host_faults = HostFaults(self._desk, places, self.state)
+        self._rules = MessageRules(self._desk, places, self._host_faults)
         peers = addresses(self._api, self._place)
         endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
         self._cuts = Cuts(self._desk, places, endpoints)
@@ -266,26 +273,27 @@ class KubernetesBackend:
         skew = self._nodes[node].skew
         if skew is None:
             return 0, 1.0
-        self._desk.look(skew)
-        phase = "heal" if skew.healed else "inject"
-        if skew.healed and (left := self._desk.seen_healed(skew)) is not None:
+        if skew.healed and (left := skew.left()) is not None:
             raise BackendError(left)
+        phase = "heal" if skew.healed else "inject"
+        latest = skew.look()
         # A node that has ended since has no wrong clock.
-        return int(skew.details("offsetNs", phase) or 0), float(skew.details("rate", phase) or 1.0)
+        return int(latest.details("offsetNs", phase) or 0), float(latest.details("rate", phase) or 1.0)
 
     def disk_probe(self, node: str) -> str:
         """What the agent's probe meets now, or met when it had undone the trouble."""
-        trouble = self._nodes[node].trouble
-        if trouble is None:
+        one = self._nodes[node]
+        if one.stall is not None:
+            if one.stall.healed:
+                return one.stall.left() or "ok"
+            evidence = [saw for saw in one.stall.look().record["evidence"] if saw["phase"] == "inject"]
+            return "stalled" if evidence and evidence[-1]["confirmed"] else "waiting"
+        if one.trouble is None:
             return "ok"
-        kind, fault = trouble
+        _, fault = one.trouble
         if fault.healed:
             return self._desk.seen_healed(fault) or "ok"
-        self._desk.look(fault)
-        if kind == "diskStall":
-            evidence = [one for one in fault.record["evidence"] if one["phase"] == "inject"]
-            return "stalled" if evidence and evidence[-1]["confirmed"] else "waiting"
-        return str(fault.details("met"))
+        return str(self._desk.look(fault).details("met"))
 
     def metric_samples(self) -> Iterable[MetricRow]:
         """What pods have answered since the last time; they are asked again."""
@@ -314,7 +322,8 @@ class KubernetesBackend:
         clients = self._clients.inconclusive_reasons() if self._clients is not None else []
         ensemble = () if self._ensemble is None else self._ensemble.notes()
         desk, notes = self._desk.inconclusive_reasons(), self._intake.notes()
-        return [*self._inconclusive_reasons, *clients, *desk, *notes, *ensemble]
+        missed = self._host_faults.inconclusive_reasons()
+        return [*self._inconclusive_reasons, *clients, *desk, *missed, *notes, *ensemble]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers."""
@@ -370,7 +379,7 @@ class KubernetesBackend:
             self._desk.heal(one.paused)
             one.paused = None if one.paused.healed else one.paused
             if one.paused is None:
-                self._rules.resumed(node)
+                self._host_faults.resumed(node)
 
     # --- network, disk, clock ---
 
@@ -400,15 +409,22 @@ class KubernetesBackend:
 
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
         """By the node itself."""
-        self._trouble_disk(node, "diskStall", until_ns)
+        stall = self._host_faults.make(
+            node, "diskStall", f"diskStall on {node}", lasts_ns=lambda: self._lasts(until_ns)
+        )
+        stall.begin()
+        self._nodes[node].stall, self._nodes[node].trouble = stall, None
 
     def _trouble_disk(self, node: str, kind: str, until_ns: int | None) -> None:
         one = self._nodes[node]
         one.trouble = (kind, self._desk.inject(one.place, kind, f"{kind} on {node}", self._lasts(until_ns)))
+        one.stall = None
 
     def disk_heal(self, node: str) -> None:
         """Undo it. A node whose file system failed is killed: its files are those of one that is dead for good."""
         one = self._nodes[node]
+        if one.stall is not None:
+            one.stall.heal()
         if one.trouble is None or one.trouble[1].healed:
             return
         trouble, fault = one.trouble
@@ -427,15 +443,17 @@ class KubernetesBackend:
         one = self._nodes[node]
         if (offset_ns, rate) == (0, 1.0):
             if one.skew is not None:
-                self._desk.heal(one.skew)
+                one.skew.heal()
             return
-        one.skew = self._desk.inject(
-            one.place,
+        skew = Skew(offset_ns, rate, time.monotonic_ns())
+        fault = self._host_faults.make(
+            node,
             "clockSkew",
             f"skew the clock of {node}",
-            None,
-            {"offset": format_duration(offset_ns), "rate": rate},
+            lambda: {"offset": format_signed_duration(skew.offset_now()), "rate": rate},
         )
+        fault.begin()
+        one.skew = fault
 
     # --- sessions ---
 
@@ -523,7 +541,7 @@ class KubernetesBackend:
                 if node.wiped:
                     node.wiped = False
                     self._wiped.add((one.node, one.incarnation))
-                self._rules.started(one.node)
+                self._host_faults.started(one.node)
 
     def _held(self) -> dict[str, str]:
         return {"restartAfter": format_duration(self._desk.longest_ns)}

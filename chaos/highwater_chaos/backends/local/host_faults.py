@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 from highwater_chaos.backends.local.control import ControlChannel, ControlError
 
 
-class _Skew(NamedTuple):
+class Skew(NamedTuple):
+    """A clock that is ``offset_ns`` ahead at ``since_ns`` (monotonic) and runs at ``rate`` × true speed."""
+
     offset_ns: int
     rate: float
     since_ns: int
 
     def offset_now(self) -> int:
-        """A wrong rate moves the offset while time goes by."""
+        """How far ahead it is now (ns). A wrong rate moves the offset while time goes by."""
         return self.offset_ns + round((time.monotonic_ns() - self.since_ns) * (self.rate - 1.0))
 
 
@@ -42,7 +44,7 @@ class HostFaults:
         self._nodes = frozenset(nodes)
         self._channel = channel
         self._answers = answers
-        self._skews: dict[str, _Skew] = {}
+        self._skews: dict[str, Skew] = {}
         self._stalled: set[str] = set()
 
     def set_clock(self, node: str, offset_ns: int, rate: float) -> None:
@@ -54,7 +56,7 @@ class HostFaults:
         self._skews.pop(node, None)
         if (offset_ns, rate) != (0, 1.0):
             self._expect_ours(node)
-            self._skews[node] = _Skew(offset_ns, rate, time.monotonic_ns())
+            self._skews[node] = Skew(offset_ns, rate, time.monotonic_ns())
         self._tell(node, "clock", {"offsetNs": offset_ns, "rate": rate})
 
     def clock_error(self, node: str) -> tuple[int, float]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ import msgspec
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.lines import whole_lines
+from highwater_chaos.scratch import ScratchDirectory
 from highwater_runtime.ports.trace import (
     BatchCommitted,
     HighWatermarkAdvanced,
@@ -59,9 +59,9 @@ class EventLog:
     ) -> None:
         self.start_ns = start_ns
         self._clock = clock
-        self._own: tempfile.TemporaryDirectory[str] | None = None
+        self._own: ScratchDirectory | None = None
         if spool is None:
-            self._own = tempfile.TemporaryDirectory(prefix="highwater-events-")
+            self._own = ScratchDirectory("events")
             spool = Path(self._own.name)
         self.spool = spool
         """Where the log's files are, and further ones may be."""

@@ -224,7 +224,7 @@ class KraftMode:
             if topic_now is None or state is None or node_id not in state.replicas:
                 stopped[key] = None
             else:
-                roles[key] = Role(topic_now.name, state)
+                roles[key] = Role(topic_now.name, state, image.endpoint_of(state.leader))
         replicas.stop(stopped)
         replicas.apply_roles(roles)
         self._core.publish(image, delta)

@@ -14,6 +14,9 @@ Rules in words, those of Apache Kafka 3.9 (``ReplicaManager``, ``KafkaApis``) wh
   commands, and one with a number below the highest seen of this controller is refused (switch
   ``stale-command-check``). One without a number (Kafka's own controller) is taken, and so is a copy of the last one,
   which changes nothing.
+* A replica follows only a leader that is among the live brokers of the last UpdateMetadata. If it is not, or if there
+  is no leader, the new state is dropped, though the response says NONE: the replica gets a log if it has none, and
+  leads or follows as before (``makeFollowers``). UpdateMetadata does not make up for it; the next leader epoch does.
 * LeaderAndIsr of ``type`` 2 names all replicas of this broker: what is here besides is stray (KAFKA-7362).
 * StopReplica without deletion ends leading and following, and the log stays.
 """
@@ -22,6 +25,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -165,7 +169,9 @@ class Commands:
                 named[key] = topic.topic_name
                 error = self._check(topic.topic_name, key, state, is_full=is_full)
                 if error is ErrorCode.NONE:
-                    roles[key] = (Role(topic.topic_name, _registration(state)), state.controller_epoch)
+                    role = self._role(topic.topic_name, key, state)
+                    if role is not None:
+                        roles[key] = (role, state.controller_epoch)
                 outcomes.append((topic.topic_name, topic.topic_id, state.partition_index, error))
         self._publish()
         if is_full:
@@ -185,6 +191,22 @@ class Commands:
                 )
         response.topics = list(errors.values())
         return response
+
+    def _role(self, topic: str, key: PartitionKey, state: LeaderAndIsrPartitionState) -> Role | None:
+        """What the replica is to be now; None: what it was."""
+        registration = _registration(state)
+        known = self._core.replicas.roles.get(key)
+        if known is not None and known.state.leader_epoch == state.leader_epoch:
+            return Role(topic, registration, known.leader_at)
+        leader_at = self._cluster.image.endpoint_of(state.leader)
+        if leader_at is not None or state.leader == self._core.options.node_id:
+            return Role(topic, registration, leader_at)
+        if state.leader >= 0:
+            self._core.ports.trace.emit(TransitionTaken(reason="leader-not-alive", partition=f"{topic}-{key[1]}"))
+        if known is not None:
+            return None
+        without_state = replace(registration, leader=NO_LEADER, leader_epoch=_NO_EPOCH, partition_epoch=_NO_EPOCH)
+        return Role(topic, without_state, None)
 
     def _check(self, topic: str, key: PartitionKey, state: LeaderAndIsrPartitionState, *, is_full: bool) -> ErrorCode:
         replicas, node_id = self._core.replicas, self._core.options.node_id

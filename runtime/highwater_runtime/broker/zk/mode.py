@@ -153,7 +153,7 @@ class ZooKeeperMode:
 
     def _active_controller(self) -> Endpoint | None:
         controller_id = self.controller.controller_id
-        return None if controller_id is None else self._core.replicas.endpoint_of(controller_id)
+        return None if controller_id is None else self._core.replicas.image.endpoint_of(controller_id)
 
     def controller_for_clients(self, image: MetadataImage) -> int:
         """The active controller, as ``/controller`` names it."""

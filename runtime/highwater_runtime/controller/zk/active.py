@@ -174,7 +174,7 @@ class ActiveController:
         yield from begin_deletions(context, self.options.config, deleting)
 
         first = Commands(context)
-        first.tell_all()
+        first.introduce()
         self.tell(first)
         everything = Commands(context)
         for broker_id in context.image.brokers:
@@ -225,7 +225,7 @@ class ActiveController:
     def _brokers_started(self, new: list[int]) -> Work[None]:
         context = self.context
         greeting = Commands(context)
-        greeting.tell_all()
+        greeting.introduce()
         greeting.tell(new, context.all_keys())
         self.tell(greeting)
         waiting = [*context.keys_at(context.image.index.leaderless()), *context.reassigned]

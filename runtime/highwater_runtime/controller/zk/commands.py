@@ -90,6 +90,12 @@ class Commands:
             leader_recovery_state=int(state.leader_recovery_state),
         )
 
+    def introduce(self) -> None:
+        """Tell every broker which brokers live, before any of them is to lead."""
+        self.tell_all()
+        for round_ in self.rounds.values():
+            round_.brokers_first = True
+
     def tell_all(self, keys: Iterable[PartitionKey] = ()) -> None:
         """Tell every broker which brokers live, and of these partitions."""
         self.tell(self._context.image.brokers, keys)

@@ -2,9 +2,11 @@
 
 One request is under way at a time. What comes meanwhile is merged: a *round* is sent as LeaderAndIsr, then
 UpdateMetadata, then StopReplica (Kafka's order), and only a partition that is stopped and then starts again (a topic
-that is created again) needs a second round. A full list (``type`` 2) names every replica of its broker, so it takes in
-what is merged into it, and is never split. Without topic ids it is sent all the same, with
-ids of zero (KAFKA-7362's draft).
+that is created again) needs a second round. A broker follows no leader that it does not know to live. So a round that
+introduces brokers (``brokers_first``) begins with another UpdateMetadata, which has nothing but the live brokers.
+
+A full list (``type`` 2) names every replica of its broker, so it takes in what is merged into it, and is never split.
+Without topic ids it is sent all the same, with ids of zero (KAFKA-7362's draft).
 
 A request that gets no answer is sent again. It may be merged with nothing any more, as the broker may have carried it
 out. Each request has a number, which its copies share, so that a broker knows a copy that comes after a later request.
@@ -52,11 +54,13 @@ FULL: Final = 2
 @dataclass(slots=True)
 class Round:
     """The commands for one broker. Values are the generated states, by partition; None: no such request.
-    ``topic_ids`` has the id of each topic in it, as it was when that was decided."""
+    ``topic_ids`` has the id of each topic in it, as it was when that was decided. ``brokers_first``: its leaders may be
+    brokers that were not alive in the round before."""
 
     topic_ids: dict[str, UUID] = field(default_factory=dict)
     leader_and_isr: dict[PartitionKey, LeaderAndIsrPartitionState] | None = None
     full: bool = False
+    brokers_first: bool = False
     update_metadata: dict[PartitionKey, UpdateMetadataPartitionState] | None = None
     stop: dict[PartitionKey, StopReplicaPartitionState] | None = None
 
@@ -69,6 +73,7 @@ class Round:
     def merge(self, other: Round) -> None:
         """Take in a later round."""
         self.topic_ids |= other.topic_ids
+        self.brokers_first = self.brokers_first or other.brokers_first
         if other.leader_and_isr is not None:
             if other.full or self.leader_and_isr is None:
                 self.leader_and_isr = dict(other.leader_and_isr)
@@ -188,6 +193,19 @@ class BrokerSender:
             "controller_epoch": header.epoch,
             "broker_epoch": self.broker_epoch,
         }
+
+        def update(states: dict[PartitionKey, UpdateMetadataPartitionState]) -> None:
+            topics = [
+                UpdateMetadataTopicState(topic_name=topic, topic_id=round_.topic_ids[topic], partition_states=of_topic)
+                for topic, of_topic in _by_topic(states)
+            ]
+            request = UpdateMetadataRequest(
+                **facts, sequence=next(header.sequence), topic_states=topics, live_brokers=header.live_brokers()
+            )
+            requests.append((request, 7 if header.topic_ids else 6))
+
+        if round_.brokers_first and round_.leader_and_isr is not None:
+            update({})
         if round_.leader_and_isr is not None:
             states = round_.leader_and_isr
             leaders = sorted({state.leader for state in states.values() if state.leader >= 0})
@@ -205,21 +223,7 @@ class BrokerSender:
                 request.type = FULL if round_.full else INCREMENTAL
             requests.append((request, header.leader_and_isr_version))
         if round_.update_metadata is not None:
-            cluster = [
-                UpdateMetadataTopicState(topic_name=topic, topic_id=round_.topic_ids[topic], partition_states=of_topic)
-                for topic, of_topic in _by_topic(round_.update_metadata)
-            ]
-            requests.append(
-                (
-                    UpdateMetadataRequest(
-                        **facts,
-                        sequence=next(header.sequence),
-                        topic_states=cluster,
-                        live_brokers=header.live_brokers(),
-                    ),
-                    7 if header.topic_ids else 6,
-                )
-            )
+            update(round_.update_metadata)
         if round_.stop is not None:
             stopped = [
                 StopReplicaTopicState(topic_name=topic, partition_states=of_topic)
