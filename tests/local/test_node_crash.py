@@ -22,14 +22,14 @@ from highwater_runtime.ports import SECOND
 PLANTED = """
 import sys
 from highwater_runtime.broker.broker import Broker
-handle, seen = Broker.on_request, [0]
-def on_request(self, request):
+handle, seen = Broker.take, [0]
+def take(self, request):
     if request.body.NAME.startswith("Produce"):
         seen[0] += 1
         if seen[0] == 20:
             raise KeyError("planted")
     handle(self, request)
-Broker.on_request = on_request
+Broker.take = take
 from highwater_runtime.host.main import main
 main()
 """
@@ -56,10 +56,10 @@ def test_an_exception_in_a_process_is_a_finding(
     (example,) = done.verdict["anomalies"]["node-crash"]["examples"]
     assert example["story"].startswith("broker-0 (incarnation 1) crashed at ")
     assert "KeyError: 'planted'" in example["story"]
-    assert "on_request" in example["stack"]
+    assert "in take" in example["stack"]
     assert not any("ended by itself" in reason for reason in done.verdict["inconclusiveReasons"]), "it is a finding"
-    assert "on_request" in (done.directory / "report.html").read_text(encoding="utf-8")
-    assert "on_request" in (done.directory / "junit.xml").read_text(encoding="utf-8")
+    assert "in take" in (done.directory / "report.html").read_text(encoding="utf-8")
+    assert "in take" in (done.directory / "junit.xml").read_text(encoding="utf-8")
 
 
 REFUSES = """
