@@ -59,6 +59,7 @@ class World:
         self.clock = clock
         self.registered = {LEADER: 11, FOLLOWER: 12, OTHER: 13}
         self.fenced = set()
+        self.min_isr = 1
         self.proposals = []
         self.answers = []
         self.fetches = Purgatory(clock)
@@ -77,7 +78,7 @@ class World:
             trace=trace,
             broker_epoch=lambda: 11,
             eligible=lambda f: f.broker_id not in self.fenced and f.replica_epoch in (-1, self.registered[f.broker_id]),
-            min_isr=lambda _: 1,
+            min_isr=lambda _: self.min_isr,
             propose=lambda key, proposal, _: self.proposals.append((key[1], proposal.isr, proposal.isr_epochs)),
             withdraw=lambda _: None,
             changed=self.wake_ups.mark,
@@ -196,12 +197,14 @@ class World:
                 log.advance_log_start_offset(min(log.log_start_offset + value, partition.high_watermark))
             case "answer" if leading and partition.isr.proposal:
                 proposal, error = partition.isr.proposal, (ErrorCode.NONE, ErrorCode.INELIGIBLE_REPLICA)[value % 2]
-                answer = Answer(error, LEADER, partition.leader_epoch, partition.partition_epoch + 1, proposal.isr)
+                answer = Answer(error, partition.leader_epoch, partition.partition_epoch + 1, proposal.isr)
                 if leading.proposal_answered(proposal, answer) is False and error is ErrorCode.NONE:
                     old = self.states[index]
                     self.states[index] = replace(
                         old, isr=proposal.isr, partition_epoch=max(old.partition_epoch, partition.partition_epoch)
                     )
+            case "min-isr":
+                self.configure(1 + value % 3)
             case "time":
                 self.clock.advance(value * 300 * MS)
             case "new-life":
@@ -248,6 +251,14 @@ class World:
         )
         self.partitions[index].apply(self.states[index])
 
+    def configure(self, min_isr):
+        self.min_isr = min_isr
+        for partition in self.partitions.values():
+            partition.configured()
+            if partition.leading is not None:
+                partition.leading.advance_high_watermark()
+        self.after()
+
     # --- what has come of it ---
 
     def outcome(self):
@@ -290,6 +301,7 @@ ACTIONS = (
     "isr",
     "answer",
     "answer",
+    "min-isr",
     "log-start",
     "retention",
     "time",
@@ -444,6 +456,65 @@ def test_a_fetch_moves_the_hw_that_only_time_held_back(make_clock):
     world.clock.advance((LAG_MS + 1) * MS)
     world.ask(FOLLOWER, {}, max_wait_ms=0)
     assert partition.high_watermark == end
+
+
+@pytest.mark.parametrize("first", ["too few members", "a member is behind"])
+def test_a_quiet_follower_fetches_again_once_only_time_holds_the_hw_back(make_clock, first):
+    world = World(make_clock(), FetchSessions)
+    fourth = world.registered[4] = 4
+    for _ in range(2):
+        world.act("quiet", 0, 15)
+    partition = world.partitions[0]
+    state = replace(world.states[0], replicas=(1, 2, 3, fourth), isr=(1, 2, fourth), partition_epoch=1)
+    partition.apply(state)
+    world.ask(OTHER, {0: 0}, session=False, max_wait_ms=0)  # it is outside, and caught up
+    partition.leading.proposal_answered(partition.isr.proposal, Answer(ErrorCode.INELIGIBLE_REPLICA))
+    if first == "too few members":
+        world.configure(4)
+    world.act("append", 0, 0)
+    for _ in range(3):
+        if first == "too few members":
+            world.ask(fourth, {0: 1}, session=False, max_wait_ms=0)
+        world.ask(FOLLOWER, world.positions(FOLLOWER, 15), max_wait_ms=0)
+    if first == "too few members":
+        world.configure(1)
+    else:
+        world.ask(fourth, {0: 1}, session=False, max_wait_ms=0)  # and is silent from now on
+    assert partition.high_watermark == 0, "the replica outside is waited for"
+    world.clock.advance((LAG_MS + 1) * MS)
+    world.ask(FOLLOWER, {}, max_wait_ms=0)
+    assert partition.high_watermark == 1
+
+
+def test_a_follower_that_left_the_isr_while_its_fetch_waited_is_looked_at_again(make_clock):
+    world = World(make_clock(), FetchSessions)
+    for _ in range(2):
+        world.act("quiet", 0, 15)
+    partition = world.partitions[0]
+    world.ask(FOLLOWER, {})
+    world.metadata(0, isr=(1,))
+    world.after()
+    world.ask(OTHER, {0: 0}, session=False, max_wait_ms=0)
+    assert partition.isr.proposal.isr == (1, 3), "under way while the waiting fetch is answered"
+    world.clock.advance(500 * MS)
+    world.ask(FOLLOWER, {}, max_wait_ms=0)
+    assert partition.leading.followers[FOLLOWER].has_fetched
+
+
+@pytest.mark.parametrize("first", [CONSUMER, FOLLOWER])
+def test_who_goes_on_in_a_session_is_woken_as_what_it_is(make_clock, first):
+    world = World(make_clock(), FetchSessions)
+    world.ask(first, dict.fromkeys(range(PARTITIONS), 0), max_wait_ms=0)
+    second = FOLLOWER if first == CONSUMER else CONSUMER
+    world.clients[second] = world.clients[first]
+    for _ in range(2):
+        world.ask(second, {}, max_wait_ms=0)
+    world.ask(second, {})
+    waiting = len(world.answers)
+    world.act("append", 0, 0)
+    for who in (OTHER, FOLLOWER):
+        world.ask(who, {0: 1}, session=False, max_wait_ms=0)
+    assert second in [who for _, who, response in world.answers[waiting:] if response.session_id]
 
 
 @pytest.mark.parametrize("why", ["a member is behind", "a proposal is under way", "too few members"])

@@ -344,7 +344,7 @@ class FetchSessions:
         if session.epoch != body.session_epoch:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         if session.asker != asker:
-            session.asker = asker
+            session.asker, session.privileged = asker, privileged
             self.disturb(session)
         self._continue(session, body)
         if not session.partitions:

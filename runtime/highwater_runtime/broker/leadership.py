@@ -206,8 +206,8 @@ class Leadership:
     def fetched_by(self, broker_id: int, offset: int, log_start_offset: int, replica_epoch: int) -> None:
         """A follower in the assignment has fetched at ``offset``, so that is its LEO: the HW or the ISR may move."""
         p = self._partition
-        follower = self.followers[broker_id]
-        leader_end = p.log.log_end_offset
+        follower, hw = self.followers[broker_id], p.high_watermark
+        end_before, leader_end = follower.log_end_offset, p.log.log_end_offset
         assert offset <= leader_end, f"{p.name}: broker {broker_id} fetched at {offset}, beyond the LEO {leader_end}"
         if offset < follower.log_end_offset:
             p.context.review_later(p.key)
@@ -217,25 +217,28 @@ class Leadership:
         if p.isr.proposal is None and broker_id not in p.isr.committed:
             self._review(joining=self._joining(only=broker_id), leaving=())
         self.advance_high_watermark()
+        if end_before <= hw < offset and p.high_watermark == hw and not self._waits_for_member:
+            p.context.changed(p.name)  # only time holds the HW back from now on, so all fetches have to look
 
     def gains_nothing_by(self, follower: FollowerState) -> bool:
         """Whether more fetches of this follower at the LEO change nothing before something of the partition is marked.
 
         A follower outside the ISR may join by any fetch, unless a proposal is under way, whose end is marked. Any fetch
-        may move a HW that only time holds back (a replica outside the ISR that is caught up), as in Kafka. It cannot if
-        the HW is at the LEO, or if the ISR holds it back: a member that is behind, or too few members.
+        may move a HW that only time holds back (a replica outside the ISR that is caught up); in Kafka, one that moves
+        the follower's LEO. It cannot if the HW is at the LEO, or if the ISR holds it back: a member that is behind, or
+        too few members. One that has been silent since it left the ISR is waited for again once it fetches.
         """
         p = self._partition
-        if follower.log_end_offset != p.log.log_end_offset:
+        if follower.log_end_offset != p.log.log_end_offset or not follower.has_fetched:
             return False
         if follower.broker_id not in p.isr.committed and p.isr.proposal is None:
             return False
-        hw, members = p.high_watermark, p.isr.maximal
-        return (
-            hw == follower.log_end_offset
-            or len(p.isr.committed) < p.min_isr
-            or any(other.log_end_offset <= hw and b in members for b, other in self.followers.items())
-        )
+        return p.high_watermark == follower.log_end_offset or len(p.isr.committed) < p.min_isr or self._waits_for_member
+
+    @property
+    def _waits_for_member(self) -> bool:
+        hw, members = self._partition.high_watermark, self._partition.isr.maximal
+        return any(other.log_end_offset <= hw and b in members for b, other in self.followers.items())
 
     # --- high watermark -------------------------------------------------------------------------------------------
 

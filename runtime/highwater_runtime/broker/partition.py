@@ -203,6 +203,7 @@ class Partition:
         min_isr = min(self.context.min_isr(self.topic), len(self.replicas))
         if min_isr != self.min_isr:
             self.min_isr = min_isr
+            self.context.changed(self.name)
             self.context.trace.emit(MinIsrSet(partition=self.name, min_isr=min_isr))
 
     def _report_isr(self) -> None:

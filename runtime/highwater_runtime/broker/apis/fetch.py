@@ -23,8 +23,8 @@ What a request of a fetch session asks for, and which part of the answer is sent
 decided when one is quiet again:
 
 * for a consumer, when it asks at the HW or above;
-* for a follower, when it is in the committed ISR and asks at the LEO, which is the HW. While one of these does not
-  hold, each of its fetches may let it join the ISR, or the HW move, for both depend on time and on the metadata.
+* for a follower, when it asks at the LEO, and :meth:`.Leadership.gains_nothing_by` further fetches: else each of them
+  may let it join the ISR, or the HW move, for both depend on time and on the metadata.
 """
 
 from __future__ import annotations

@@ -40,8 +40,6 @@ from highwater_runtime.raft import RaftReplica
 from highwater_runtime.raft.metadata_log import close_metadata_log
 from highwater_runtime.wire.api_keys import ApiKey
 
-"""Most requests: no other API's rules are looked at for them."""
-
 
 class KraftMode:
     """A :class:`~highwater_runtime.broker.mode.Mode`."""
