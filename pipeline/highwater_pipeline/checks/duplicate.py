@@ -12,6 +12,11 @@ producer accepts any sequence (releases from 2.5, KIP-360). Such a copy is not a
 
 The leader that appended a copy is the one whose leader epoch was committed at its offset. A running log keeps
 its producer state when its log start moves, so retention alone excuses nothing.
+
+Another trap: idempotence is promised within one epoch of a producer. librdkafka begins a new epoch when a batch is
+refused because the one before it is missing. Then it sends again, in the new epoch, what it has no response for. The
+log cannot know that it has these records already. So copies whose epochs or producer ids differ, as the dumps show
+them, are no duplicate.
 """
 
 from __future__ import annotations
@@ -93,17 +98,44 @@ class Duplicates:
         return _Logs.of(self._unit)
 
     def _not_forgotten(self, order: VersionOrder) -> dict[int, Ints]:
-        """Values of which some copy's leader knew the copy before: for certain (YES), or perhaps (UNKNOWN)."""
+        """Values of which some copy's leader knew the copy before, of the same epoch of its producer: for certain
+        (YES), or perhaps (UNKNOWN)."""
         doubled = order.doubled
         answers = np.full(len(doubled), YES, np.int64)
         if len(doubled):
-            answers[:] = [_known(order.offsets_of(value), self._logs) for value in doubled.tolist()]
+            copies = [order.offsets_of(value) for value in doubled.tolist()]
+            writers = _Writers.of(self._unit, np.concatenate(copies))
+            answers[:] = [_known(offsets, self._logs, writers) for offsets in copies]
         return {answer: doubled[answers == answer] for answer in (YES, UNKNOWN)}
 
 
-def _known(copies: Ints, logs: _Logs) -> int:
-    """Whether the leader of some copy knew the copy before it."""
-    return max(logs.knew(first, second) for first, second in pairwise(copies.tolist()))
+def _known(copies: Ints, logs: _Logs, writers: _Writers) -> int:
+    """Whether the leader of some copy knew the copy before it, of the same epoch of its producer."""
+    pairs = pairwise(copies.tolist())
+    return max(logs.knew(first, second) if writers.may_be_one(first, second) else NO for first, second in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writers:
+    """Which producers wrote the records at some offsets, by the dumps of all replicas: producer ids with their epochs.
+    One that is not known may be any."""
+
+    by_offset: dict[int, set[tuple[int, int]]]
+
+    @classmethod
+    def of(cls, unit: Unit, offsets: Ints) -> _Writers:
+        dump = unit.replica_log.where(np.isin(ints(unit.replica_log, "offset"), offsets))
+        by_offset: dict[int, set[tuple[int, int]]] = {}
+        columns = (ints(dump, name).tolist() for name in ("offset", "producer_id", "producer_epoch"))
+        for offset, producer, epoch in zip(*columns, strict=True):
+            if producer >= 0 and epoch >= 0:
+                by_offset.setdefault(offset, set()).add((producer, epoch))
+        return cls(by_offset)
+
+    def may_be_one(self, first: int, second: int) -> bool:
+        """Whether two records may be of one epoch of one producer."""
+        writers, others = (self.by_offset.get(offset) for offset in (first, second))
+        return writers is None or others is None or not writers.isdisjoint(others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,24 @@ def a_retry_of_an_idempotent_producer(story: Story) -> None:
     story.send(1, at=0, attempts=2).poll((0, 1), (1, 1))
 
 
+def _in_two_epochs(story: Story, *, again: int) -> None:
+    """Value 1 stands at two offsets; the dump says that the second copy was written in the epoch ``again``."""
+    story.send(1, at=1, attempts=2).poll((0, 1), (1, 1))
+    story.dump_of_producer(0, (0, 0, 1)).dump_of_producer(0, (1, 0 if again else 1, 1), epoch=again).dump_end(0, 2)
+
+
+@case("pass")
+def sent_again_in_a_new_epoch(story: Story) -> None:
+    """librdkafka began a new epoch without a response for value 1, and sent it again. No log can know it again."""
+    _in_two_epochs(story, again=1)
+
+
+@case(duplicate=1)
+def sent_again_in_the_same_epoch(story: Story) -> None:
+    """Within an epoch a record that comes twice is to be written once."""
+    _in_two_epochs(story, again=0)
+
+
 @case("inconclusive")
 def duplicate_by_who_knows_whom(story: Story) -> None:
     """Whether the producer was idempotent is not known, so neither is whether the second copy is an anomaly."""
