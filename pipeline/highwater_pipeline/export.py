@@ -7,9 +7,11 @@ record ``value``; only operations name the run; the fields of a node event are i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +22,9 @@ from highwater_pipeline.schemas import OPERATIONS
 from highwater_pipeline.view import View
 
 _AT_ONCE: Final = 1 << 12
-"""Rows that are Python values at once: many more would keep the garbage collector busy."""
+"""Rows and micro-operations that are Python values at once: many more would keep the garbage collector busy, and a poll
+can have thousands."""
+_MICRO_OPERATIONS: Final = OPERATIONS.field("value").type
 _OFTEN_NULL: Final = "topic_id"
 _WRITTEN: Final = ("value",)
 """Columns of which a null is written."""
@@ -32,8 +36,18 @@ def rows_of(part: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows of a part of a table, in order."""
     if "process" not in part.schema.names:
         part = part.drop_columns([_RUN_ID])
-    for start in range(0, part.num_rows, _AT_ONCE):
-        yield from _rows_at_once(part.slice(start, _AT_ONCE))
+    for start, end in pairwise(_cuts(part)):
+        yield from _rows_at_once(part.slice(start, end - start))
+
+
+def _cuts(part: pa.Table) -> list[int]:
+    """Where to cut a part, so that a piece holds about :data:`_AT_ONCE` rows and micro-operations, or one row."""
+    weights = np.ones(part.num_rows, np.int64)
+    for column in part.columns:
+        if column.type == _MICRO_OPERATIONS:
+            weights += pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    pieces = np.cumsum(weights) // _AT_ONCE
+    return [0, *(np.flatnonzero(pieces[1:] != pieces[:-1]) + 1).tolist(), part.num_rows]
 
 
 def _rows_at_once(part: pa.Table) -> Iterator[dict[str, Any]]:
@@ -75,7 +89,7 @@ def lines_of(path: AnyPath, kind: RowKind[Any]) -> Iterator[bytes]:
 
 def _values(view: View, part: pa.Table, name: str) -> list[Any]:
     kind = part.schema.field(name).type
-    if kind == OPERATIONS.field("value").type:
+    if kind == _MICRO_OPERATIONS:
         return _micro_operations(part[name].combine_chunks())
     if pa.types.is_list(kind) and not pa.types.is_integer(kind.value_type):
         return list(part[name].to_pylist())

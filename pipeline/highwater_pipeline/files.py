@@ -212,18 +212,27 @@ def parquet_parts(path: AnyPath, kind: RowKind[Row]) -> Iterator[pa.Table]:
         where, filesystem = arrow_of(path)
         with pq.ParquetFile(where, filesystem=filesystem) as file:
             _columns_fit(path, file.schema_arrow, kind)
-            for batch in file.iter_batches(_PART_ROWS):
+            for batch in _batches(file):
                 batch.validate(full=True)  # text is UTF-8
                 part = _cast(path, pa.Table.from_batches([batch]), kind)
                 if part.num_rows:
                     _ensure_rows(path, pa.concat_tables([before, part]).combine_chunks(), kind, number)
                     number += part.num_rows
-                    before = part.slice(part.num_rows - 1)
+                    before = part.take([part.num_rows - 1])  # a copy: a slice would keep the memory of all
                 yield part
     except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
         raise
     except (pa.ArrowException, OSError) as error:
         raise BadTable(f"{path}: expected a Parquet file, found: {error}") from error
+
+
+def _batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """All rows. A batch has fewer of them where they hold lists: one poll can have thousands of records."""
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        values = max((group.column(column).num_values for column in range(group.num_columns)), default=0)
+        rows = _PART_ROWS * group.num_rows // max(values, 1)
+        yield from file.iter_batches(min(max(rows, 1), _PART_ROWS), row_groups=[number])
 
 
 def _columns_fit(path: AnyPath, found: pa.Schema, kind: RowKind[Row]) -> None:

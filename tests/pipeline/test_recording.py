@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_pipeline import files, recording, spool, store
-from highwater_pipeline.export import lines_of
-from highwater_pipeline.files import BadTable, TableFile, parse_jsonl
+from highwater_pipeline import export, files, recording, spool, store
+from highwater_pipeline.export import lines_of, rows_of
+from highwater_pipeline.files import BadTable, TableFile, parquet_parts, parse_jsonl, write_parquet
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter, recorded_units
 from highwater_pipeline.rows import OPERATION_ROWS
@@ -60,6 +60,32 @@ def test_every_story_is_judged_alike(sample: Any, tmp_path: Path) -> None:
     for name, kind in LARGE_TABLES.items():
         data = b"".join(line + b"\n" for line in lines_of(directory / f"{name}.parquet", kind))
         assert parse_jsonl(data, kind, run.run_id, name) == tables_of(run)[name]
+
+
+def test_polls_with_many_records_come_in_smaller_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The final reader's polls have thousands of records. So records are counted too where rows are bounded."""
+    monkeypatch.setattr(files, "_PART_ROWS", 100)
+    monkeypatch.setattr(export, "_AT_ONCE", 20)
+    read = b",".join(b'{"op":"poll","key":"t-0","offset":%d,"value":%d}' % (at, at) for at in range(10))
+    lines = [
+        b'{"index":%d,"time":%d,"process":1,"type":"ok","f":"poll","value":[%b]}' % (at, at, read) for at in range(50)
+    ]
+    whole = parse_jsonl(b"".join(line + b"\n" for line in lines), OPERATION_ROWS, "run", "operations")
+    write_parquet(tmp_path / "operations.parquet", whole)
+    parts = list(parquet_parts(tmp_path / "operations.parquet", OPERATION_ROWS))
+    assert {part.num_rows for part in parts} == {10}
+    assert pa.concat_tables(parts) == whole
+    made: list[int] = []
+    rows_at_once = export._rows_at_once
+
+    def counted(part: pa.Table) -> Any:
+        made.append(part.num_rows)
+        return rows_at_once(part)
+
+    monkeypatch.setattr(export, "_rows_at_once", counted)
+    assert [row["time"] for row in rows_of(whole)] == list(range(50))
+    assert sum(made) == 50
+    assert max(made) == 2
 
 
 def test_bytes_depend_on_the_rows_alone(sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

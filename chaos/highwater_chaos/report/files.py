@@ -174,8 +174,12 @@ class FileRows(Generic[Typed]):
                 previous = typed
                 yield row
 
-    def last(self) -> Row | None:
-        """The last row, skipped or not; None where there is none."""
+    def last(self, name: str) -> Any:
+        """A field of the last row, skipped or not; None where there is none."""
+        row = self._last()
+        return None if row is None else row[name]
+
+    def _last(self) -> Row | None:
         lines: list[bytes] = []
         check = msgspec.json.Decoder(self._kind.row)
         with _opened(self._path) as file:
@@ -218,15 +222,16 @@ class ParquetRows(Generic[Typed]):
         except (BadTable, OSError) as error:
             raise BadRunFile(f"{self._path}: cannot be read: {error}") from error
 
-    def last(self) -> Row | None:
-        """The last row, skipped or not; None where there is none."""
+    def last(self, name: str) -> Any:
+        """A field of the last row, skipped or not; None where there is none."""
         try:
             with pq.ParquetFile(self._path) as file:
                 if not file.metadata.num_row_groups:
                     return None
-                group = file.read_row_group(file.metadata.num_row_groups - 1)
-                return next(rows_of(group.slice(group.num_rows - 1)))
-        except (OSError, pa.ArrowException) as error:
+                # Not the whole row: the last group of rows holds what the final reader has read.
+                column = file.read_row_group(file.metadata.num_row_groups - 1, [name])[name]
+                return column[-1].as_py() if len(column) else None
+        except (OSError, pa.ArrowException, KeyError) as error:
             raise BadRunFile(f"{self._path}: cannot be read: {error}") from error
 
 

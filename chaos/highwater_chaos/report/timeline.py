@@ -106,7 +106,9 @@ def timeline_of(run: RunFiles) -> Timeline:
     phases_end = max((row["end_ns"] for row in run.phases), default=0)
     end_ns = max(1, _last(run.events, "time_ns"), _last(run.operations, "time"), phases_end)
     bucket_ns = max(1, -(-end_ns // BUCKETS))
-    acked, failed, p50, p99 = _clients(run.operations, bucket_ns)
+    operations = run.operations
+    sends = operations.some(_are_sends) if isinstance(operations, ParquetRows) else operations
+    acked, failed, p50, p99 = _clients(sends, bucket_ns)
     lanes, nodes, quorum = _Lanes(end_ns), _Nodes(end_ns), _Quorum()
     events = run.events
     for row in events.some(lanes.can_show) if isinstance(events, ParquetRows) else events:
@@ -158,7 +160,9 @@ def _affected(run: RunFiles) -> frozenset[str]:
 
 def _last(rows: Iterable[Row], field: str) -> int:
     """The time of the last row; 0 where there is none."""
-    last = rows.last() if isinstance(rows, FileRows | ParquetRows) else next(iter(deque(rows, maxlen=1)), None)
+    if isinstance(rows, FileRows | ParquetRows):
+        return int(rows.last(field) or 0)
+    last = next(iter(deque(rows, maxlen=1)), None)
     return 0 if last is None else int(last[field])
 
 
@@ -179,6 +183,11 @@ class _Sample:
                 del self.values[1::2]
                 self._every *= 2
         self._seen += 1
+
+
+def _are_sends(operations: pa.Table) -> Bools:
+    sends: Bools = pc.equal(operations["f"], "send").to_numpy()
+    return sends
 
 
 def _clients(
