@@ -153,6 +153,7 @@ class _Run:
         self.journal: list[tuple[int, str]] = []
         self.done: list[DoneStep] = []
         self.faults: list[FaultRecord] = []
+        self.fault_manager: FaultManager | None = None
         self.deadline_ns = 0
         self.final_reads_cut_short = False
         self._phase = ""
@@ -378,7 +379,7 @@ class _Run:
 
     def _fault(self) -> None:
         seed = self.experiment.spec.seed
-        fault_manager = FaultManager(
+        self.fault_manager = fault_manager = FaultManager(
             self.backend,
             self.cluster,
             self.view,
@@ -431,6 +432,8 @@ class _Run:
             self._unavailable(voters_behind())
         since = self.backend.now_ns()
         self._pass_time(_AFTER_RECOVERY_NS)
+        if self.fault_manager is not None:
+            self.fault_manager.look_once_more()
         self._see_progress(since)
 
     def _see_progress(self, since_ns: int) -> None:

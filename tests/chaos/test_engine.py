@@ -73,6 +73,21 @@ def test_kafka_14139(check, lost):
     assert all(record.confirmed and record.healed for record in result.faults)
 
 
+class _SlowToStart(SimBackend):
+    """A node that was stopped needs 100 s to start."""
+
+    def start(self, node):
+        self.simulator.call_later(100 * SECOND, lambda: super(_SlowToStart, self).start(node))
+
+
+def test_a_heal_that_comes_after_its_probe_is_seen_in_the_end(make_experiment):
+    schedule = '[{"inject": {"kill": {"target": {"broker": 1}, "restartAfter": "1s"}}}, {"wait": "40s"}]'
+    result = run_experiment(make_experiment(schedule, timeout="10m", recovery="2m"), _SlowToStart())
+    (fault,) = result.faults
+    assert [item.ok for item in fault.heal_evidence] == [False, False, True]
+    assert result.inconclusive_reasons == []
+
+
 LOSES = {
     "kafka-14139": {"off": True, "on": False},
     "late-fetch": {"off": True, "on": False},

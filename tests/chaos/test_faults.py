@@ -251,6 +251,27 @@ def test_a_fault_without_heal_is_a_doubt(harness):
     assert "not known to be healed" in record.inconclusive_reason()
 
 
+def test_a_node_that_needs_minutes_to_start_is_seen_when_it_has_started(harness, monkeypatch):
+    """Nobody is fooled meanwhile, and no later heal waits for it again."""
+    started = []
+    monkeypatch.setattr(harness.backend, "start", started.append)
+    late = harness.inject(kill={"target": {"broker": 2}, "restartAfter": "1s"})
+    harness.pass_time(100)
+    assert (started, late.healed) == (["broker-2"], False)
+    monkeypatch.undo()
+    cut = harness.inject(name="cut", partition={"between": [{"broker": 0}, {"broker": 1}]})
+    began = harness.backend.now_ns()
+    harness.run(harness.faults.heal("cut"))
+    assert (cut.healed, late.healed) == (True, False)
+    assert harness.backend.now_ns() - began < 5 * SECOND
+    harness.backend.start("broker-2")
+    harness.pass_time(1)
+    assert not late.healed
+    harness.faults.look_once_more()
+    assert late.healed
+    assert late.inconclusive_reason() is None
+
+
 def test_no_evidence_is_no_evidence():
     record = FaultRecord("fault-1", None, "kill", {}, healed_ns=2, injected_ns=1)
     assert not record.confirmed

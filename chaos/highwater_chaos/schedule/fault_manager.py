@@ -4,7 +4,8 @@ Each fault carries an id and a deadline, and ends by itself when its time is ove
 :meth:`FaultManager.heal_all` undoes whatever is left, however the schedule ended.
 
 A heal is believed when a probe saw it. If another fault is in force on the same nodes, the probe may not be able to see
-it yet (a link that is cut twice, a paused node that cannot answer): then it is repeated after that fault's heal.
+it yet (a link that is cut twice, a paused node that cannot answer): then it is repeated after that fault's heal. What
+came too late for its probe (a node that needs minutes to start) is looked at again after every heal, and in the end.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ class FaultManager:
         self._random_for = random_for
         self._deadline_ns = deadline_ns
         self._active: dict[str, _Active] = {}
-        self._unseen: dict[str, _Active] = {}
-        """Faults that have been undone while others were in force, and that no probe has seen healed yet."""
+        self._unseen: dict[str, tuple[_Active, bool]] = {}
+        """Faults that have been undone, and that no probe has seen healed yet; whether they have been waited for."""
         self._all: dict[str, _Active] = {}
         self._last_touch_ns: dict[str, int] = {}
         self._lost_cache: dict[str, int] = {}
@@ -182,7 +183,7 @@ class FaultManager:
                 self._last_touch_ns[node] = max(over_ns, self._last_touch_ns.get(node, over_ns))
             del self._active[fault_id]
             if record.unhealed:
-                self._unseen[fault_id] = active
+                self._unseen[fault_id] = active, False
         finally:
             active.healing = False
         yield from self._look_again()
@@ -195,13 +196,23 @@ class FaultManager:
             yield from active.fault.heal(active.context)
 
     def _look_again(self) -> Process[None]:
-        """Repeat the probes of heals that other faults may have hidden."""
-        for fault_id, active in list(self._unseen.items()):
+        """Repeat the probes of heals that nobody has seen yet: other faults may have hidden them."""
+        for fault_id, (active, waited) in list(self._unseen.items()):
             if fault_id in self._unseen and not self._is_hidden(active):
                 del self._unseen[fault_id]
-                yield from self._see_healed(active)
-                if active.context.record.unhealed and self._active:
-                    self._unseen[fault_id] = active
+                if waited:
+                    self._look(active)
+                else:
+                    yield from self._see_healed(active)
+                if active.context.record.unhealed:
+                    self._unseen[fault_id] = active, True
+
+    def look_once_more(self) -> None:
+        """Look whether what was undone is gone by now, and wait for nothing."""
+        for fault_id, (active, _) in list(self._unseen.items()):
+            self._look(active)
+            if not active.context.record.unhealed:
+                del self._unseen[fault_id]
 
     def _is_hidden(self, active: _Active, touch: Touch | None = None) -> bool:
         """Whether another fault is in force on a node that this one (or one thing that it touched) acts on."""
@@ -214,17 +225,11 @@ class FaultManager:
         context, record = active.context, active.context.record
         last: dict[str, Seen] = {}
 
-        def look() -> None:
-            for touch in record.unhealed:
-                last[touch.name] = _probe(active, touch)
-                if last[touch.name].ok:
-                    context.saw_healed(touch, last[touch.name])
-
         def waited_for() -> list[Touch]:
             return [touch for touch in record.unhealed if not self._is_hidden(active, touch)]
 
         def seen() -> bool:
-            look()
+            last.update(self._look(active))
             return not waited_for()
 
         if not seen():
@@ -234,6 +239,15 @@ class FaultManager:
                 yield Until(seen, held_up.at_most_ns + active.fault.healed_within_ns, held_up.why)
         for touch in record.unhealed:
             context.saw_healed(touch, last[touch.name])
+
+    def _look(self, active: _Active) -> dict[str, Seen]:
+        """Probe what no probe has seen healed yet, and note what is; returns what was seen, by name."""
+        found: dict[str, Seen] = {}
+        for touch in active.context.record.unhealed:
+            found[touch.name] = _probe(active, touch)
+            if found[touch.name].ok:
+                active.context.saw_healed(touch, found[touch.name])
+        return found
 
     def abandon_injections(self) -> None:
         """Forget that injections were going on: the processes that ran them have been cancelled."""
