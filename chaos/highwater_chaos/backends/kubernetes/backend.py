@@ -249,6 +249,10 @@ class KubernetesBackend:
         self._take_events()
         return self._intake.since(seq)
 
+    def observed_until_ns(self) -> int:
+        """When the agents were last asked, if all of them have answered since and none has more."""
+        return self._intake.observed_until_ns
+
     def event_lines(self) -> Iterable[bytes]:
         """All of them, by time."""
         self._take_events()

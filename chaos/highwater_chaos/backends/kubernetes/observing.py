@@ -65,6 +65,8 @@ class EventPolls:
     def __init__(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
         self._pods = {pod.name: pod for pod in pods}
         self._crashed = crashed
+        self.is_complete = False
+        """Whether the last :meth:`take` had the events of every pod."""
         self._notes: list[str] = []
 
     def fetch(self, pod: PodEvents) -> bytes:
@@ -85,6 +87,7 @@ class EventPolls:
             else:
                 pod.silent_since = None
                 self._read(pod, found)
+        self.is_complete = complete
         if not complete:
             return []
         ready = [one for pod in self._pods.values() for one in take_until(pod.waiting, horizon_ns)]
