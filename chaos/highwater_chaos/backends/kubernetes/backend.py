@@ -25,7 +25,7 @@ from typing import Any, Final
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.borrowed_cluster import BorrowedCluster
-from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
+from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
 from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
@@ -51,7 +51,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
-from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER, POD
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
 from highwater_chaos.replica_dump import Dumped
 from highwater_chaos.units import format_signed_duration
 from highwater_chaos.workload.client_host import ClientProcess
@@ -199,7 +199,7 @@ class KubernetesBackend:
         self._desk.retry()
 
     def close(self) -> None:
-        """Heal everything, end clients, delete the cluster if it was made for this. Where the operator has taken over,
+        """Heal everything, end clients, delete the experiment's own cluster. Where the operator has taken over,
         that is its affair."""
         if self._closed:
             return
@@ -217,7 +217,7 @@ class KubernetesBackend:
             except TakenOverError:
                 taken_over = True
         if not taken_over and not self._place.borrowed:
-            self._api.delete(LOG_CLUSTER, self._place.namespace, self._place.name)
+            take_down(self._api, self._place)
 
     # --- observation ---
 
