@@ -151,11 +151,10 @@ class Runner:
             # No fault was injected, and there is nothing to judge.
             _say(f"inconclusive: {error}")
             nothing: Json = {"expected": None, "reason": str(error), "kept": "", "anomalies": {}, "faults": None}
-            self.journal.write(lambda now: concluded(now, "inconclusive", **nothing, healed=True))
+            self.journal.write(lambda now: concluded(now, "inconclusive", **nothing))
             return
         _say(f"{verdict['verdict']}: {reason_of(verdict)}")
-        healed = not self.journal.open_faults
-        self.journal.write(lambda now: conclusion(verdict, now, kept=kept, healed=healed))
+        self.journal.write(lambda now: conclusion(verdict, now, kept=kept))
 
     def _resolved(self, found: Json) -> tuple[ChaosExperiment, Backend]:
         """The experiment with the cluster that it refers to, where it does. Raises ``ClusterError``."""

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from highwater_chaos.backends.kubernetes.conclusion import RECORDED, counts_after, passed_condition
+from highwater_chaos.backends.kubernetes.conclusion import RECORDED, counts_after, healed_condition, passed_condition
 from highwater_chaos.backends.kubernetes.healing import heal, open_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.experiment import ChaosExperiment
@@ -347,8 +347,7 @@ class _Look:
         await rights.withdraw(self._context, self._uid, *components)
         journal = self._status.get("journal") or []
         healing = await asyncio.to_thread(heal, journal, await self._agents(), self._context.now())
-        if healing.journal != journal or self._condition("Healed", "Unknown") is not None or healing.left:
-            await self._note(healing.journal, healing.left, healing.unseen)
+        await self._note(healing.journal, healing.left)
         if healing.left:
             return Outcome(self._context.pace.healing)
         if self._borrowed.wanted:
@@ -360,16 +359,10 @@ class _Look:
             )
         return None
 
-    async def _note(self, journal: list[Json], left: list[str], unseen: list[str]) -> None:
-        if left:
-            condition = Condition("Healed", "False", "FaultsOpen", "; ".join(left)[:2000])
-        elif unseen:
-            message = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
-            condition = Condition("Healed", "Unknown", "NotSeen", message[:2000])
-        else:
-            condition = Condition("Healed", "True", "Verified", "nothing of any fault is left")
+    async def _note(self, journal: list[Json], left: list[str]) -> None:
+        condition = healed_condition(journal, left)
         written = self._condition("Healed", condition.status)
-        if written is None or written["message"] != condition.message or journal != self._status.get("journal"):
+        if written is None or written["message"] != condition.message or journal != (self._status.get("journal") or []):
             await self._write({"journal": journal}, condition)
             severity: EventType = "Normal" if condition.status == "True" else "Warning"
             await self._tell(severity, condition.reason, condition.message)

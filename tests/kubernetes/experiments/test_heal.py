@@ -14,6 +14,7 @@ from api_server.rbac import Grant
 from experiments.agents import TOKEN, TRUST
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
+from highwater_chaos.backends.kubernetes.healing import NOT_SEEN
 from highwater_chaos.backends.kubernetes.namespace_heal import needed_rights
 from highwater_chaos.cli import execute
 
@@ -86,6 +87,7 @@ def test_everything_is_undone_without_an_operator(stage: Any, heal: Heal, capsys
     assert two.serve("PUT", f"/v1/faults/{never}", b'{"kind": "pause"}')[0] == 409
     status = stage.status()
     assert (status["phase"], status["verdict"]) == ("Completed", "inconclusive")
+    assert status["faults"] == {"planned": 1, "injected": 1, "confirmed": 0, "healed": 1}
     assert stage.condition("Healed")["status"] == stage.condition("Completed")["status"] == "True"
     assert stage.jobs() == []
     assert stage.get()["metadata"]["finalizers"] == ["highwater.dev/heal"]
@@ -135,6 +137,20 @@ def test_no_agent_at_all(stage: Any, heal: Heal, capsys: Any) -> None:
     out, err = capsys.readouterr()
     assert f"LEFT: demo: {fault} (pause broker-0): no agent is there" in out
     assert "--system-namespace" in err
+
+
+def test_a_fault_that_nobody_saw_end_is_said_by_every_run_of_the_command(stage: Any, heal: Heal, capsys: Any) -> None:
+    """The first one was interrupted after it had given the fault up."""
+    under_way(stage)
+    fault = stage.inject(stage.agents[0], 1, deadline="2020-01-01T00:00:00Z")
+    given_up = f"its deadline is over; {NOT_SEEN}: no answer"
+    journal = [{**one, "state": "undone", "evidence": given_up} for one in stage.status()["journal"]]
+    stage.api.patch(*KIND, "demo", "default", {"status": {"phase": "Aborting", "journal": journal}}, "status")
+    assert heal() == 1
+    assert f"LEFT: demo: pause broker-0 ({fault}): {given_up}" in capsys.readouterr().out
+    assert stage.phase() == "Completed"
+    healed = stage.condition("Healed")
+    assert (healed["status"], healed["reason"]) == ("Unknown", "NotSeen")
 
 
 def test_beside_an_operator(stage: Any, heal: Heal) -> None:

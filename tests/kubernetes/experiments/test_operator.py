@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
+from highwater_chaos.backends.kubernetes.conclusion import concluded
+from highwater_chaos.backends.kubernetes.healing import NOT_SEEN
+
 CONDITIONS = ("Accepted", "SteadyState", "Injected", "Healed", "Completed", "Passed")
 
 
@@ -229,3 +232,65 @@ def test_two_at_once_do_not_touch_each_other(stage: Any) -> None:
     assert stage.agents[0].undone == [left]
     assert stage.agents[0].in_force() == [right]
     assert stage.phase("right") == "Injecting"
+
+
+def test_a_fault_that_nobody_saw_end_stays_so_at_the_next_look(stage: Any) -> None:
+    """Its deadline is long over and no agent answers. The operator is interrupted after it has written that down."""
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    fault = stage.inject(stage.agents[0], 1, deadline="2020-01-01T00:00:00Z")
+    for agent in stage.agents:
+        agent.silent = True
+    again = stage.api.fault(
+        verb="patch",
+        resource="chaosexperiments/status",
+        status=409,
+        matches=lambda asked: stage.condition("Healed").get("reason") == "NotSeen",
+    )
+    stage.end_runner()
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert len(again.hits) == 1
+    healed = stage.condition("Healed")
+    assert (healed["status"], healed["reason"]) == ("Unknown", "NotSeen")
+    assert fault in healed["message"]
+    assert stage.status()["faults"] == {"planned": 1, "injected": 1, "confirmed": 0, "healed": 0}
+    assert [one["reason"] for one in stage.api.objects("v1", "Event", "default")].count("Verified") == 0
+
+
+def test_a_verdict_does_not_say_that_faults_are_gone_which_nobody_saw_end() -> None:
+    """A judging Job concludes what the operator has healed."""
+    entry = {"id": "a-1", "step": "pause broker-0", "at": "2026-01-01T00:00:00Z", "deadline": "2026-01-01T00:01:00Z"}
+    verdict = {"expected": True, "reason": "", "kept": "", "anomalies": {}, "faults": None}
+    for state, evidence, phase, condition in (
+        ("undone", f"its deadline is over; {NOT_SEEN}: no answer", "Completed", ("Unknown", "NotSeen")),
+        ("undone", "gone", "Completed", ("True", "Verified")),
+        ("done", "stopped", "Aborting", ("False", "FaultsOpen")),
+    ):
+        journal = [{**entry, "state": state, "evidence": evidence}]
+        status = concluded({"metadata": {}, "status": {"journal": journal}}, "pass", **verdict)
+        (healed,) = [one for one in status["conditions"] if one["type"] == "Healed"]
+        assert (status["phase"], (healed["status"], healed["reason"])) == (phase, condition)
+
+
+def test_a_runner_that_is_asked_to_stop_may_end_its_run(stage: Any) -> None:
+    """Until Kubernetes 1.30 a Job has failed once its pod is being deleted, while the runner keeps what it recorded."""
+    stage.world.pods.lingers = lambda pod: pod["spec"].get("restartPolicy") == "Never"
+    stage.start()
+    stage.api.create(experiment())
+    (name,) = until(stage.runner_pods, "the runner")
+    until(lambda: (SYSTEM, name) in stage.world.pods.started, "the pod to be started")
+    fault = stage.inject(stage.agents[0], 1)
+    stage.api.delete("v1", "Pod", name, SYSTEM)
+    (job,) = stage.jobs()
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "too often"}
+    failed |= {"lastProbeTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    stage.api.patch("batch/v1", "Job", job["metadata"]["name"], SYSTEM, {"status": {"conditions": [failed]}}, "status")
+    looks: list[Any] = []
+    stage.api.fault(verb="get", resource="jobs", matches=lambda asked: bool(looks.append(asked)))
+    until(lambda: len(looks) > 3, "the operator to look")
+    assert (stage.phase(), stage.agents[0].undone) == ("Injecting", [])
+    stage.world.pods.let_go(SYSTEM, name)
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert stage.agents[0].undone == [fault]
+    assert "BackoffLimitExceeded" in stage.status()["reason"]

@@ -30,12 +30,10 @@ _THREADS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Healing:
-    """What came of one round. ``journal``: with what was healed; ``left``: why what is left is left; ``unseen``: faults
-    whose deadline is over and whose end was not confirmed."""
+    """What came of one round. ``journal``: with what was healed; ``left``: why what is left is left."""
 
     journal: list[Json]
     left: list[str]
-    unseen: list[str]
 
 
 def open_faults(journal: Sequence[Json]) -> list[Json]:
@@ -43,10 +41,14 @@ def open_faults(journal: Sequence[Json]) -> list[Json]:
     return [entry for entry in journal if entry["state"] in OPEN]
 
 
+def unseen_faults(journal: Sequence[Json]) -> list[str]:
+    """Ids of the faults that were given up at their deadline: nobody confirmed that they are gone."""
+    return [entry["id"] for entry in journal if NOT_SEEN in (entry.get("evidence") or "")]
+
+
 def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: datetime) -> Healing:
     """One round over all open faults, the latest first. Blocks while agents look for evidence."""
     left: list[str] = []
-    unseen: list[str] = []
     healed: dict[str, Json] = {}
     silent: dict[str, str] = {}
     stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -60,10 +62,9 @@ def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: dateti
                 if now < _deadline(entry) + _AFTER_DEADLINE:
                     left.append(f"{entry['id']} ({entry['step']}): {why}")
                     continue
-                unseen.append(entry["id"])
                 seen = f"its deadline is over; {NOT_SEEN}: {why}"
             healed[entry["id"]] = {**entry, "state": "undone", "at": stamp, "evidence": seen[:_LONGEST]}
-    return Healing([healed.get(entry["id"], entry) for entry in journal], left, unseen)
+    return Healing([healed.get(entry["id"], entry) for entry in journal], left)
 
 
 def end_of(record: Json, node: str) -> str:

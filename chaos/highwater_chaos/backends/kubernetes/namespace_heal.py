@@ -18,8 +18,9 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
-from highwater_chaos.backends.kubernetes.conclusion import passed_condition
-from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults
+from highwater_chaos.backends.kubernetes.cluster import Place, take_down
+from highwater_chaos.backends.kubernetes.conclusion import counts_after, healed_condition, passed_condition
+from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults, unseen_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, trust_of, tunnelled
 from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
@@ -31,7 +32,6 @@ from highwater_chaos.kube.kinds import (
     FINALIZER,
     GROUP,
     JOB,
-    LOG_CLUSTER,
     NAMESPACE,
     POD,
     Json,
@@ -127,7 +127,8 @@ class _Heal:
         self._clients: dict[str, AgentClient] = {}
         self._homes: set[str] = set()
         self._seen_open: set[str] = set()
-        self._unseen: dict[str, list[str]] = {}
+        self._unseen: dict[str, str] = {}
+        """Faults that were given up at their deadline, by whomever, in words."""
         self._reported: set[str] = set()
         self._healed = NamespaceHealed(namespace)
 
@@ -148,7 +149,7 @@ class _Heal:
                 break
             self._tell(f"not healed yet: {'; '.join(left)}")
             time.sleep(_POLL)
-        self._healed.left += left
+        self._healed.left += [*left, *self._unseen.values()]
         for experiment in experiments:
             self._end(experiment)
         return self._healed
@@ -248,7 +249,7 @@ class _Heal:
             healing = heal(journal, self._clients, datetime.now(UTC))
             left += [f"{name}: {one}" for one in healing.left]
             journalled |= {entry["id"] for entry in journal}
-            self._note(experiment, healing.journal, healing.unseen)
+            self._note(experiment, healing.journal)
         in_force, silent = self._in_force()
         for node, record in in_force:
             if record["id"] in journalled:
@@ -286,9 +287,9 @@ class _Heal:
             ]
         return found, silent
 
-    def _note(self, experiment: Json, healed: list[Json], unseen: list[str]) -> None:
+    def _note(self, experiment: Json, healed: list[Json]) -> None:
         """Write down what is undone, if no other process has; and report it."""
-        name, uid = experiment["metadata"]["name"], experiment["metadata"]["uid"]
+        name = experiment["metadata"]["name"]
         ends = {entry["id"]: entry for entry in healed if entry["state"] == "undone"}
 
         def change(now: Json) -> Json | None:
@@ -298,11 +299,11 @@ class _Heal:
             return {"journal": [ends.get(one["id"], one) if one in open_faults(journal) else one for one in journal]}
 
         self._write(experiment, change)
-        for fault in sorted(self._seen_open & set(ends)):
+        unseen = unseen_faults(healed)
+        for fault in sorted(self._seen_open.intersection(ends).union(unseen)):
             line = f"{name}: {ends[fault]['step']} ({fault}): {ends[fault]['evidence']}"
             if fault in unseen:
-                self._unseen.setdefault(uid, []).append(fault)
-                self._healed.left.append(line)
+                self._unseen[fault] = line
             else:
                 self._healed.undone.append(line)
         self._seen_open -= set(ends)
@@ -316,17 +317,13 @@ class _Heal:
             return
         if found:
             self._delete_cluster(experiment)
-            unseen = self._unseen.get(experiment["metadata"]["uid"], [])
-            self._write(experiment, lambda now: _completed(now, unseen))
+            self._write(experiment, _completed)
             self._let_go(experiment)
         self._healed.ended.append(name)
 
     def _delete_cluster(self, experiment: Json) -> None:
         metadata = experiment["metadata"]
-        cluster = self._api.get(LOG_CLUSTER, self._namespace, metadata["name"])
-        owners = [] if cluster is None else cluster["metadata"].get("ownerReferences") or []
-        if cluster is not None and any(one["uid"] == metadata["uid"] for one in owners):
-            self._api.delete(LOG_CLUSTER, self._namespace, metadata["name"], uid=cluster["metadata"]["uid"])
+        if take_down(self._api, Place(self._namespace, metadata["name"], metadata["uid"])):
             self._healed.undone.append(f"{metadata['name']}: its LogCluster")
 
     def _let_go(self, experiment: Json) -> None:
@@ -393,19 +390,16 @@ def _to_end(experiment: Json) -> bool:
     return bool(metadata.get("deletionTimestamp")) and FINALIZER in (metadata.get("finalizers") or [])
 
 
-def _completed(found: Json, unseen: list[str]) -> Json | None:
+def _completed(found: Json) -> Json | None:
     """As the operator ends an experiment that is aborted; None: it is not to be ended, or has been."""
     status = found.get("status") or {}
     if status.get("phase") in ("", *FINAL_PHASES, None):
         return None
     verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or _REASON
-    if unseen:
-        message = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
-        healed = Condition("Healed", "Unknown", "NotSeen", message)
-    else:
-        healed = Condition("Healed", "True", "Verified", "nothing of any fault is left")
+    healed = healed_condition(status.get("journal") or [])
     completed = Condition("Completed", "True", "Aborted", reason)
     ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": stamp()}
+    ended["faults"] = counts_after(status)
     return {**ended, "conditions": with_conditions(found, healed, completed, passed_condition(verdict, reason))}
 
 
