@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.conclusion import RECORDED, counts_after, healed_condition, passed_condition
 from highwater_chaos.backends.kubernetes.healing import heal, open_faults
-from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
+from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, GIVES_WAY
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.client import Refused
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
@@ -47,7 +47,7 @@ from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Wai
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
 from highwater_operator.experiments.runner_job import JUDGE, RUNNER, job_name, runner_job, why_ended
-from highwater_operator.experiments.startup import GIVES_WAY, cluster_trouble, goes_first, lacks_room, runner_trouble
+from highwater_operator.experiments.startup import cluster_trouble, goes_first, lacks_room, runner_trouble
 from highwater_operator.reconcile.events import EventType, publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.pod_troubles import Trouble, is_creating

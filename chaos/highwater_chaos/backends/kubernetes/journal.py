@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
-from highwater_chaos.kube.conditions import stamp
+from highwater_chaos.kube.conditions import condition_of, stamp
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
 
 MOST_ENTRIES: Final = 480
@@ -27,11 +27,13 @@ _LONGEST: Final = 1000
 _LOOK_EVERY: Final = 3.0
 FINAL_PHASES: Final = ("Completed", "Refused")
 """Phases after which nothing more happens to an experiment: it had its verdict, or was never begun."""
+GIVES_WAY: Final = "GivesWay"
+"""Reason of ``SteadyState`` of an experiment that gives back what it holds, and waits for another one's resources."""
 _TAKEN_OVER: Final = ("Aborting", *FINAL_PHASES)
 
 
 class TakenOverError(Exception):
-    """The experiment is no longer this runner's: it was deleted, aborted or ended."""
+    """The experiment is no longer this runner's: it was deleted, aborted or ended, or gives way."""
 
 
 class StatusJournal:
@@ -83,7 +85,7 @@ class StatusJournal:
                 return
 
     def look(self) -> Json:
-        """Read the experiment. Raises ``TakenOverError`` where it is over, aborted or deleted."""
+        """Read the experiment. Raises ``TakenOverError`` where it is not this runner's any more."""
         with self._lock:
             return self._read()
 
@@ -103,10 +105,16 @@ class StatusJournal:
         if found is None or found["metadata"]["uid"] != self.uid:
             raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone")
         phase = (found.get("status") or {}).get("phase", "")
-        if found["metadata"].get("deletionTimestamp") or phase in _TAKEN_OVER:
-            why = "is being deleted" if found["metadata"].get("deletionTimestamp") else f"is {phase}"
-            raise TakenOverError(f"experiment {self._namespace}/{self._name} {why}")
-        return found
+        steady = condition_of(found, "SteadyState", "False")
+        if found["metadata"].get("deletionTimestamp"):
+            why = "is being deleted"
+        elif phase in _TAKEN_OVER:
+            why = f"is {phase}"
+        elif steady is not None and steady["reason"] == GIVES_WAY:
+            why = "gives way to another one"
+        else:
+            return found
+        raise TakenOverError(f"experiment {self._namespace}/{self._name} {why}")
 
     # --- faults ---
 
