@@ -181,7 +181,10 @@ class _Look:
             return await self._give_way(steady["message"])
         pods = await self._kube.list(POD, namespace, self._pods_of(RUNNER))
         why = why_ended(job, pods)
-        if why is not None:
+        # A runner that is asked to stop ends its run, and keeps what it has recorded. Until Kubernetes 1.30 its Job has
+        # failed by then.
+        is_stopping = any(pod["metadata"].get("deletionTimestamp") and self._may_act(pod) for pod in pods)
+        if why is not None and not is_stopping:
             return await self._abort(why)
         if self._status.get("phase") == "SettingUp" and job is not None:
             return await self._look_at_start(job, pods, steady)
@@ -369,15 +372,19 @@ class _Look:
 
     async def _jobs_live(self, components: Sequence[str]) -> bool:
         """Delete them; whether a pod of one may still do something."""
-        namespace, now = self._context.runners.namespace, self._context.now()
+        namespace = self._context.runners.namespace
         lives = False
         for component in components:
             await self._kube.delete(JOB, namespace, _JOB_NAMES[component](self._uid))
             for pod in await self._kube.list(POD, namespace, self._pods_of(component)):
-                if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-                    continue
-                deleted_at = pod["metadata"].get("deletionTimestamp")
-                lives |= deleted_at is None or now - datetime.fromisoformat(deleted_at) < _STOPS_WITHIN
+                lives |= self._may_act(pod)
+    def _may_act(self, pod: Json) -> bool:
+        """Whether a pod may still do something."""
+        if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            return False
+        deleted_at = pod["metadata"].get("deletionTimestamp")
+        return deleted_at is None or self._context.now() - datetime.fromisoformat(deleted_at) < _STOPS_WITHIN
+
         return lives
 
     def _pods_of(self, component: str) -> dict[str, str]:
