@@ -10,7 +10,7 @@ Judging      the runner's too, unless it has handed over (condition ``Recorded``
              it undone, and the judging Job is followed until there is a verdict, or it is clear that there will be none
 Aborting     both are ended, every open fault healed and seen to be gone, the cluster deleted; then Completed
 Completed    nothing
-Refused      nothing
+Refused      nothing was made, and nothing holds up its deletion
 deleted      as Aborting; then the finalizer goes
 ============ ==========================================================================================================
 
@@ -106,6 +106,7 @@ class _Look:
             case "Completed":
                 return await self._release()
             case "Refused":
+                await self._drop_finalizer()
                 return _DONE
             case "Aborting":
                 return await self._end()
@@ -319,17 +320,14 @@ class _Look:
             return _DONE
         cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
         if cluster is None or not self._owns(cluster):
-            finalizers = list(self._metadata.get("finalizers") or [])
-            if FINALIZER in finalizers:
-                await self._set_finalizers([one for one in finalizers if one != FINALIZER])
+            await self._drop_finalizer()
             return _DONE
         if not cluster["metadata"].get("deletionTimestamp"):
             return _DONE  # the runner may still be taking it down; deletion takes the cluster along
         return Outcome(self._context.pace.ending)
 
     async def _let_go(self, phase: str) -> Outcome:
-        finalizers = list(self._metadata.get("finalizers") or [])
-        if FINALIZER not in finalizers:
+        if FINALIZER not in (self._metadata.get("finalizers") or []):
             return _DONE
         if phase not in ("", "Aborting", *FINAL_PHASES):
             await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
@@ -338,7 +336,7 @@ class _Look:
         waiting = await self._undo() or await self._borrowed.give_back(self._metadata["deletionTimestamp"])
         if waiting is not None:
             return waiting
-        await self._set_finalizers([one for one in finalizers if one != FINALIZER])
+        await self._drop_finalizer()
         self._context.reported_phases.pop(self._uid, None)
         return _DONE
 
@@ -378,14 +376,14 @@ class _Look:
             await self._kube.delete(JOB, namespace, _JOB_NAMES[component](self._uid))
             for pod in await self._kube.list(POD, namespace, self._pods_of(component)):
                 lives |= self._may_act(pod)
+        return lives
+
     def _may_act(self, pod: Json) -> bool:
         """Whether a pod may still do something."""
         if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
             return False
         deleted_at = pod["metadata"].get("deletionTimestamp")
         return deleted_at is None or self._context.now() - datetime.fromisoformat(deleted_at) < _STOPS_WITHIN
-
-        return lives
 
     def _pods_of(self, component: str) -> dict[str, str]:
         return {EXPERIMENT_UID_LABEL: self._uid, "app.kubernetes.io/component": component}
@@ -420,6 +418,11 @@ class _Look:
 
     async def _set_finalizers(self, finalizers: list[str]) -> None:
         self._take(await self._kube.set_finalizers(CHAOS_EXPERIMENT, {"metadata": self._metadata}, finalizers))
+
+    async def _drop_finalizer(self) -> None:
+        finalizers = list(self._metadata.get("finalizers") or [])
+        if FINALIZER in finalizers:
+            await self._set_finalizers([one for one in finalizers if one != FINALIZER])
 
     def _take(self, found: Json) -> None:
         self._metadata = found["metadata"]
