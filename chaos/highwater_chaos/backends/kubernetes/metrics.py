@@ -1,15 +1,20 @@
-"""Pods' ``/metrics``, asked for by way of their agents while the run goes on."""
+"""Pods' ``/metrics``, asked for by way of their agents while the run goes on. What a pod answers may be anything."""
 
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.protocol import MetricRow
+
+
+_NOT_READABLE: Final = (ValueError, LookupError, ArithmeticError)
+"""What the parser raises, or the conversion of what it read."""
 
 
 class MetricPolls:
@@ -26,12 +31,12 @@ class MetricPolls:
             self._asked[node] = (incarnation, place, asked)
 
     def answered(self, now_ns: int) -> list[MetricRow]:
-        """What has come since the last time. Nodes that did not answer have no samples."""
+        """What has come since the last time. Nodes that did not answer, or with something else, have no samples."""
         rows: list[MetricRow] = []
         for node, (incarnation, place, future) in list(self._asked.items()):
             if future.done():
                 del self._asked[node]
-                with suppress(AgentError):
+                with suppress(AgentError, *_NOT_READABLE):
                     rows += _rows(now_ns, node, incarnation, future.result(), place)
         return rows
 
