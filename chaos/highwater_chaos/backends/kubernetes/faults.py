@@ -132,17 +132,25 @@ class FaultDesk:
     def heal(self, fault: InjectedFault) -> None:
         """Undo a fault; idempotent. What does not work (a rule in a node that is paused just now) is tried again later
         (:meth:`retry`), and makes the run inconclusive until then."""
+        if self._undo(fault):
+            self._note_undone(fault)
+
+    def _undo(self, fault: InjectedFault) -> bool:
+        """By its agent; whether it was undone just now."""
         if fault.healed:
-            return
+            return False
         try:
             fault.record = fault.place.agent.heal_fault(fault.id)
             if fault.record["state"] not in OVER:
                 raise AgentError(f"it is still {fault.record['state']}: {fault.record.get('error', '')}", 500)
         except AgentError as error:
             self._unhealed[fault.id] = f"fault {fault.id} on {fault.place.name} could not be healed: {error}"
-            return
+            return False
         fault.healed = True
         self._unhealed.pop(fault.id, None)
+        return True
+
+    def _note_undone(self, fault: InjectedFault) -> None:
         seen = [str(one["saw"]) for one in fault.record.get("evidence") or [] if one.get("phase") == "heal"]
         self._journal.note(fault.id, "undone", "; ".join(seen))
 
@@ -183,9 +191,11 @@ class FaultDesk:
         return [*self._uncertain, *self._unhealed.values()]
 
     def heal_all(self) -> list[str]:
-        """Undo whatever is left; returns ids of what still is."""
-        for fault in list(self._faults.values()):
-            self.heal(fault)
+        """Undo whatever is left; returns ids of what still is. All of it is undone before any of it is written down: a
+        journal that cannot be written keeps no fault in force."""
+        undone = [fault for fault in list(self._faults.values()) if self._undo(fault)]
+        for fault in undone:
+            self._note_undone(fault)
         return self._journal.open_faults
 
     def close(self) -> None:
