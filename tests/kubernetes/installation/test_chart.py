@@ -170,6 +170,29 @@ def test_some_namespaces_only(render):
     assert objects["PodMonitor", "highwater-nodes"]["spec"]["namespaceSelector"] == {"matchNames": ["a", "b"]}
 
 
+def test_a_name_that_looks_like_a_number_is_text(render):
+    """Kubernetes takes such names; YAML without quotes makes something else of them."""
+    values = {"recordings": {"claim": "null"}, "podMonitor": {"enabled": True}, "judging": {"job": {"enabled": True}}}
+    values |= {"image": {"pullSecrets": ["7"]}, "operator": {"watchNamespaces": ["42"]}}
+    values |= {"agent": {"token": {"existingSecret": "123"}, "tls": {"existingSecret": "true", "serverName": "8"}}}
+    objects = render(values, name="5")
+
+    def names(value: Any, key: str = "") -> Any:
+        match value:
+            case dict():
+                for inner, item in value.items():
+                    yield from names(item, "labels" if key == "labels" else inner)
+            case list():
+                for item in value:
+                    yield from names(item, key)
+            case _ if key in ("name", "namespace", "secretName", "serverName", "value", "labels", "resourceNames"):
+                yield value
+
+    found = [name for obj in objects.values() for name in names(obj)]
+    assert {"42", "123", "true", "7", "8", "5", "null"} <= {*found}
+    assert [name for name in found if not isinstance(name, str)] == []
+
+
 def test_a_registry_and_a_tag_are_put_to_every_image(render):
     objects = render({"image": {"registry": "example.com:5000/team", "tag": "9", "pullSecrets": ["s"]}})
     operator = objects["Deployment", "highwater-operator"]["spec"]["template"]["spec"]
