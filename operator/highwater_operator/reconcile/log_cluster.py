@@ -251,7 +251,7 @@ class _Reconcile:
     # --- writing down ---
 
     async def _refuse(self, problem: Problem) -> Outcome:
-        served = "bootstrap" in self._resource.get("status", {})
+        served = bool(self._resource.get("status", {}).get("bootstrap"))
         await self._write(*refused_status(problem, served=served))
         return Outcome(self._context.pace.steady, settled=True)
 

@@ -33,6 +33,8 @@ _LEFT_ALONE: Final = (
     " repaired"
 )
 """What the last valid spec asked for is remembered nowhere: there is nothing to repair it by."""
+_NOT_COUNTED: Final = {"brokersReady": "", "controllersReady": "", "zookeepersReady": ""}
+"""As the definition has these fields where nothing is known: text that is absent is written back as its default."""
 
 _IN_WORDS: Final[dict[Role, str]] = {
     "broker": "brokers",
@@ -137,8 +139,7 @@ def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
     status: Json = {
         "phase": _phase(verdicts),
         "bootstrap": f"{bootstrap_name(owner)}.{owner.namespace}.svc:{CLIENT_PORT}",
-        "controllersReady": None,
-        "zookeepersReady": None,
+        **_NOT_COUNTED,
         **{f"{role}sReady": f"{facts.ready(role)}/{replicas_of(owner, role)}" for role in roles_of(owner)},
         "activeController": None if view is None or view.quorum is None else view.quorum.controller,
         "underReplicatedPartitions": None if view is None else len(view.under_replicated),
@@ -167,9 +168,11 @@ def unready_since(resource: Json) -> datetime | None:
 
 
 def refused_status(problem: Problem, *, served: bool) -> tuple[Json, dict[str, Verdict]]:
-    """Of a cluster that is not served; ``served``: it was before, and what it was is left as it is."""
+    """Of a cluster that is not served; ``served``: it was before, and its objects are left as they are."""
     message = f"{problem.message}{_LEFT_ALONE}" if served else problem.message
-    return {"phase": "Refused"}, {
+    # Nobody counts any more what it was.
+    unknown: Json = {**_NOT_COUNTED, "activeController": None, "underReplicatedPartitions": None}
+    return {"phase": "Refused", **unknown}, {
         "Degraded": Verdict("True", problem.reason, message),
         "Ready": Verdict("False", problem.reason, message),
         "Progressing": Verdict("False", problem.reason, message),
