@@ -40,6 +40,7 @@ def test_it_serves_and_ends(stage: Any, kubeconfig: Path, wait_for: Any, tmp_pat
         assert text is not None
         assert 'highwater_operator_reconciles_total{kind="LogCluster",result="failed"} 0.0' in text
         assert 'highwater_operator_known_objects{kind="LogCluster"} 1.0' in text
+        assert 'highwater_operator_known_objects{kind="ChaosExperiment"}' not in text, "they are not counted"
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0, log.read_text()
     finally:
