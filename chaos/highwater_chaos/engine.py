@@ -69,6 +69,7 @@ _LONG_NS: Final = 24 * 3600 * SECOND
 """For what has a bound of its own."""
 _CATCH_UP_NS: Final = 30 * SECOND
 """How long events that are still on their way are waited for, before a finding follows from what is not there."""
+_LAST_UNKNOWN: Final = "what nodes did last could not be read"
 _END_NS: Final = 30 * SECOND
 """How long processes of clients may take to end once they have nothing left to do."""
 
@@ -189,6 +190,8 @@ class _Run:
             self._recover()
             self._begin("final")
             self._read_all()
+        if not self._catch_up(self.backend.now_ns() + _CATCH_UP_NS):
+            self.inconclusive_reasons.append(f"{_LAST_UNKNOWN} when the run ended")
         self._begin("")
         self._record()
         if self.recorder is not None:
@@ -323,12 +326,12 @@ class _Run:
             self.inconclusive_reasons.append(f"{reason()} (waited {format_duration(timeout_ns)})")
         return False
 
-    def _catch_up(self) -> bool:
-        """Let the run go on until all that happened up to now is known; False if that takes too long."""
+    def _catch_up(self, limit_ns: int) -> bool:
+        """Let the run go on until all that happened up to now is known; False if that takes until ``limit_ns``."""
         if not isinstance(self.backend, ObservesWithDelay):
             return True
         backend, now = self.backend, self.backend.now_ns()
-        return self._go_on(lambda: backend.observed_until_ns() >= now, min(now + _CATCH_UP_NS, self.deadline_ns))
+        return self._go_on(lambda: backend.observed_until_ns() >= now, limit_ns)
 
     def _pass_time(self, ns: int) -> None:
         self._go_on(lambda: False, min(self.backend.now_ns() + ns, self.deadline_ns))
@@ -485,10 +488,8 @@ class _Run:
         events up to now are known. ``missing``: what is overdue, by what is known when it is called."""
         if self.backend.now_ns() >= self.deadline_ns or not all(fault.healed for fault in self.faults):
             return
-        if not self._catch_up():
-            self.inconclusive_reasons.append(
-                "whether the cluster recovered is not known: what its nodes did last could not be read"
-            )
+        if not self._catch_up(min(self.backend.now_ns() + _CATCH_UP_NS, self.deadline_ns)):
+            self.inconclusive_reasons.append(f"{_LAST_UNKNOWN}: whether the cluster recovered is not known")
             return
         waited = format_duration(self.experiment.spec.recovery)
         for what in missing():

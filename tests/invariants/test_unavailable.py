@@ -170,4 +170,10 @@ def test_what_is_not_known_yet_is_no_finding(simulate: Any, monkeypatch: pytest.
     assert run.violations == set()
     reasons = run.result.inconclusive_reasons
     assert any("the cluster did not recover" in reason for reason in reasons)
-    assert any("is not known: what its nodes did last" in reason for reason in reasons) == (until_s > 60)
+    assert any("whether the cluster recovered is not known" in reason for reason in reasons) == (until_s > 60)
+
+
+def test_a_run_whose_last_events_are_not_known_is_inconclusive(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SimBackend, "observed_until_ns", lambda self: min(self.now_ns(), 5 * SECOND), raising=False)
+    run = simulate(recovery="20s")
+    assert run.result.inconclusive_reasons == ["what nodes did last could not be read when the run ended"]

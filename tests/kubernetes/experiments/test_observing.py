@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from highwater_chaos.backends.kubernetes.agents import AgentError
+from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
@@ -112,7 +112,7 @@ class Agent:
     def __init__(self) -> None:
         self.answer: bytes | AgentError = line(1, WALL)
 
-    def events(self, namespace: str, pod: str, offset: int) -> bytes:
+    def events(self, namespace: str, pod: str, uid: str, offset: int) -> bytes:
         if isinstance(self.answer, AgentError):
             raise self.answer
         return self.answer
@@ -136,3 +136,16 @@ def test_all_is_known_up_to_the_last_time_that_all_answered_and_had_no_more() ->
         agents["broker-1"].answer = b""
         intake.take()
         assert intake.observed_until_ns > known
+
+
+def test_a_pod_that_was_replaced_is_said_at_once_and_nothing_more_is_handed_out() -> None:
+    """Its successor has another file: what comes from there is not what follows."""
+    made, pods, _ = polls("broker-0", "broker-1")
+    made.take([(pods["broker-0"], line(1, WALL)), (pods["broker-1"], line(1, WALL))], FAR)
+    replaced = AgentError("409: pod default/demo-broker-1 has been replaced since", REPLACED)
+    for _ in range(2):
+        assert made.take([(pods["broker-0"], line(9, WALL)), (pods["broker-1"], replaced)], FAR) == []
+    (note,) = made.notes()
+    assert "broker-1" in note
+    assert "replaced" in note
+    assert not made.is_complete
