@@ -55,7 +55,6 @@ from highwater_operator.reconcile.pod_troubles import Trouble, is_creating
 _STOPS_WITHIN: Final = timedelta(seconds=40)
 """A runner that has not ended by then is on a machine that does not respond; it can do nothing new any more, since it
 would have to write that down first."""
-_DONE: Final = Outcome(None, settled=True)
 _NOT_YET: Final = {
     kind: Condition(kind, "Unknown", "NotYet", "not yet")
     for kind in ("SteadyState", "Injected", "Healed", "Completed", "Passed")
@@ -73,7 +72,8 @@ async def reconcile_experiment(context: ExperimentContext, namespace: str, name:
     found = await context.kube.get(CHAOS_EXPERIMENT, namespace, name)
     if found is None:
         metrics.EXPERIMENTS.forget(namespace, name)
-        return _DONE
+        context.reported_phases.pop((namespace, name), None)
+        return Outcome(None, settled=True)
     metrics.EXPERIMENTS.remember(found)
     return await _Look(context, found).run()
 
@@ -86,6 +86,11 @@ class _Look:
         self._metadata: Json = found["metadata"]
         self._status: Json = found.get("status") or {}
         self._borrowed = BorrowedCluster(context, self._found)
+
+    @property
+    def _over(self) -> Outcome:
+        """Nothing is to be done, but to notice that it was deleted: a watch that was interrupted does not tell."""
+        return Outcome(self._context.pace.over, settled=True)
 
     @property
     def _uid(self) -> str:
@@ -107,7 +112,7 @@ class _Look:
                 return await self._release()
             case "Refused":
                 await self._drop_finalizer()
-                return _DONE
+                return self._over
             case "Aborting":
                 return await self._end()
             case _:
@@ -138,7 +143,7 @@ class _Look:
             await self._borrowed.give_back(None)
             await self._write({**ended.status, **seen}, *ended.conditions)
             await self._tell_phase("Refused")
-            return _DONE
+            return self._over
         if FINALIZER not in (self._metadata.get("finalizers") or []):
             await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
         await self._borrowed.take()
@@ -306,7 +311,7 @@ class _Look:
             Condition("Completed", "True", "Aborted", reason),
             passed_condition(verdict, reason),
         )
-        return _DONE
+        return self._over
 
     async def _release(self) -> Outcome:
         """Of a Completed one nothing holds up its deletion, once nothing of it is left; its Jobs may do nothing."""
@@ -317,18 +322,18 @@ class _Look:
         if not await rights.withdraw_from_ended(self._context, self._uid, *components):
             return Outcome(self._context.pace.ending)
         if self._condition("Healed", "True") is None or open_faults(self._status.get("journal") or []):
-            return _DONE
+            return self._over
         cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
         if cluster is None or not self._owns(cluster):
             await self._drop_finalizer()
-            return _DONE
+            return self._over
         if not cluster["metadata"].get("deletionTimestamp"):
-            return _DONE  # the runner may still be taking it down; deletion takes the cluster along
+            return self._over  # the runner may still be taking it down; deletion takes the cluster along
         return Outcome(self._context.pace.ending)
 
     async def _let_go(self, phase: str) -> Outcome:
         if FINALIZER not in (self._metadata.get("finalizers") or []):
-            return _DONE
+            return self._over
         if phase not in ("", "Aborting", *FINAL_PHASES):
             await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
             await self._tell("Warning", "Aborting", "deleted before it was over")
@@ -337,8 +342,7 @@ class _Look:
         if waiting is not None:
             return waiting
         await self._drop_finalizer()
-        self._context.reported_phases.pop(self._uid, None)
-        return _DONE
+        return self._over
 
     async def _undo(self, *components: str) -> Outcome | None:
         """End the Jobs (of these components; none named: all), heal, verify, delete the cluster; None: that is so."""
@@ -434,9 +438,10 @@ class _Look:
 
     async def _tell_phase(self, phase: str) -> None:
         """An Event for each phase that the runner went through, as far as the operator saw it."""
-        if not phase or self._context.reported_phases.get(self._uid) == phase:
+        key, reported = (self._metadata["namespace"], self._metadata["name"]), (self._uid, phase)
+        if not phase or self._context.reported_phases.get(key) == reported:
             return
-        self._context.reported_phases[self._uid] = phase
+        self._context.reported_phases[key] = reported
         if phase == "Completed":
             verdict, reason = self._status.get("verdict", ""), self._status.get("reason", "")
             metrics.VERDICTS.labels(verdict or "inconclusive").inc()

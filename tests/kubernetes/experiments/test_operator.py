@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from experiments.conftest import KIND, SYSTEM, experiment, until
 
 from highwater_chaos.backends.kubernetes.conclusion import concluded
 from highwater_chaos.backends.kubernetes.healing import NOT_SEEN
+from highwater_operator.experiments import metrics
 
 CONDITIONS = ("Accepted", "SteadyState", "Injected", "Healed", "Completed", "Passed")
 
@@ -294,3 +296,18 @@ def test_a_runner_that_is_asked_to_stop_may_end_its_run(stage: Any) -> None:
     until(lambda: stage.phase() == "Completed", "the end")
     assert stage.agents[0].undone == [fault]
     assert "BackoffLimitExceeded" in stage.status()["reason"]
+
+
+def test_what_was_deleted_while_nobody_watched_is_not_shown_for_ever(stage: Any) -> None:
+    """An alert on its verdict would go on."""
+    stage.pace = replace(stage.pace, over=0.5)
+    stage.start()
+    stage.api.create(experiment(cluster={"switches": {"no-such": "off"}}))
+    until(lambda: stage.phase() == "Refused", "the refusal")
+    until(lambda: ("default", "demo") in metrics.EXPERIMENTS._known, "its series")
+    stage.api.fault(verb="watch", resource="chaosexperiments", status=503, times=None)
+    stage.api.cut_watches("chaosexperiments")
+    assert stage.api.delete(*KIND, "demo", "default")
+    stage.api.store.compact()
+    stage.api.faults.clear()
+    until(lambda: ("default", "demo") not in metrics.EXPERIMENTS._known, "its series to end", 30.0)
