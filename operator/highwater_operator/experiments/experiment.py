@@ -51,6 +51,7 @@ from highwater_operator.experiments.startup import cluster_trouble, goes_first, 
 from highwater_operator.reconcile.events import EventType, publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.pod_troubles import Trouble, is_creating
+from highwater_operator.reconcile.status import EARLIER
 
 _STOPS_WITHIN: Final = timedelta(seconds=40)
 """A runner that has not ended by then is on a machine that does not respond; it can do nothing new any more, since it
@@ -130,7 +131,8 @@ class _Look:
         if not isinstance(verdict, Rejection) and not self._borrowed.wanted:
             taken = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
             if taken is not None and taken["metadata"].get("deletionTimestamp") and not self._owns(taken):
-                return Outcome(self._context.pace.ending)  # of an experiment of this name that is just going
+                what = f"LogCluster {self._metadata['name']} of an earlier experiment of this name is being deleted"
+                return await self._wait(Waiting(EARLIER, what))
             if taken is not None and not self._owns(taken):
                 verdict = Rejection(
                     "ClusterNameTaken",
@@ -156,7 +158,7 @@ class _Look:
         return Outcome(0.0)
 
     async def _wait(self, waiting: Waiting) -> Outcome:
-        """Wait for the LogCluster that the experiment needs. Reports each new reason once; refuses it in the end."""
+        """Say what the experiment waits for, each new reason once."""
         before = self._condition("Accepted")
         if before is None or before["message"] != waiting.message:
             await self._write({}, Condition("Accepted", "Unknown", waiting.reason, waiting.message))

@@ -27,7 +27,7 @@ DEADLINE: Final = timedelta(minutes=10)
 _MINUTES: Final = DEADLINE.seconds // 60
 ROLLING: Final = "RollingRestart"
 _LATE: Final = "ProgressDeadlineExceeded"
-_EARLIER: Final = "EarlierClusterEnding"
+EARLIER: Final = "EarlierClusterEnding"
 _LEFT_ALONE: Final = (
     ". Until this is corrected, what was made before stays as it is, and what others change or delete of it is not"
     " repaired"
@@ -182,9 +182,9 @@ def refused_status(problem: Problem, *, served: bool) -> tuple[Json, dict[str, V
 def awaiting_status(what: str) -> tuple[Json, dict[str, Verdict]]:
     """Of a cluster that cannot be created yet, since what an earlier one of its name left is still ending."""
     verdicts = {
-        "Degraded": Verdict("False", _EARLIER, what),
-        "Ready": Verdict("False", _EARLIER, what),
-        "Progressing": Verdict("True", _EARLIER, what),
+        "Degraded": Verdict("False", EARLIER, what),
+        "Ready": Verdict("False", EARLIER, what),
+        "Progressing": Verdict("True", EARLIER, what),
     }
     return {"phase": _phase(verdicts)}, verdicts
 
