@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from experiments.agents import evidence
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
 from highwater_chaos.backends.kubernetes.conclusion import concluded
@@ -263,16 +264,35 @@ def test_a_fault_that_nobody_saw_end_stays_so_at_the_next_look(stage: Any) -> No
     assert [one["reason"] for one in stage.api.objects("v1", "Event", "default")].count("Verified") == 0
 
 
+def test_an_undo_that_its_probe_does_not_confirm_is_not_called_verified(stage: Any) -> None:
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    agent = stage.agents[0]
+    agent.heal = lambda fault, body: [
+        evidence("processes of default/demo-broker-0: 1 stopped", "heal", confirmed=False),
+        evidence("nothing of it is left; undone by request", "heal"),
+    ]
+    fault = stage.inject(agent, 1)
+    stage.end_runner()
+    until(lambda: stage.phase() == "Completed", "the end")
+    healed = stage.condition("Healed")
+    assert (healed["status"], healed["reason"]) == ("Unknown", "NotSeen")
+    assert fault in healed["message"]
+    (entry,) = stage.status()["journal"]
+    assert "1 stopped" in entry["evidence"]
+
+
 def test_a_verdict_does_not_say_that_faults_are_gone_which_nobody_saw_end() -> None:
     """A judging Job concludes what the operator has healed."""
     entry = {"id": "a-1", "step": "pause broker-0", "at": "2026-01-01T00:00:00Z", "deadline": "2026-01-01T00:01:00Z"}
     verdict = {"expected": True, "reason": "", "kept": "", "anomalies": {}, "faults": None}
-    for state, evidence, phase, condition in (
+    for state, saw, phase, condition in (
         ("undone", f"its deadline is over; {NOT_SEEN}: no answer", "Completed", ("Unknown", "NotSeen")),
         ("undone", "gone", "Completed", ("True", "Verified")),
         ("done", "stopped", "Aborting", ("False", "FaultsOpen")),
     ):
-        journal = [{**entry, "state": state, "evidence": evidence}]
+        journal = [{**entry, "state": state, "evidence": saw}]
         status = concluded({"metadata": {}, "status": {"journal": journal}}, "pass", **verdict)
         (healed,) = [one for one in status["conditions"] if one["type"] == "Healed"]
         assert (status["phase"], (healed["status"], healed["reason"])) == (phase, condition)

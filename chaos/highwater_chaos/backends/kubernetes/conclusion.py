@@ -71,7 +71,7 @@ def healed_condition(journal: Sequence[Json], why_open: Sequence[str] = ()) -> C
         message = "; ".join(why_open) or f"in force: {', '.join(entry['id'] for entry in still_open)}"
         return Condition("Healed", "False", "FaultsOpen", message[:2000])
     if unseen := unseen_faults(journal):
-        message = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
+        message = f"undone or past their deadlines, but no agent saw that they are gone: {', '.join(unseen)}"
         return Condition("Healed", "Unknown", "NotSeen", message[:2000])
     return Condition("Healed", "True", "Verified", "nothing of any fault is left")
 

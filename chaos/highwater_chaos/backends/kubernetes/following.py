@@ -91,6 +91,7 @@ def follow(
             if time.monotonic() - heard > _AWAY_WITHIN:
                 raise
             time.sleep(_POLL)
+            began = time.monotonic()  # an operator cannot have taken it either
             continue
         heard = time.monotonic()
         if found is None:

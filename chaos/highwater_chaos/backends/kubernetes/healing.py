@@ -42,7 +42,7 @@ def open_faults(journal: Sequence[Json]) -> list[Json]:
 
 
 def unseen_faults(journal: Sequence[Json]) -> list[str]:
-    """Ids of the faults that were given up at their deadline: nobody confirmed that they are gone."""
+    """Ids of the faults of which nobody saw that they are gone: given up at their deadline, or undone in vain."""
     return [entry["id"] for entry in journal if NOT_SEEN in (entry.get("evidence") or "")]
 
 
@@ -68,9 +68,11 @@ def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: dateti
 
 
 def end_of(record: Json, node: str) -> str:
-    """Return how a fault ended, by its agent's record, in words."""
-    observations = [str(one["saw"]) for one in record.get("evidence") or [] if one.get("phase") == "heal"]
-    return f"{record['state']} at node {node}: {'; '.join(observations) or 'over'}"
+    """Return how a fault ended, by its agent's record, in words; among them :data:`NOT_SEEN` if its probe saw something
+    else than its end."""
+    looks = [one for one in record.get("evidence") or [] if one.get("phase") == "heal"]
+    wrong = "" if all(one.get("confirmed") for one in looks) else f"{NOT_SEEN}: "
+    return f"{record['state']} at node {node}: {wrong}{'; '.join(str(one['saw']) for one in looks) or 'over'}"
 
 
 def _heal_one(

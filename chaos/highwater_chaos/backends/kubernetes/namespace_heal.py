@@ -128,7 +128,7 @@ class _Heal:
         self._homes: set[str] = set()
         self._seen_open: set[str] = set()
         self._unseen: dict[str, str] = {}
-        """Faults that were given up at their deadline, by whomever, in words."""
+        """Faults of which nobody saw that they are gone, in words."""
         self._reported: set[str] = set()
         self._healed = NamespaceHealed(namespace)
 
