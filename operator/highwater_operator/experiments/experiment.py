@@ -28,11 +28,13 @@ from typing import Any, Final
 from highwater_chaos.backends.kubernetes.conclusion import RECORDED, counts_after, healed_condition, passed_condition
 from highwater_chaos.backends.kubernetes.healing import heal, open_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, GIVES_WAY
+from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.client import Refused
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
 from highwater_chaos.kube.kinds import (
     CHAOS_EXPERIMENT,
+    CLUSTER_LABEL,
     EVENT,
     EXPERIMENT_UID_LABEL,
     FINALIZER,
@@ -353,7 +355,8 @@ class _Look:
             return Outcome(self._context.pace.ending)
         await rights.withdraw(self._context, self._uid, *components)
         journal = self._status.get("journal") or []
-        healing = await asyncio.to_thread(heal, journal, await self._agents(), self._context.now())
+        homes = await self._homes() if open_faults(journal) else set()
+        healing = await asyncio.to_thread(heal, journal, await self._agents(), homes, self._context.now())
         await self._note(healing.journal, healing.left)
         if healing.left:
             return Outcome(self._context.pace.healing)
@@ -397,6 +400,12 @@ class _Look:
     async def _agents(self) -> dict[str, Any]:
         pods = await self._kube.list(POD, self._context.agents.namespace, self._context.agents.labels)
         return dict(self._context.agents.clients(pods))
+
+    async def _homes(self) -> set[str]:
+        """Nodes with pods of the cluster."""
+        name = reference_of(self._found) or self._metadata["name"]
+        pods = await self._kube.list(POD, self._metadata["namespace"], {CLUSTER_LABEL: name})
+        return {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
 
     # --- small things ---
 

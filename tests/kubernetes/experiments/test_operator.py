@@ -264,6 +264,38 @@ def test_a_fault_that_nobody_saw_end_stays_so_at_the_next_look(stage: Any) -> No
     assert [one["reason"] for one in stage.api.objects("v1", "Event", "default")].count("Verified") == 0
 
 
+def test_an_agent_that_is_being_replaced_may_have_the_fault(stage: Any) -> None:
+    """All others say that they never had it."""
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    uid = stage.get()["metadata"]["uid"]
+    owner = {"apiVersion": KIND[0], "kind": KIND[1], "name": "demo", "uid": uid}
+    meta = {"name": "demo", "namespace": "default", "ownerReferences": [owner]}
+    spec = {"brokers": 1, "controllers": 1, "storage": {"crashable": True}}
+    stage.api.create({"apiVersion": KIND[0], "kind": "LogCluster", "metadata": meta, "spec": spec})
+
+    def homes() -> set[str]:
+        pods = stage.api.objects("v1", "Pod", "default")
+        return {str(pod["spec"].get("nodeName")) for pod in pods}
+
+    until(lambda: homes() == {"node-0", "node-1"}, "the cluster")
+    fault = stage.inject(stage.agents[0], 1)
+    stage.api.delete("v1", "Pod", "highwater-agent-node-0", SYSTEM)
+    until(lambda: stage.api.get("v1", "Pod", "highwater-agent-node-0", SYSTEM) is None, "the agent to go")
+    stage.end_runner()
+    until(lambda: stage.condition("Healed").get("status") == "False", "the agent to be missed")
+    assert "node node-0: no agent is there" in stage.condition("Healed")["message"]
+    assert (stage.phase(), stage.journal()) == ("Aborting", {fault: "done"})
+    stage.api.create(stage.agents[0].manifest("node-0"))
+    stage.world.settle()
+    address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+    stage.api.patch("v1", "Pod", "highwater-agent-node-0", SYSTEM, {"status": address}, "status")
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert stage.agents[0].undone == [fault]
+    assert stage.condition("Healed")["reason"] == "Verified"
+
+
 def test_an_undo_that_its_probe_does_not_confirm_is_not_called_verified(stage: Any) -> None:
     stage.start()
     stage.api.create(experiment())

@@ -11,7 +11,7 @@ end was not confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -46,11 +46,19 @@ def unseen_faults(journal: Sequence[Json]) -> list[str]:
     return [entry["id"] for entry in journal if NOT_SEEN in (entry.get("evidence") or "")]
 
 
-def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: datetime) -> Healing:
-    """One round over all open faults, the latest first. Blocks while agents look for evidence."""
+def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], homes: Set[str], now: datetime) -> Healing:
+    """One round over all open faults, the latest first. Blocks while agents look for evidence.
+
+    Args:
+        journal: the experiment's.
+        agents: those that can be asked, by their nodes.
+        homes: nodes with pods of the cluster. If the agent of one is not there (it is being replaced), nobody can say
+            that no agent ever had a fault.
+        now: the time.
+    """
     left: list[str] = []
     healed: dict[str, Json] = {}
-    silent: dict[str, str] = {}
+    silent = dict.fromkeys(sorted(homes - agents.keys()), "no agent is there")
     stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="heal") as threads:
         for entry in reversed(open_faults(journal)):

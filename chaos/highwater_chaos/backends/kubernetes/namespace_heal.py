@@ -22,6 +22,7 @@ from highwater_chaos.backends.kubernetes.cluster import Place, take_down
 from highwater_chaos.backends.kubernetes.conclusion import counts_after, healed_condition, passed_condition
 from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults, unseen_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
+from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, trust_of, tunnelled
 from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
@@ -125,7 +126,8 @@ class _Heal:
         self._timeout = timeout
         self._say = say
         self._clients: dict[str, AgentClient] = {}
-        self._homes: set[str] = set()
+        self._homes: dict[str, set[str]] = {}
+        """Nodes with pods of a cluster, by its name."""
         self._seen_open: set[str] = set()
         self._unseen: dict[str, str] = {}
         """Faults of which nobody saw that they are gone, in words."""
@@ -185,7 +187,9 @@ class _Heal:
             self._tell(f"no agent runs (looked for {looked_for}; --system-namespace names another one)")
             if not experiments:
                 return [], []  # clusters, and no agent that could have injected anything
-        self._homes = {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
+        for pod in pods:
+            if node := str((pod.get("spec") or {}).get("nodeName") or ""):
+                self._homes.setdefault(pod["metadata"]["labels"][CLUSTER_LABEL], set()).add(node)
         return experiments, pods
 
     def _check_namespace(self) -> None:
@@ -246,7 +250,8 @@ class _Heal:
             name = experiment["metadata"]["name"]
             journal = (self._read(experiment).get("status") or {}).get("journal") or []
             self._seen_open |= {entry["id"] for entry in open_faults(journal)}
-            healing = heal(journal, self._clients, datetime.now(UTC))
+            homes = self._homes.get(reference_of(experiment) or name, set())
+            healing = heal(journal, self._clients, homes, datetime.now(UTC))
             left += [f"{name}: {one}" for one in healing.left]
             journalled |= {entry["id"] for entry in journal}
             self._note(experiment, healing.journal)
@@ -268,15 +273,16 @@ class _Heal:
     def _in_force(self) -> tuple[list[tuple[str, Json]], list[str]]:
         """Faults that agents have in force on pods of the namespace, with their nodes; and who could not be asked."""
         found: list[tuple[str, Json]] = []
+        all_homes = set[str]().union(*self._homes.values())
         silent = [
             f"node {home}: no agent is there; what is in force on its pods is not known"
-            for home in sorted(self._homes - set(self._clients))
+            for home in sorted(all_homes - set(self._clients))
         ]
         for node, client in self._clients.items():
             try:
                 records = client.faults()
             except AgentError as error:
-                if node in self._homes:
+                if node in all_homes:
                     silent.append(f"node {node}: what is in force on its pods is not known: {error}")
                 continue
             found += [
