@@ -14,6 +14,9 @@ from highwater_chaos.backends.kubernetes import following
 from highwater_chaos.backends.kubernetes.archive import store
 from highwater_chaos.cli import execute
 from highwater_chaos.kube.client import Kube, Unavailable
+from highwater_operator.objects.naming import Owner
+from highwater_operator.reconcile.problems import problem_of
+from highwater_operator.resources import LogClusterSpec
 
 FILE = Path(__file__).parents[3] / "scenarios" / "kip-903" / "kafka-14139.yaml"
 
@@ -129,3 +132,9 @@ def test_an_api_server_that_is_away_for_a_while_is_waited_for(kube_api: Any, mon
     kube_api.fault(verb="get", resource="chaosexperiments", status=503, times=None)
     with pytest.raises(Unavailable):
         following.follow(api, "default", "demo", lambda phase: None)
+
+
+@pytest.mark.parametrize("name", ["demo", "3-brokers", "a.b", "x" * 253, "9" * 253, "a-" * 100])
+def test_the_name_of_a_run_is_one_that_its_cluster_can_have(name: str) -> None:
+    found = problem_of(Owner(following.unique_name(name), "default", "uid", LogClusterSpec()))
+    assert found is None, found

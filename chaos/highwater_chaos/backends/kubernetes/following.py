@@ -51,8 +51,9 @@ def connect(context: str | None) -> tuple[Kube, str]:
 
 
 def unique_name(name: str) -> str:
-    """A name for one run, short enough for the pods of its cluster."""
+    """A name for one run, which its LogCluster can have: short enough for pods, and with a letter first."""
     suffix = secrets.token_hex(2)
+    name = name if name[0].isalpha() else f"run-{name}"
     return f"{name[: LONGEST_NAME - len(suffix) - 1].rstrip('-.')}-{suffix}".replace(".", "-")
 
 
