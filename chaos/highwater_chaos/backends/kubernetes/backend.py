@@ -301,10 +301,14 @@ class KubernetesBackend:
 
     def metric_samples(self) -> Iterable[MetricRow]:
         """What pods have answered since the last time; they are asked again."""
-        rows = self._metrics.answered(self.now_ns())
-        for name, node in self._nodes.items():
-            if node.events.up and self.state(name) is NodeState.UP:
-                self._metrics.ask(name, node.events.incarnation, node.place)
+        now = self.now_ns()
+        rows = self._metrics.answered(now)
+        running = {
+            name: (node.events.incarnation, node.place)
+            for name, node in self._nodes.items()
+            if node.events.up and self.state(name) is NodeState.UP
+        }
+        self._metrics.ask(running, now)
         return rows
 
     def violations(self) -> Sequence[InvariantViolation]:
