@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import trustme
 from api_server.rbac import Grant
-from experiments.agents import TOKEN, TRUST
+from experiments.agents import TOKEN, TRUST, evidence
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
 from highwater_chaos.backends.kubernetes.healing import NOT_SEEN
@@ -151,6 +151,22 @@ def test_a_fault_that_nobody_saw_end_is_said_by_every_run_of_the_command(stage: 
     assert stage.phase() == "Completed"
     healed = stage.condition("Healed")
     assert (healed["status"], healed["reason"]) == ("Unknown", "NotSeen")
+
+
+def test_what_an_agent_undoes_in_vain_is_left(stage: Any, heal: Heal, capsys: Any) -> None:
+    """Of an experiment, and of none."""
+    under_way(stage)
+    one, two = stage.agents
+    fault = stage.inject(one, 1)
+    stranger = {"kind": "pause", "pod": {"namespace": "default", "name": "lost-broker-0"}}
+    assert two.serve("PUT", "/v1/faults/orphan-1", json.dumps(stranger).encode())[0] == 200
+    for agent in (one, two):
+        agent.heal = lambda fault, body: [evidence("1 stopped", "heal", confirmed=False)]
+    assert heal() == 1
+    said = capsys.readouterr().out
+    assert f"LEFT: demo: pause broker-0 ({fault}): healed at node node-0: {NOT_SEEN}: 1 stopped" in said
+    assert f"LEFT: pause on pod lost-broker-0 (orphan-1): healed at node node-1: {NOT_SEEN}: 1 stopped" in said
+    assert stage.condition("Healed")["reason"] == "NotSeen"
 
 
 def test_beside_an_operator(stage: Any, heal: Heal) -> None:

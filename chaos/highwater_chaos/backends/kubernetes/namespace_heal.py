@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.cluster import Place, take_down
 from highwater_chaos.backends.kubernetes.conclusion import counts_after, healed_condition, passed_condition
-from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults, unseen_faults
+from highwater_chaos.backends.kubernetes.healing import NOT_SEEN, end_of, heal, open_faults, unseen_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, trust_of, tunnelled
@@ -264,8 +264,11 @@ class _Heal:
             except AgentError as error:
                 left.append(f"{_words(record)} at node {node}: {error}")
                 continue
-            if ended["state"] in OVER:
-                self._healed.undone.append(f"{_words(record)}: {end_of(ended, node)}")
+            line = f"{_words(record)}: {end_of(ended, node)}"
+            if ended["state"] in OVER and NOT_SEEN in line:
+                self._unseen[record["id"]] = line
+            elif ended["state"] in OVER:
+                self._healed.undone.append(line)
             else:
                 left.append(f"{_words(record)}: it is still {ended['state']}: {ended.get('error', '')}")
         return left + silent
