@@ -31,6 +31,7 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     concluded,
     conclusion,
     counts_of,
+    healed_condition,
     reason_of,
 )
 from highwater_chaos.backends.kubernetes.crashable import backend_for
@@ -205,7 +206,7 @@ class Runner:
                 if condition_of(now, "SteadyState", "True") is not None:
                     news.append(Condition("Injected", "True", "ScheduleDone", "the schedule is over"))
                 if not self.journal.open_faults:
-                    news.append(Condition("Healed", "True", "NothingOpen", "no fault is open"))
+                    news.append(healed_condition((now.get("status") or {}).get("journal") or []))
             return {"phase": _PHASES[phase], "conditions": with_conditions(now, *news), **self.journal.extra()}
 
         self.journal.write(change)
