@@ -11,10 +11,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
+from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound, Unavailable
 from highwater_chaos.kube.conditions import condition_of, stamp
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
 
@@ -50,6 +51,8 @@ class StatusJournal:
         self.extra: Callable[[], Json] = dict
         """What else of the status is written with the journal."""
         self._looked = 0.0
+        self._looking: Future[Json] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="status")
 
     def begin(self) -> Json:
         """Read the experiment. Raises ``TakenOverError`` where a runner before this one has begun it: what that one
@@ -95,13 +98,25 @@ class StatusJournal:
             self._read()
 
     def check_now_and_then(self) -> None:
-        """The same, if that was not looked at for a while: a run that injects nothing has to hear of its end too."""
-        if time.monotonic() - self._looked > _LOOK_EVERY:
-            self.check()
+        """The same, if that was not looked at for a while: a run that injects nothing has to hear of its end too. Never
+        waits: an API server that is slow must not hold up the run, and one that does not answer says nothing.
 
-    def _read(self) -> Json:
+        Raises:
+            TakenOverError: at the last look it was not this runner's any more.
+            KubeError: the API server refused the last look.
+        """
+        if self._looking is not None and self._looking.done():
+            looking, self._looking = self._looking, None
+            try:
+                looking.result()
+            except Unavailable:
+                pass  # looked at again
+        if self._looking is None and time.monotonic() - self._looked > _LOOK_EVERY:
+            self._looking = self._thread.submit(self._read, 0.0)
+
+    def _read(self, patience: float | None = None) -> Json:
         self._looked = time.monotonic()
-        found = self._api.get(CHAOS_EXPERIMENT, self._namespace, self._name)
+        found = self._api.get(CHAOS_EXPERIMENT, self._namespace, self._name, patience=patience)
         if found is None or found["metadata"]["uid"] != self.uid:
             raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone")
         phase = (found.get("status") or {}).get("phase", "")
@@ -126,18 +141,21 @@ class StatusJournal:
             fault = f"{self.uid}-{self._number}"
             # Whole seconds, rounded up: a deadline must not come before what it was meant to be.
             deadline = stamp(datetime.now(UTC) + timedelta(seconds=lasts_ns / 1e9 + 1))
-            self._entries.append(
-                {
-                    "id": fault,
-                    "step": step[:400],
-                    "state": "intent",
-                    "at": stamp(),
-                    "targets": list(targets),
-                    "deadline": deadline,
-                    "evidence": "",
-                }
-            )
-            self._store()
+            entry = {
+                "id": fault,
+                "step": step[:400],
+                "state": "intent",
+                "at": stamp(),
+                "targets": list(targets),
+                "deadline": deadline,
+                "evidence": "",
+            }
+            self._entries.append(entry)
+            try:
+                self._store()
+            except KubeError:
+                self._entries.remove(entry)  # it will not be asked for
+                raise
             return fault, deadline
 
     def note(self, fault: str, state: str, evidence: str = "") -> None:
