@@ -78,3 +78,19 @@ def test_a_fault_that_cannot_be_written_down_is_not_asked_for(kube_api: Any, jou
     journal.write(lambda _: {"phase": "Injecting"})
     assert kube_api.get(*KIND, "demo", "default")["status"].get("journal", []) == []
     desk.close()
+
+
+def test_how_far_a_fault_got_is_written_with_what_is_written_next(kube_api: Any, journal: StatusJournal) -> None:
+    fault, _ = journal.intend("kill broker-0", ["demo-broker-0"], SECOND)
+    kube_api.fault(verb="patch", resource="chaosexperiments/status", status=503, times=None)
+    journal.note(fault, "done", "gone")
+    journal.note(fault, "undone", "it runs")
+
+    def states() -> list[str]:
+        return [one["state"] for one in kube_api.get(*KIND, "demo", "default")["status"]["journal"]]
+
+    assert states() == ["intent"]
+    kube_api.faults.clear()
+    journal.write(lambda now: {"reason": now["status"]["journal"][0]["state"]})
+    assert states() == ["undone"]
+    assert kube_api.get(*KIND, "demo", "default")["status"]["reason"] == "undone", "and decided by"

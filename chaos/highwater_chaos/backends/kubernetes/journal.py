@@ -50,6 +50,8 @@ class StatusJournal:
         self._lock = threading.RLock()
         self.extra: Callable[[], Json] = dict
         """What else of the status is written with the journal."""
+        self._is_behind = False
+        """Whether the entries here are newer than those of the status."""
         self._looked = 0.0
         self._looking: Future[Json] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="status")
@@ -73,19 +75,24 @@ class StatusJournal:
         with self._lock:
             while True:
                 found = self._read()
+                status = change(self._with_entries(found) if self._is_behind else found)
                 try:
                     self._api.patch_status(
                         CHAOS_EXPERIMENT,
                         self._namespace,
                         self._name,
-                        change(found),
+                        {"journal": self._entries, **status} if self._is_behind else status,
                         resource_version=found["metadata"]["resourceVersion"],
                     )
                 except NotFound as error:
                     raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone") from error
                 except Conflict:
                     continue
+                self._is_behind = False
                 return
+
+    def _with_entries(self, found: Json) -> Json:
+        return {**found, "status": {**(found.get("status") or {}), "journal": self._entries}}
 
     def look(self) -> Json:
         """Read the experiment. Raises ``TakenOverError`` where it is not this runner's any more."""
@@ -159,13 +166,17 @@ class StatusJournal:
             return fault, deadline
 
     def note(self, fault: str, state: str, evidence: str = "") -> None:
-        """How far a fault got: ``done``, ``failed`` or ``undone``."""
+        """How far a fault got: ``done``, ``failed`` or ``undone``. If the API server does not answer, that is written with
+        what is written next: until then the fault counts as open."""
         with self._lock:
             entry = next(one for one in self._entries if one["id"] == fault)
             entry["state"], entry["at"] = state, stamp()
             if evidence:
                 entry["evidence"] = evidence[:_LONGEST]
-            self._store()
+            try:
+                self._store()
+            except Unavailable:
+                self._is_behind = True
 
     def _make_room(self) -> None:
         """The list is bounded: the oldest of those of which nothing is left goes."""
