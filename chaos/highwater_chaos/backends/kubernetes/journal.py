@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -114,10 +115,8 @@ class StatusJournal:
         """
         if self._looking is not None and self._looking.done():
             looking, self._looking = self._looking, None
-            try:
+            with suppress(Unavailable):  # it is looked at again
                 looking.result()
-            except Unavailable:
-                pass  # looked at again
         if self._looking is None and time.monotonic() - self._looked > _LOOK_EVERY:
             self._looking = self._thread.submit(self._read, 0.0)
 
