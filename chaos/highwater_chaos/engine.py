@@ -484,8 +484,8 @@ class _Run:
         return healthy_nodes(self.cluster, self.view, self.backend.state, self.faults)
 
     def _unavailable(self, missing: Callable[[], Sequence[str]]) -> None:
-        """Progress was overdue for as long as ``spec.recovery``: a finding if every fault is seen to be gone, and if all
-        events up to now are known. ``missing``: what is overdue, by what is known when it is called."""
+        """Progress was overdue for as long as ``spec.recovery``: a finding if every fault is seen to be gone, and
+        if all events up to now are known. ``missing``: what is overdue, by what is known when it is called."""
         if self.backend.now_ns() >= self.deadline_ns or not all(fault.healed for fault in self.faults):
             return
         if not self._catch_up(min(self.backend.now_ns() + _CATCH_UP_NS, self.deadline_ns)):

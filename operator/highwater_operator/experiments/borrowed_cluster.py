@@ -1,9 +1,9 @@
 """An experiment borrows a running LogCluster, one experiment at a time, and returns it unchanged.
 
 Who holds it is in its ``status.experiment``, written against the object's version, so that of two experiments that want
-it at once one comes second. It is held from before the experiment is Pending until it is Completed or let go of, and its
-topics are deleted: the next one waits for that. A holder that is gone, or was over too long ago, holds nothing, whatever
-became of the operator that should have taken the LogCluster back: the next one takes it over.
+it at once one comes second. It is held from before the experiment is Pending until that is Completed or let go of, and
+its topics are deleted: the next one waits for that. A holder that is gone, or was over too long ago, holds nothing,
+whatever became of the operator that should have taken the LogCluster back: the next one takes it over.
 """
 
 from __future__ import annotations

@@ -54,7 +54,9 @@ def test_looking_whether_it_is_over_holds_up_nothing(
         journal.check_now_and_then()
 
 
-def test_an_api_server_that_is_away_says_nothing_and_one_that_refuses_ends_the_run(kube_api: Any, journal: StatusJournal) -> None:
+def test_an_api_server_that_is_away_says_nothing_and_one_that_refuses_ends_the_run(
+    kube_api: Any, journal: StatusJournal
+) -> None:
     kube_api.fault(verb="get", resource="chaosexperiments", status=503, times=2)
     kube_api.fault(verb="get", resource="chaosexperiments", status=403, times=None)
     for _ in range(2):

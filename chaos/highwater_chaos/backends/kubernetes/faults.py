@@ -102,7 +102,9 @@ class FaultDesk:
         try:
             fault, deadline = self._journal.intend(what, [place.name], lasts)
         except Unavailable as error:
-            raise BackendError(f"{what}: it could not be written down first, so it was not asked for: {error}") from error
+            raise BackendError(
+                f"{what}: it could not be written down first, so it was not asked for: {error}"
+            ) from error
         body = {"kind": kind, "pod": place.reference(), "deadline": deadline, **parameters}
         try:
             record = place.agent.put_fault(fault, body)

@@ -165,8 +165,8 @@ class StatusJournal:
             return fault, deadline
 
     def note(self, fault: str, state: str, evidence: str = "") -> None:
-        """How far a fault got: ``done``, ``failed`` or ``undone``. If the API server does not answer, that is written with
-        what is written next: until then the fault counts as open."""
+        """How far a fault got: ``done``, ``failed`` or ``undone``. If the API server does not answer, that is written
+        with what is written next: until then the fault counts as open."""
         with self._lock:
             entry = next(one for one in self._entries if one["id"] == fault)
             entry["state"], entry["at"] = state, stamp()
