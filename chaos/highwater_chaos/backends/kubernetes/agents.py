@@ -110,8 +110,8 @@ class AgentClient:
         return listed
 
     def events(self, namespace: str, pod: str, uid: str, offset: int) -> bytes:
-        """What the pod's node has written to its event file from byte ``offset`` on. Raises ``AgentError``; its status is
-        :data:`REPLACED` if the pod is another one than ``uid`` by now."""
+        """What the pod's node has written to its event file from byte ``offset`` on. Raises ``AgentError``; its status
+        is :data:`REPLACED` if the pod is another one than ``uid`` by now."""
         return self._ask("GET", f"/v1/pods/{namespace}/{pod}/events?offset={offset}&uid={uid}")
 
     def dump(self, namespace: str, pod: str) -> list[Dumped]:
