@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError
+from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
+from highwater_chaos.backends.protocol import ObservesWithDelay
 
 FAR = 1 << 62
 WALL = 1_700_000_000_000_000_000
@@ -149,3 +151,7 @@ def test_a_pod_that_was_replaced_is_said_at_once_and_nothing_more_is_handed_out(
     assert "broker-1" in note
     assert "replaced" in note
     assert not made.is_complete
+
+
+def test_the_engine_asks_this_backend_up_to_when_all_is_known() -> None:
+    assert issubclass(KubernetesBackend, ObservesWithDelay)
