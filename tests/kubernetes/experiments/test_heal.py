@@ -169,6 +169,20 @@ def test_what_an_agent_undoes_in_vain_is_left(stage: Any, heal: Heal, capsys: An
     assert stage.condition("Healed")["reason"] == "NotSeen"
 
 
+def test_an_agent_that_is_missing_may_have_the_fault(stage: Any, heal: Heal, capsys: Any) -> None:
+    """The other one says that it never had it."""
+    under_way(stage)
+    meta = {"name": "demo-broker-0", "namespace": "default", "labels": {"highwater.dev/cluster": "demo"}}
+    spec = {"nodeName": "node-0", "containers": [{"name": "node", "image": "highwater/node:test"}]}
+    stage.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    fault = stage.inject(stage.agents[0], 1)
+    stage.api.delete("v1", "Pod", "highwater-agent-node-0", SYSTEM)
+    until(lambda: stage.api.get("v1", "Pod", "highwater-agent-node-0", SYSTEM) is None, "the agent to go")
+    assert heal() == 1
+    assert f"LEFT: demo: {fault} (pause broker-0): node node-0: no agent is there" in capsys.readouterr().out
+    assert (stage.phase(), stage.journal()) == ("Aborting", {fault: "done"})
+
+
 def test_beside_an_operator(stage: Any, heal: Heal) -> None:
     under_way(stage)
     one, two = stage.agents
