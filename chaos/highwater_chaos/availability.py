@@ -9,7 +9,8 @@ The trap: a cluster that *cannot* make progress is not at fault. So this is judg
 * if a probe saw that every fault is gone;
 * of *healthy* nodes: the process runs, and no disk fault hit it since it started (a log whose disk failed stays
   offline until its broker restarts);
-* if a majority of the controllers, or of the ZooKeeper servers, is healthy.
+* if a majority of the controllers, or of the ZooKeeper servers, is healthy;
+* if all events up to then are known: on Kubernetes they come by way of agents, one of which may be away just now.
 
 Then there must be an active controller; every healthy broker must be unfenced; every partition of which a member of the
 ISR is healthy must have a leader; and if the leader is healthy, every healthy replica must be in the ISR.

@@ -26,6 +26,7 @@ from highwater_chaos.backends.protocol import (
     Backend,
     BackendError,
     InvariantViolation,
+    ObservesWithDelay,
     RecordsToFiles,
 )
 from highwater_chaos.backends.view import ClusterView
@@ -66,6 +67,9 @@ _NAMED: Final = 10
 """How many partitions a sentence names."""
 _LONG_NS: Final = 24 * 3600 * SECOND
 """For what has a bound of its own."""
+_CATCH_UP_NS: Final = 30 * SECOND
+"""How long events that are still on their way are waited for, before a finding follows from what is not there."""
+_LAST_UNKNOWN: Final = "what nodes did last could not be read"
 _END_NS: Final = 30 * SECOND
 """How long processes of clients may take to end once they have nothing left to do."""
 
@@ -187,6 +191,8 @@ class _Run:
             self._recover()
             self._begin("final")
             self._read_all()
+        if not self._catch_up(self.backend.now_ns() + _CATCH_UP_NS):
+            self.inconclusive_reasons.append(f"{_LAST_UNKNOWN} when the run ended")
         self._begin("")
         self._record()
         if self.recorder is not None:
@@ -321,6 +327,13 @@ class _Run:
             self.inconclusive_reasons.append(f"{reason()} (waited {format_duration(timeout_ns)})")
         return False
 
+    def _catch_up(self, limit_ns: int) -> bool:
+        """Let the run go on until all that happened up to now is known; False if that takes until ``limit_ns``."""
+        if not isinstance(self.backend, ObservesWithDelay):
+            return True
+        backend, now = self.backend, self.backend.now_ns()
+        return self._go_on(lambda: backend.observed_until_ns() >= now, limit_ns)
+
     def _pass_time(self, ns: int) -> None:
         self._go_on(lambda: False, min(self.backend.now_ns() + ns, self.deadline_ns))
 
@@ -425,11 +438,11 @@ class _Run:
             return behind(self.cluster, self.view, self._healthy(), committed)
 
         if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
-            self._unavailable(overdue(self.cluster, self.view, self._healthy()) or voters_behind())
+            self._unavailable(lambda: overdue(self.cluster, self.view, self._healthy()) or voters_behind())
         elif not self._until(
             lambda: not voters_behind(), recovery, lambda: f"the quorum did not recover: {', '.join(voters_behind())}"
         ):
-            self._unavailable(voters_behind())
+            self._unavailable(voters_behind)
         since = self.backend.now_ns()
         self._pass_time(_AFTER_RECOVERY_NS)
         if self.fault_manager is not None:
@@ -457,10 +470,13 @@ class _Run:
         def still() -> list[str]:
             return [name for name in silent if is_silent(name)]
 
-        if not self._until(all_written, recovery, lambda: f"{_no_writes(still())} after the cluster had recovered"):
+        def missing() -> list[str]:
             able = set(writable(self.cluster, self.view, self._healthy()))
             stuck = [name for name in still() if name in able]
-            self._unavailable([_no_writes(stuck)] if stuck and not self.clients.status().inconclusive_reasons else [])
+            return [_no_writes(stuck)] if stuck and not self.clients.status().inconclusive_reasons else []
+
+        if not self._until(all_written, recovery, lambda: f"{_no_writes(still())} after the cluster had recovered"):
+            self._unavailable(missing)
 
     def _silent(self, since_ns: int) -> list[str]:
         """Partitions that were written to, can take writes, and have acknowledged none since."""
@@ -470,12 +486,16 @@ class _Run:
     def _healthy(self) -> set[str]:
         return healthy_nodes(self.cluster, self.view, self.backend.state, self.faults)
 
-    def _unavailable(self, missing: Sequence[str]) -> None:
-        """Progress was overdue for as long as ``spec.recovery``: a finding if every fault is seen to be gone."""
+    def _unavailable(self, missing: Callable[[], Sequence[str]]) -> None:
+        """Progress was overdue for as long as ``spec.recovery``: a finding if every fault is seen to be gone, and
+        if all events up to now are known. ``missing``: what is overdue, by what is known when it is called."""
         if self.backend.now_ns() >= self.deadline_ns or not all(fault.healed for fault in self.faults):
             return
+        if not self._catch_up(min(self.backend.now_ns() + _CATCH_UP_NS, self.deadline_ns)):
+            self.inconclusive_reasons.append(f"{_LAST_UNKNOWN}: whether the cluster recovered is not known")
+            return
         waited = format_duration(self.experiment.spec.recovery)
-        for what in missing:
+        for what in missing():
             story = f"{waited} after all faults had been healed, with a healthy majority, {what}"
             self.violations.append(InvariantViolation("unavailable", self.backend.now_ns(), "the cluster", story))
 

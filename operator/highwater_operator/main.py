@@ -28,6 +28,7 @@ from highwater_operator.experiments.experiment import reconcile_experiment
 from highwater_operator.handlers import chaos_experiments, log_clusters
 from highwater_operator.kube import AsyncKube
 from highwater_operator.metrics import REGISTRY
+from highwater_operator.objects.agent_nodes import AgentNodes
 from highwater_operator.objects.images import Images
 from highwater_operator.reconcile.context import Context, now_utc
 from highwater_operator.reconcile.log_cluster import reconcile
@@ -221,10 +222,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         runners = RunnerSettings.from_environment(os.environ)
         judging = JudgingSettings.from_environment(os.environ)
         certificates = CertificateSettings.from_environment(os.environ)
+        agent_nodes = AgentNodes.from_environment(os.environ)
     except ValueError as error:
         _cannot_begin(str(error))
     has_agents = os.environ.get("HIGHWATER_AGENTS") != "off"
-    context = Context(kube, Images.from_environment(os.environ), has_agents=has_agents)
+    images = Images.from_environment(os.environ)
+    context = Context(kube, images, has_agents=has_agents, agent_nodes=agent_nodes)
     experiments = ExperimentContext(
         kube, runners, agents, judging=judging, namespaces=options.namespaces, has_agents=has_agents
     )

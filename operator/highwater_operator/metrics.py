@@ -46,8 +46,8 @@ RESTARTS: Final = Counter(
     registry=REGISTRY,
 )
 
+KNOWN.labels("LogCluster")  # of experiments highwater_experiments tells, by phase
 for _kind in ("LogCluster", "ChaosExperiment"):
-    KNOWN.labels(_kind)
     WAITING.labels(_kind)
     for _result in ("steady", "again", "delayed", "failed"):
         RECONCILES.labels(_kind, _result)

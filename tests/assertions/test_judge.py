@@ -147,3 +147,17 @@ def test_json_has_no_infinities() -> None:
 def test_verdicts(verdict: str, held: list[bool | None], becomes: str) -> None:
     outcomes = [Outcome("a", "b", "fault", "always", one, "", "samples") for one in held]
     assert changed_verdict(verdict, outcomes) == becomes
+
+
+def test_what_may_have_come_true_when_nothing_was_sampled_is_not_judged() -> None:
+    """Nodes could be looked at in the first seconds only; it has seven more to hold."""
+    early = RecordedSamples(ACTIVE.store, [second * 1000 for second in range(1, 9)])
+    found = outcome(early, "sum(active) == 7", eventually="9s")
+    assert found.holds is None
+    assert found.reason == (
+        "assertion it could not be judged: nothing was sampled between 8.000 s and the end of its 9s, at 14.000 s"
+    )
+    assert outcome(early, "sum(active) == 7", eventually="8s").holds is False, "five seconds are believed"
+    assert outcome(early, "sum(active) == 1", eventually="9s").holds is True
+    seldom = RecordedSamples(ACTIVE.store, list(range(0, 100_000, 8000)))
+    assert outcome(seldom, "sum(active) == 7", Span(0, 100_000), eventually="15s").holds is False, "as often as ever"

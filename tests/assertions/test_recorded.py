@@ -12,6 +12,7 @@ import pytest
 from highwater_chaos.assertions import PhaseRow, read_phases, write_phases
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.recorded import RecordedSamples, read_samples
+from highwater_chaos.assertions.unknown import NOT_KNOWN
 from highwater_chaos.promql import parse
 
 MS = 1_000_000
@@ -88,6 +89,15 @@ def test_one_looks_when_all_nodes_have_been_asked(tmp_path: Path) -> None:
     source = recorded(tmp_path, rows)
     assert source.rounds_ms == [1090, 2002, 3000]
     assert source.instants(parse("size"), Span(1091, 2999)) == [2002]
+
+
+def test_a_time_at_which_a_node_is_not_known_does_not_count(tmp_path: Path) -> None:
+    rows: list[Row] = [(second * 1000, "b", 1, "size", {}, second) for second in range(1, 6)]
+    rows += [(second * 1000, "c", 0, NOT_KNOWN, {}, 1) for second in (2, 3)]
+    source = recorded(tmp_path, rows)
+    assert source.instants(parse("size"), Span(0, 10_000)) == [1000, 4000, 5000]
+    assert source.metric_names() == ["size"]
+    assert values(source, "size", 3000) == [[3]]
 
 
 def test_phases_are_read_back_as_whole_milliseconds_within_them(tmp_path: Path) -> None:

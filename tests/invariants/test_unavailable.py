@@ -12,6 +12,7 @@ from highwater_chaos.faults import FaultRecord
 from highwater_runtime.broker.apis import produce
 from highwater_runtime.broker.fetcher import LeaderFetcher
 from highwater_runtime.ports import SECOND
+from highwater_runtime.ports.trace import PartitionChanged
 from highwater_runtime.raft.replica import RaftReplica
 
 KILL_FOLLOWER = """
@@ -136,3 +137,43 @@ def test_a_fault_that_nobody_saw_healed_excuses(simulate: Any, monkeypatch: pyte
     run = simulate(KILL_FOLLOWER, recovery="10s")
     assert run.violations == set()
     assert any("is not known to be healed" in reason for reason in run.result.inconclusive_reasons)
+
+
+@pytest.mark.parametrize("until_s", [50, 10_000], ids=["late", "never"])
+def test_what_is_not_known_yet_is_no_finding(simulate: Any, monkeypatch: pytest.MonkeyPatch, until_s: int) -> None:
+    """The follower comes back in time. What it did then is read late, as if the agent of its machine were silent: the
+    harness sees it outside of the ISR for longer than ``recovery``."""
+    read = SimBackend.events_since
+    silent_from: list[int] = []
+
+    def rejoins(event: Any) -> bool:
+        return isinstance(event, PartitionChanged) and event.partition == "orders-0" and len(event.isr) == 2
+
+    def read_late(self: SimBackend, seq: int) -> Any:
+        events = read(self, seq)
+        if not silent_from:
+            back = [at for at, one in enumerate(events) if one.time_ns > 8 * SECOND and rejoins(one.event)]
+            if not back:
+                return events
+            silent_from.append(self.now_ns())
+            return events[: back[0]]
+        return events if self.now_ns() > until_s * SECOND else []
+
+    def observed_until_ns(self: SimBackend) -> int:
+        is_silent = bool(silent_from) and self.now_ns() <= until_s * SECOND
+        return silent_from[0] - 1 if is_silent else self.now_ns()
+
+    monkeypatch.setattr(SimBackend, "events_since", read_late)
+    monkeypatch.setattr(SimBackend, "observed_until_ns", observed_until_ns, raising=False)
+    run = simulate(KILL_FOLLOWER, recovery="20s")
+    assert silent_from
+    assert run.violations == set()
+    reasons = run.result.inconclusive_reasons
+    assert any("the cluster did not recover" in reason for reason in reasons)
+    assert any("whether the cluster recovered is not known" in reason for reason in reasons) == (until_s > 60)
+
+
+def test_a_run_whose_last_events_are_not_known_is_inconclusive(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SimBackend, "observed_until_ns", lambda self: min(self.now_ns(), 5 * SECOND), raising=False)
+    run = simulate(recovery="20s")
+    assert run.result.inconclusive_reasons == ["what nodes did last could not be read when the run ended"]

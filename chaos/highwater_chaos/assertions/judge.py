@@ -17,7 +17,7 @@ from highwater_chaos.assertions.found import explain, shown
 from highwater_chaos.assertions.outcome import Outcome
 from highwater_chaos.assertions.phases import Span, read_phases
 from highwater_chaos.assertions.prometheus import AnswersError, asked_of, read_answers
-from highwater_chaos.assertions.recorded import read_samples
+from highwater_chaos.assertions.recorded import LOOKBACK_MS, read_samples
 from highwater_chaos.experiment import Assertion, ExperimentSpec
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.promql import (
@@ -163,6 +163,9 @@ def _eventually(
     if not looked_at:
         return _unjudged(assertion, f"nothing was sampled within {within} of phase {assertion.during}", source.name)
     at = looked_at[-1]
+    if limit - at > max(LOOKBACK_MS, 2 * (instants[-1] - instants[0]) // len(instants)):
+        why = f"nothing was sampled between {at / 1000:.3f} s and the end of its {within}, at {limit / 1000:.3f} s"
+        return _unjudged(assertion, why, source.name)
     found = explain(expression, partial(_ask, source, span, at))
     finding = f"did not hold within {within} of phase {assertion.during}; at {at / 1000:.3f} s"
     return _judged(assertion, False, finding, source, len(looked_at), at, found)

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from highwater_chaos.assertions.phases import Span
+from highwater_chaos.assertions.unknown import NOT_KNOWN
 from highwater_chaos.experiment import Assertion
 from highwater_chaos.promql import (
     EvaluationError,
@@ -53,7 +54,7 @@ class RecordedSamples:
 
     store: SeriesStore
     rounds_ms: Sequence[int]
-    """When samples were taken: the end of each round, ascending."""
+    """When samples were taken, of all nodes of which something could be known: the end of each round, ascending."""
 
     name: str = "samples"
 
@@ -85,11 +86,16 @@ def read_samples(directory: Path, names: Collection[str] | None = None) -> Recor
         ValueError: a file is torn.
     """
     table = pq.read_table(directory / "metrics" / "samples.parquet")
+    unknown = pc.equal(table["name"].cast(pa.string()), NOT_KNOWN)
+    unknown_ms = {at // _NS for at in table.filter(unknown)["time_ns"].to_pylist()}
+    table = table.filter(pc.invert(unknown))
     ends = _ends(directory / "events" / "nodes")
     rows = _rows(table if names is None else _of(table, names))
     times = sorted({row.time_ns // _NS for row in rows})
     rounds = [
-        at for at, after in zip(times, [*times[1:], None], strict=True) if after is None or after - at > _ROUND_MS
+        at
+        for at, after in zip(times, [*times[1:], None], strict=True)
+        if (after is None or after - at > _ROUND_MS) and at not in unknown_ms
     ]
     return RecordedSamples(SeriesStore(series_of(rows, ends)), rounds)
 

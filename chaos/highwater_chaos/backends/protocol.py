@@ -185,6 +185,14 @@ class RecordsToFiles(Protocol):
         """The files so far. :meth:`Observation.event_lines` are a merge of them."""
 
 
+@runtime_checkable
+class ObservesWithDelay(Protocol):
+    """A place whose nodes' events come by way of machines that may be slow to answer."""
+
+    def observed_until_ns(self) -> int:
+        """Return the run time up to which :meth:`Observation.events_since` has handed out all that happened."""
+
+
 class Backend(Abilities, Lifecycle, Observation, ClientHost, Protocol):
     """A place where a cluster runs. Which faults it can inject follows from the primitives that it implements as well
     (:mod:`~.primitives`)."""

@@ -18,7 +18,7 @@ from highwater_chaos.kube.client import KubeError
 
 
 class NoRunDirectoryError(Exception):
-    """An experiment ended without a run directory, or without a verdict on it: its status says why."""
+    """An experiment ended without a run directory, or not with the verdict on it: its status says why."""
 
 
 def run_on_kubernetes(
@@ -51,7 +51,14 @@ def run_on_kubernetes(
         ) from error
     if not (directory / "verdict.json").exists():
         raise NoRunDirectoryError(f"{status['verdict']}: {status.get('reason', '')} (recordings: {directory})")
-    return JudgedRun(directory, recorded_verdict(directory))
+    judged = JudgedRun(directory, recorded_verdict(directory))
+    if judged.verdict["verdict"] != status["verdict"]:
+        # It was ended by somebody when its runner had kept the run, and had not concluded it.
+        raise NoRunDirectoryError(
+            f"{status['verdict']}: {status.get('reason', '')} (the run in {directory} had come to"
+            f" {judged.verdict['verdict']})"
+        )
+    return judged
 
 
 def heal_namespace(

@@ -111,10 +111,10 @@ class Kube:
 
     # --- reading ---
 
-    def get(self, kind: Kind, namespace: str | None, name: str) -> Json | None:
+    def get(self, kind: Kind, namespace: str | None, name: str, *, patience: float | None = None) -> Json | None:
         """The object; None: there is none."""
         try:
-            return self._ask("get", kind, namespace, name)
+            return self._ask("get", kind, namespace, name, patience=patience)
         except NotFound:
             return None
 

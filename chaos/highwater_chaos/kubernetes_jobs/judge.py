@@ -19,7 +19,6 @@ from pathlib import Path
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_verdict
 from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.backends.kubernetes.conclusion import RECORDED, conclusion, reason_of
-from highwater_chaos.backends.kubernetes.healing import open_faults
 from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_PATIENCE, StatusJournal, TakenOverError
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.judging import judge_on_spark, write_verdict
@@ -68,11 +67,7 @@ class Judge:
             found = self._journal.look()
             with tempfile.TemporaryDirectory(prefix="highwater-judge-") as parent:
                 verdict, kept = self._judged(found, Path(parent))
-            self._journal.write(
-                lambda now: conclusion(
-                    verdict, now, kept=kept, healed=not open_faults((now.get("status") or {}).get("journal") or [])
-                )
-            )
+            self._journal.write(lambda now: conclusion(verdict, now, kept=kept))
         except TakenOverError as error:
             _say(f"stopped: {error}")
             return 1

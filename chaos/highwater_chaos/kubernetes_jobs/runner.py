@@ -31,6 +31,7 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     concluded,
     conclusion,
     counts_of,
+    healed_condition,
     reason_of,
 )
 from highwater_chaos.backends.kubernetes.crashable import backend_for
@@ -151,11 +152,10 @@ class Runner:
             # No fault was injected, and there is nothing to judge.
             _say(f"inconclusive: {error}")
             nothing: Json = {"expected": None, "reason": str(error), "kept": "", "anomalies": {}, "faults": None}
-            self.journal.write(lambda now: concluded(now, "inconclusive", **nothing, healed=True))
+            self.journal.write(lambda now: concluded(now, "inconclusive", **nothing))
             return
         _say(f"{verdict['verdict']}: {reason_of(verdict)}")
-        healed = not self.journal.open_faults
-        self.journal.write(lambda now: conclusion(verdict, now, kept=kept, healed=healed))
+        self.journal.write(lambda now: conclusion(verdict, now, kept=kept))
 
     def _resolved(self, found: Json) -> tuple[ChaosExperiment, Backend]:
         """The experiment with the cluster that it refers to, where it does. Raises ``ClusterError``."""
@@ -206,7 +206,7 @@ class Runner:
                 if condition_of(now, "SteadyState", "True") is not None:
                     news.append(Condition("Injected", "True", "ScheduleDone", "the schedule is over"))
                 if not self.journal.open_faults:
-                    news.append(Condition("Healed", "True", "NothingOpen", "no fault is open"))
+                    news.append(healed_condition((now.get("status") or {}).get("journal") or []))
             return {"phase": _PHASES[phase], "conditions": with_conditions(now, *news), **self.journal.extra()}
 
         self.journal.write(change)

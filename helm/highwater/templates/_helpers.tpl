@@ -10,7 +10,7 @@
 {{/* Labels that select: (list $ "operator"). */}}
 {{- define "highwater.selector" -}}
 app.kubernetes.io/name: {{ (index . 0).Chart.Name }}
-app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/instance: {{ (index . 0).Release.Name | quote }}
 {{- with index . 1 }}
 app.kubernetes.io/component: {{ . }}
 {{- end }}

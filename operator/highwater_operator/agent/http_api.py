@@ -16,6 +16,7 @@
                                          inside the pod's network: ``{"answers": true}``; a refusal is an answer
 ``GET /v1/pods/<ns>/<pod>/session``      the key of the broker's ZooKeeper session, by which another connection can end
                                          it: ``{"session": {"id": 1, "password": "<hex>"}}``, or null
+``GET /v1/pods/…?uid=``                  409 if the pod of this name is another one by now
 ``GET /healthz``, ``/metrics``           the agent's own, without a token
 ======================================== ===============================================================================
 """
@@ -239,6 +240,9 @@ class Api:
         found = known[0] if known else await self._pools.own.run("", lambda: self._pods.read(namespace, name))
         if found is None:
             raise Refusal(404, f"there is no pod {namespace}/{name}", expected="a pod", found="none")
+        if (uid := request.query.get("uid", found.uid)).lower() != found.uid.lower():
+            what = f"pod {namespace}/{name} has been replaced since"
+            raise Refusal(409, what, expected=f"uid {uid[:60]}", found=f"uid {found.uid}")
         check(found, self._settings.node)
         return found
 

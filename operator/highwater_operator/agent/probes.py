@@ -148,6 +148,8 @@ def ask(end: Timed, port: int, path: str) -> tuple[int, bytes]:
             body += data
             if len(body) > MOST_BYTES:
                 raise MachineError(f"port {port} of the pod answered with more than {MOST_BYTES} bytes")
+        if answer.length:  # a node that is killed in the middle of a page
+            raise MachineError(f"no answer at port {port} of the pod: {answer.length} bytes of it are missing")
         return answer.status, bytes(body)
     except (OSError, HTTPException, ValueError) as error:
         found = f"{type(error).__name__}: {str(error)[:200]}"

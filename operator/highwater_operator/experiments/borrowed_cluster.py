@@ -1,9 +1,9 @@
 """An experiment borrows a running LogCluster, one experiment at a time, and returns it unchanged.
 
 Who holds it is in its ``status.experiment``, written against the object's version, so that of two experiments that want
-it at once one comes second. It is held from before the experiment is Pending until it is Completed or let go of; the
-experiment's topics are deleted before it is given back. A holder that is over or gone, whatever became of the operator
-that should have taken it back, holds nothing: the next one takes it over.
+it at once one comes second. It is held from before the experiment is Pending until that is Completed or let go of, and
+its topics are deleted: the next one waits for that. A holder that is gone, or was over too long ago, holds nothing,
+whatever became of the operator that should have taken the LogCluster back: the next one takes it over.
 """
 
 from __future__ import annotations
@@ -70,13 +70,10 @@ class BorrowedCluster:
         if isinstance(experiment, Rejection):
             return experiment
         assert self._cluster is not None
-        if (other := await self._held_by(self._cluster)) is not None:
-            return Rejection(
-                "ClusterHeld",
-                f"LogCluster {self._name} is held by chaosexperiment/{other}, and lent to one at a time:"
-                " apply this one again when that is Completed",
-            )
-        why = why_not_ready(self._cluster)
+        held = await self._held(self._cluster)
+        if isinstance(held, Rejection):
+            return held
+        why = held or why_not_ready(self._cluster)
         if why is None:
             try:
                 there = await self._topics_there(experiment)
@@ -151,8 +148,8 @@ class BorrowedCluster:
     def _is_mine(self, cluster: Json) -> bool:
         return bool((cluster.get("status") or {}).get("experiment") == holder(self._found))
 
-    async def _held_by(self, cluster: Json) -> str | None:
-        """Name of another experiment that holds it and is not over."""
+    async def _held(self, cluster: Json) -> Rejection | str | None:
+        """Whether another experiment holds it; a string: one that is over, whose topics are being deleted."""
         held = str((cluster.get("status") or {}).get("experiment") or "")
         if not held or self._is_mine(cluster):
             return None
@@ -160,7 +157,17 @@ class BorrowedCluster:
         other = await self._kube.get(CHAOS_EXPERIMENT, self._metadata["namespace"], name)
         if other is None or other["metadata"]["uid"] != uid:
             return None
-        return None if (other.get("status") or {}).get("phase") in FINAL_PHASES else name
+        status = other.get("status") or {}
+        if status.get("phase") not in FINAL_PHASES:
+            return Rejection(
+                "ClusterHeld",
+                f"LogCluster {self._name} is held by chaosexperiment/{name}, and lent to one at a time:"
+                " apply this one again when that is Completed",
+            )
+        since, within = status.get("completedAt"), timedelta(seconds=self._context.pace.give_back_within)
+        if since is None or self._context.now() - datetime.fromisoformat(since) >= within:
+            return None
+        return f"topics of chaosexperiment/{name}, which is over, are being deleted"
 
     def _endpoints(self, cluster: Json) -> tuple[list[Endpoint], list[Endpoint]]:
         spec = read_spec(cluster["spec"])

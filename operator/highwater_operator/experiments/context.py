@@ -111,13 +111,14 @@ class ExperimentPace:
     """How long its topics there are tried to be deleted, before it is given back without."""
     judge_image_within: float = 300.0
     """How long a judging Job waits for its image."""
+    over: float = 900.0
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentContext:
     """The API server, runners, agents.
 
-    ``reported_phases``: the last phase for which this operator emitted an Event, by uid of the experiment.
+    ``reported_phases``: uid and phase for which this operator emitted its last Event, by namespace and name.
     """
 
     kube: AsyncKube
@@ -125,7 +126,7 @@ class ExperimentContext:
     agents: AgentSettings
     pace: ExperimentPace = ExperimentPace()
     now: Callable[[], datetime] = now_utc
-    reported_phases: dict[str, str] = field(default_factory=dict)
+    reported_phases: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     open_admin: OpenAdmin = wire_admin
     judging: JudgingSettings = field(default_factory=JudgingSettings)
     namespaces: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ Judging      the runner's too, unless it has handed over (condition ``Recorded``
              it undone, and the judging Job is followed until there is a verdict, or it is clear that there will be none
 Aborting     both are ended, every open fault healed and seen to be gone, the cluster deleted; then Completed
 Completed    nothing
-Refused      nothing
+Refused      nothing was made, and nothing holds up its deletion
 deleted      as Aborting; then the finalizer goes
 ============ ==========================================================================================================
 
@@ -25,14 +25,16 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from highwater_chaos.backends.kubernetes.conclusion import RECORDED, counts_after, passed_condition
+from highwater_chaos.backends.kubernetes.conclusion import RECORDED, counts_after, healed_condition, passed_condition
 from highwater_chaos.backends.kubernetes.healing import heal, open_faults
-from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
+from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, GIVES_WAY
+from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.client import Refused
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
 from highwater_chaos.kube.kinds import (
     CHAOS_EXPERIMENT,
+    CLUSTER_LABEL,
     EVENT,
     EXPERIMENT_UID_LABEL,
     FINALIZER,
@@ -47,15 +49,15 @@ from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Wai
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
 from highwater_operator.experiments.runner_job import JUDGE, RUNNER, job_name, runner_job, why_ended
-from highwater_operator.experiments.startup import GIVES_WAY, cluster_trouble, goes_first, lacks_room, runner_trouble
+from highwater_operator.experiments.startup import cluster_trouble, goes_first, lacks_room, runner_trouble
 from highwater_operator.reconcile.events import EventType, publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.pod_troubles import Trouble, is_creating
+from highwater_operator.reconcile.status import EARLIER
 
 _STOPS_WITHIN: Final = timedelta(seconds=40)
 """A runner that has not ended by then is on a machine that does not respond; it can do nothing new any more, since it
 would have to write that down first."""
-_DONE: Final = Outcome(None, settled=True)
 _NOT_YET: Final = {
     kind: Condition(kind, "Unknown", "NotYet", "not yet")
     for kind in ("SteadyState", "Injected", "Healed", "Completed", "Passed")
@@ -73,7 +75,8 @@ async def reconcile_experiment(context: ExperimentContext, namespace: str, name:
     found = await context.kube.get(CHAOS_EXPERIMENT, namespace, name)
     if found is None:
         metrics.EXPERIMENTS.forget(namespace, name)
-        return _DONE
+        context.reported_phases.pop((namespace, name), None)
+        return Outcome(None, settled=True)
     metrics.EXPERIMENTS.remember(found)
     return await _Look(context, found).run()
 
@@ -86,6 +89,11 @@ class _Look:
         self._metadata: Json = found["metadata"]
         self._status: Json = found.get("status") or {}
         self._borrowed = BorrowedCluster(context, self._found)
+
+    @property
+    def _over(self) -> Outcome:
+        """Nothing is to be done, but to notice that it was deleted: a watch that was interrupted does not tell."""
+        return Outcome(self._context.pace.over, settled=True)
 
     @property
     def _uid(self) -> str:
@@ -106,7 +114,8 @@ class _Look:
             case "Completed":
                 return await self._release()
             case "Refused":
-                return _DONE
+                await self._drop_finalizer()
+                return self._over
             case "Aborting":
                 return await self._end()
             case _:
@@ -124,7 +133,8 @@ class _Look:
         if not isinstance(verdict, Rejection) and not self._borrowed.wanted:
             taken = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
             if taken is not None and taken["metadata"].get("deletionTimestamp") and not self._owns(taken):
-                return Outcome(self._context.pace.ending)  # of an experiment of this name that is just going
+                what = f"LogCluster {self._metadata['name']} of an earlier experiment of this name is being deleted"
+                return await self._wait(Waiting(EARLIER, what))
             if taken is not None and not self._owns(taken):
                 verdict = Rejection(
                     "ClusterNameTaken",
@@ -137,7 +147,7 @@ class _Look:
             await self._borrowed.give_back(None)
             await self._write({**ended.status, **seen}, *ended.conditions)
             await self._tell_phase("Refused")
-            return _DONE
+            return self._over
         if FINALIZER not in (self._metadata.get("finalizers") or []):
             await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
         await self._borrowed.take()
@@ -150,7 +160,7 @@ class _Look:
         return Outcome(0.0)
 
     async def _wait(self, waiting: Waiting) -> Outcome:
-        """Wait for the LogCluster that the experiment needs. Reports each new reason once; refuses it in the end."""
+        """Say what the experiment waits for, each new reason once."""
         before = self._condition("Accepted")
         if before is None or before["message"] != waiting.message:
             await self._write({}, Condition("Accepted", "Unknown", waiting.reason, waiting.message))
@@ -181,7 +191,10 @@ class _Look:
             return await self._give_way(steady["message"])
         pods = await self._kube.list(POD, namespace, self._pods_of(RUNNER))
         why = why_ended(job, pods)
-        if why is not None:
+        # A runner that is asked to stop ends its run, and keeps what it has recorded. Until Kubernetes 1.30 its Job has
+        # failed by then.
+        is_stopping = any(pod["metadata"].get("deletionTimestamp") and self._may_act(pod) for pod in pods)
+        if why is not None and not is_stopping:
             return await self._abort(why)
         if self._status.get("phase") == "SettingUp" and job is not None:
             return await self._look_at_start(job, pods, steady)
@@ -302,7 +315,7 @@ class _Look:
             Condition("Completed", "True", "Aborted", reason),
             passed_condition(verdict, reason),
         )
-        return _DONE
+        return self._over
 
     async def _release(self) -> Outcome:
         """Of a Completed one nothing holds up its deletion, once nothing of it is left; its Jobs may do nothing."""
@@ -313,21 +326,18 @@ class _Look:
         if not await rights.withdraw_from_ended(self._context, self._uid, *components):
             return Outcome(self._context.pace.ending)
         if self._condition("Healed", "True") is None or open_faults(self._status.get("journal") or []):
-            return _DONE
+            return self._over
         cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
         if cluster is None or not self._owns(cluster):
-            finalizers = list(self._metadata.get("finalizers") or [])
-            if FINALIZER in finalizers:
-                await self._set_finalizers([one for one in finalizers if one != FINALIZER])
-            return _DONE
+            await self._drop_finalizer()
+            return self._over
         if not cluster["metadata"].get("deletionTimestamp"):
-            return _DONE  # the runner may still be taking it down; deletion takes the cluster along
+            return self._over  # the runner may still be taking it down; deletion takes the cluster along
         return Outcome(self._context.pace.ending)
 
     async def _let_go(self, phase: str) -> Outcome:
-        finalizers = list(self._metadata.get("finalizers") or [])
-        if FINALIZER not in finalizers:
-            return _DONE
+        if FINALIZER not in (self._metadata.get("finalizers") or []):
+            return self._over
         if phase not in ("", "Aborting", *FINAL_PHASES):
             await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
             await self._tell("Warning", "Aborting", "deleted before it was over")
@@ -335,9 +345,8 @@ class _Look:
         waiting = await self._undo() or await self._borrowed.give_back(self._metadata["deletionTimestamp"])
         if waiting is not None:
             return waiting
-        await self._set_finalizers([one for one in finalizers if one != FINALIZER])
-        self._context.reported_phases.pop(self._uid, None)
-        return _DONE
+        await self._drop_finalizer()
+        return self._over
 
     async def _undo(self, *components: str) -> Outcome | None:
         """End the Jobs (of these components; none named: all), heal, verify, delete the cluster; None: that is so."""
@@ -346,9 +355,9 @@ class _Look:
             return Outcome(self._context.pace.ending)
         await rights.withdraw(self._context, self._uid, *components)
         journal = self._status.get("journal") or []
-        healing = await asyncio.to_thread(heal, journal, await self._agents(), self._context.now())
-        if healing.journal != journal or self._condition("Healed", "Unknown") is not None or healing.left:
-            await self._note(healing.journal, healing.left, healing.unseen)
+        homes = await self._homes() if open_faults(journal) else set()
+        healing = await asyncio.to_thread(heal, journal, await self._agents(), homes, self._context.now())
+        await self._note(healing.journal, healing.left)
         if healing.left:
             return Outcome(self._context.pace.healing)
         if self._borrowed.wanted:
@@ -360,32 +369,30 @@ class _Look:
             )
         return None
 
-    async def _note(self, journal: list[Json], left: list[str], unseen: list[str]) -> None:
-        if left:
-            condition = Condition("Healed", "False", "FaultsOpen", "; ".join(left)[:2000])
-        elif unseen:
-            message = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
-            condition = Condition("Healed", "Unknown", "NotSeen", message[:2000])
-        else:
-            condition = Condition("Healed", "True", "Verified", "nothing of any fault is left")
+    async def _note(self, journal: list[Json], left: list[str]) -> None:
+        condition = healed_condition(journal, left)
         written = self._condition("Healed", condition.status)
-        if written is None or written["message"] != condition.message or journal != self._status.get("journal"):
+        if written is None or written["message"] != condition.message or journal != (self._status.get("journal") or []):
             await self._write({"journal": journal}, condition)
             severity: EventType = "Normal" if condition.status == "True" else "Warning"
             await self._tell(severity, condition.reason, condition.message)
 
     async def _jobs_live(self, components: Sequence[str]) -> bool:
         """Delete them; whether a pod of one may still do something."""
-        namespace, now = self._context.runners.namespace, self._context.now()
+        namespace = self._context.runners.namespace
         lives = False
         for component in components:
             await self._kube.delete(JOB, namespace, _JOB_NAMES[component](self._uid))
             for pod in await self._kube.list(POD, namespace, self._pods_of(component)):
-                if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-                    continue
-                deleted_at = pod["metadata"].get("deletionTimestamp")
-                lives |= deleted_at is None or now - datetime.fromisoformat(deleted_at) < _STOPS_WITHIN
+                lives |= self._may_act(pod)
         return lives
+
+    def _may_act(self, pod: Json) -> bool:
+        """Whether a pod may still do something."""
+        if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            return False
+        deleted_at = pod["metadata"].get("deletionTimestamp")
+        return deleted_at is None or self._context.now() - datetime.fromisoformat(deleted_at) < _STOPS_WITHIN
 
     def _pods_of(self, component: str) -> dict[str, str]:
         return {EXPERIMENT_UID_LABEL: self._uid, "app.kubernetes.io/component": component}
@@ -393,6 +400,12 @@ class _Look:
     async def _agents(self) -> dict[str, Any]:
         pods = await self._kube.list(POD, self._context.agents.namespace, self._context.agents.labels)
         return dict(self._context.agents.clients(pods))
+
+    async def _homes(self) -> set[str]:
+        """Nodes with pods of the cluster."""
+        name = reference_of(self._found) or self._metadata["name"]
+        pods = await self._kube.list(POD, self._metadata["namespace"], {CLUSTER_LABEL: name})
+        return {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
 
     # --- small things ---
 
@@ -421,6 +434,11 @@ class _Look:
     async def _set_finalizers(self, finalizers: list[str]) -> None:
         self._take(await self._kube.set_finalizers(CHAOS_EXPERIMENT, {"metadata": self._metadata}, finalizers))
 
+    async def _drop_finalizer(self) -> None:
+        finalizers = list(self._metadata.get("finalizers") or [])
+        if FINALIZER in finalizers:
+            await self._set_finalizers([one for one in finalizers if one != FINALIZER])
+
     def _take(self, found: Json) -> None:
         self._metadata = found["metadata"]
         self._status = found.get("status") or {}
@@ -431,9 +449,10 @@ class _Look:
 
     async def _tell_phase(self, phase: str) -> None:
         """An Event for each phase that the runner went through, as far as the operator saw it."""
-        if not phase or self._context.reported_phases.get(self._uid) == phase:
+        key, reported = (self._metadata["namespace"], self._metadata["name"]), (self._uid, phase)
+        if not phase or self._context.reported_phases.get(key) == reported:
             return
-        self._context.reported_phases[self._uid] = phase
+        self._context.reported_phases[key] = reported
         if phase == "Completed":
             verdict, reason = self._status.get("verdict", ""), self._status.get("reason", "")
             metrics.VERDICTS.labels(verdict or "inconclusive").inc()

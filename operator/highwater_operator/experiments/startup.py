@@ -16,8 +16,6 @@ from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import Json
 from highwater_operator.reconcile.pod_troubles import Trouble, is_creating, trouble_of, warning_in_events
 
-GIVES_WAY: Final = "GivesWay"
-"""Reason of ``SteadyState`` of an experiment that waits for another one's resources."""
 UNSCHEDULABLE: Final = "Unschedulable"
 _CAUSES: Final = ("NotCarriedOut", "PodsNotCreated", "PodsFailing")
 """Reasons of ``Degraded`` for which a LogCluster does not come up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from highwater_operator.objects.agent_nodes import EVERYWHERE, AgentNodes
 from highwater_operator.objects.config_map import config_map
 from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import Owner, roles_of
@@ -13,7 +14,7 @@ from highwater_operator.objects.services import bootstrap_service, headless_serv
 from highwater_operator.objects.stateful_set import stateful_set
 
 
-def objects_of(owner: Owner, images: Images) -> Iterator[dict[str, Any]]:
+def objects_of(owner: Owner, images: Images, agent_nodes: AgentNodes = EVERYWHERE) -> Iterator[dict[str, Any]]:
     """Complete manifests; a pod's configuration and address come before the pod."""
     yield service_account(owner)
     yield bootstrap_service(owner)
@@ -22,4 +23,4 @@ def objects_of(owner: Owner, images: Images) -> Iterator[dict[str, Any]]:
         yield config_map(owner, role)
         yield network_policy(owner, role)
         yield disruption_budget(owner, role)
-        yield stateful_set(owner, role, images)
+        yield stateful_set(owner, role, images, agent_nodes)

@@ -16,6 +16,7 @@ from highwater_chaos.kube.kinds import (
     VOLUME_SIZE,
     VOLUME_WHEN_DELETED,
 )
+from highwater_operator.objects.agent_nodes import AgentNodes
 from highwater_operator.objects.config_map import (
     CONTROL_PATH,
     CONTROL_VOLUME,
@@ -56,7 +57,7 @@ _STOP_SECONDS: Final = 75
 """Longer than a node's own bound on its shutdown (60 s)."""
 
 
-def stateful_set(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
+def stateful_set(owner: Owner, role: Role, images: Images, agent_nodes: AgentNodes) -> dict[str, Any]:
     """The StatefulSet of a role."""
     return {
         "apiVersion": "apps/v1",
@@ -78,7 +79,7 @@ def stateful_set(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
                         "prometheus.io/port": str(ADMIN_PORT),
                     },
                 },
-                "spec": _pod(owner, role, images),
+                "spec": {**_pod(owner, role, images), **_placement(owner, agent_nodes)},
             },
             **_claims(owner),
         },
@@ -170,6 +171,10 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
             *_crashable_volumes(owner),
         ],
     }
+
+
+def _placement(owner: Owner, agent_nodes: AgentNodes) -> dict[str, Any]:
+    return agent_nodes.placement() if owner.spec.storage.crashable else {}
 
 
 def _arguments(role: Role) -> list[str]:

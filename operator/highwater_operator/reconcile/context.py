@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from highwater_operator.admin import OpenAdmin, wire_admin
 from highwater_operator.kube import AsyncKube
+from highwater_operator.objects.agent_nodes import EVERYWHERE, AgentNodes
 from highwater_operator.objects.images import Images
 
 
@@ -39,3 +40,4 @@ class Context:
     now: Callable[[], datetime] = now_utc
     has_agents: bool = True
     """Whether node agents are installed, which make crashable volumes."""
+    agent_nodes: AgentNodes = EVERYWHERE

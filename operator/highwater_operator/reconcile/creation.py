@@ -23,10 +23,6 @@ from highwater_operator.reconcile.pod_troubles import time_of, warning_in_events
 
 _POD: Final = re.compile(r"\bPod (\S+) in StatefulSet ")
 _WHY: Final = re.compile(r".* failed error: ", re.DOTALL)
-_PRIVILEGED: Final = (
-    "Crashable storage needs a namespace that allows it: kubectl label --overwrite namespace {namespace}"
-    " pod-security.kubernetes.io/enforce=privileged"
-)
 _log = logging.getLogger(__name__)
 
 
@@ -49,8 +45,7 @@ async def why_not_created(
     ]
     if not refusals:
         return None
-    hint = [_PRIVILEGED.format(namespace=namespace)] if any("hostPath" in why for why in refusals) else []
-    return ". ".join([*refusals, *hint])
+    return ". ".join(refusals)
 
 
 async def with_troubles(kube: AsyncKube, namespace: str, pods: Sequence[PodView]) -> tuple[PodView, ...]:

@@ -106,7 +106,7 @@ class _Reconcile:
 
     async def _taken(self, owner: Owner, seen: Observation) -> Problem | str | None:
         """Whether an object that is to be made is there already and has another owner; a string: it is about to go."""
-        for manifest in objects_of(owner, self._context.images):
+        for manifest in objects_of(owner, self._context.images, self._context.agent_nodes):
             kind, name = kind_of(manifest), manifest["metadata"]["name"]
             if (kind.kind, name) in seen.objects:
                 continue
@@ -191,7 +191,7 @@ class _Reconcile:
         """Make every object what it should be; returns the StatefulSets as they are then."""
         latest = dict(seen.objects)
         brokers = seen.set_of(owner, "broker")
-        for plain in objects_of(owner, self._context.images):
+        for plain in objects_of(owner, self._context.images, self._context.agent_nodes):
             manifest = stamped(after_brokers(plain, brokers, seen.pods))
             key = (manifest["kind"], manifest["metadata"]["name"])
             live = latest.get(key)
@@ -251,7 +251,7 @@ class _Reconcile:
     # --- writing down ---
 
     async def _refuse(self, problem: Problem) -> Outcome:
-        served = "bootstrap" in self._resource.get("status", {})
+        served = bool(self._resource.get("status", {}).get("bootstrap"))
         await self._write(*refused_status(problem, served=served))
         return Outcome(self._context.pace.steady, settled=True)
 

@@ -6,6 +6,7 @@ and nowhere else: they are asked for only while its containers are being created
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -28,6 +29,9 @@ _OF_RUNNING: Final = frozenset({"Unhealthy"})
 """Reasons of warnings about containers that run: the pod's status says so a moment later."""
 _CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
 _LONGEST_LINE: Final = 300
+_WORD: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+"""A condition's reason."""
+_NOT_IN_WORDS: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
 class Trouble(NamedTuple):
@@ -75,7 +79,15 @@ def warning_in_events(events: Iterable[Json]) -> Trouble | None:
     if not warnings:
         return None
     latest = max(warnings, key=time_of)
-    return Trouble(str(latest["reason"]), str(latest.get("message") or ""))
+    return Trouble(_word(str(latest["reason"])), str(latest.get("message") or ""))
+
+
+def _word(reason: str) -> str:
+    """An Event's reason as a condition takes it: Kubernetes takes any text."""
+    if _WORD.fullmatch(reason):
+        return reason
+    word = "".join(part[0].upper() + part[1:] for part in _NOT_IN_WORDS.split(reason) if part)
+    return word if word[:1].isalpha() else f"Warning{word}"
 
 
 def end_of(pod: Json) -> str | None:

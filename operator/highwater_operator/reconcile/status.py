@@ -27,12 +27,14 @@ DEADLINE: Final = timedelta(minutes=10)
 _MINUTES: Final = DEADLINE.seconds // 60
 ROLLING: Final = "RollingRestart"
 _LATE: Final = "ProgressDeadlineExceeded"
-_EARLIER: Final = "EarlierClusterEnding"
+EARLIER: Final = "EarlierClusterEnding"
 _LEFT_ALONE: Final = (
     ". Until this is corrected, what was made before stays as it is, and what others change or delete of it is not"
     " repaired"
 )
 """What the last valid spec asked for is remembered nowhere: there is nothing to repair it by."""
+_NOT_COUNTED: Final = {"brokersReady": "", "controllersReady": "", "zookeepersReady": ""}
+"""As the definition has these fields where nothing is known: text that is absent is written back as its default."""
 
 _IN_WORDS: Final[dict[Role, str]] = {
     "broker": "brokers",
@@ -137,8 +139,7 @@ def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
     status: Json = {
         "phase": _phase(verdicts),
         "bootstrap": f"{bootstrap_name(owner)}.{owner.namespace}.svc:{CLIENT_PORT}",
-        "controllersReady": None,
-        "zookeepersReady": None,
+        **_NOT_COUNTED,
         **{f"{role}sReady": f"{facts.ready(role)}/{replicas_of(owner, role)}" for role in roles_of(owner)},
         "activeController": None if view is None or view.quorum is None else view.quorum.controller,
         "underReplicatedPartitions": None if view is None else len(view.under_replicated),
@@ -167,9 +168,11 @@ def unready_since(resource: Json) -> datetime | None:
 
 
 def refused_status(problem: Problem, *, served: bool) -> tuple[Json, dict[str, Verdict]]:
-    """Of a cluster that is not served; ``served``: it was before, and what it was is left as it is."""
+    """Of a cluster that is not served; ``served``: it was before, and its objects are left as they are."""
     message = f"{problem.message}{_LEFT_ALONE}" if served else problem.message
-    return {"phase": "Refused"}, {
+    # Nobody counts any more what it was.
+    unknown: Json = {**_NOT_COUNTED, "activeController": None, "underReplicatedPartitions": None}
+    return {"phase": "Refused", **unknown}, {
         "Degraded": Verdict("True", problem.reason, message),
         "Ready": Verdict("False", problem.reason, message),
         "Progressing": Verdict("False", problem.reason, message),
@@ -179,9 +182,9 @@ def refused_status(problem: Problem, *, served: bool) -> tuple[Json, dict[str, V
 def awaiting_status(what: str) -> tuple[Json, dict[str, Verdict]]:
     """Of a cluster that cannot be created yet, since what an earlier one of its name left is still ending."""
     verdicts = {
-        "Degraded": Verdict("False", _EARLIER, what),
-        "Ready": Verdict("False", _EARLIER, what),
-        "Progressing": Verdict("True", _EARLIER, what),
+        "Degraded": Verdict("False", EARLIER, what),
+        "Ready": Verdict("False", EARLIER, what),
+        "Progressing": Verdict("True", EARLIER, what),
     }
     return {"phase": _phase(verdicts)}, verdicts
 

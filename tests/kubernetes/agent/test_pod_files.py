@@ -48,7 +48,7 @@ def events(pod: Pod, tmp_path: Path) -> Path:
     return folder / "events.jsonl"
 
 
-def ask(pod: Pod, kubelet: Path) -> bytes:
+def ask(pod: Pod, kubelet: Path, query: str = "", status: int = 200) -> bytes:
     """For the events, by HTTP."""
     token = kubelet / "token"
     token.write_text(TOKEN)
@@ -63,9 +63,10 @@ def ask(pod: Pod, kubelet: Path) -> bytes:
 
     def call(port: int) -> bytes:
         with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
-            connection.request("GET", f"/v1/pods/ns/{pod.name}/events", headers={"Authorization": f"Bearer {TOKEN}"})
+            path = f"/v1/pods/ns/{pod.name}/events{query}"
+            connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
             answer = connection.getresponse()
-            assert answer.status == 200
+            assert answer.status == status
             return answer.read()
 
     async def serve() -> bytes:
@@ -105,3 +106,10 @@ def test_an_answer_that_is_not_whole_is_seen_to_be_none(
     monkeypatch.setattr(pod_files.Piece, "read", cut)
     with pytest.raises(IncompleteRead):
         ask(pod, tmp_path)
+
+
+def test_a_pod_that_took_the_place_of_another_does_not_answer_for_it(pod: Pod, events: Path, tmp_path: Path) -> None:
+    """Its file is another one: from the byte where the first one's was read to, some of it would be missing."""
+    events.write_bytes(b"x" * 1000)
+    assert ask(pod, tmp_path, f"?offset=900&uid={pod.uid}") == b"x" * 100
+    assert b"has been replaced" in ask(pod, tmp_path, f"?offset=900&uid={uuid.uuid4()}", 409)

@@ -142,8 +142,8 @@ class FakeAgent:
             wanted = dict(pair.split("=") for pair in query.split("&"))
             return 200, json.dumps({"answers": self.reaches(parts[3], wanted["peer"])}).encode()
         if parts[1] == "pods":
-            offset = int(query.removeprefix("offset=") or 0)
-            found = self.answers(parts[3], parts[4], offset)
+            wanted = dict(pair.split("=") for pair in query.split("&") if pair)
+            found = self.answers(parts[3], parts[4], int(wanted.get("offset", 0)))
             return (404, b'{"error": "nothing here"}') if found is None else (200, found)
         if len(parts) == 2:
             return 200, json.dumps({"items": list(self.records.values())}).encode()

@@ -154,7 +154,15 @@ class ExperimentStage:
 
     # --- what a runner does ---
 
-    def inject(self, agent: FakeAgent, number: int, state: str = "done", name: str = "demo", ask: bool = True) -> str:
+    def inject(
+        self,
+        agent: FakeAgent,
+        number: int,
+        state: str = "done",
+        name: str = "demo",
+        ask: bool = True,
+        deadline: str = "2099-01-01T00:00:00Z",
+    ) -> str:
         """As a runner writes a fault down and asks for it; ``state`` is how far it got with writing."""
         found = self.get(name)
         assert found is not None
@@ -165,13 +173,13 @@ class ExperimentStage:
             "state": state,
             "at": "2026-01-01T00:00:00Z",
             "targets": ["demo-broker-0"],
-            "deadline": "2099-01-01T00:00:00Z",
+            "deadline": deadline,
             "evidence": "",
         }
         journal = [*found.get("status", {}).get("journal", []), entry]
         self.api.patch(*KIND, name, "default", {"status": {"phase": "Injecting", "journal": journal}}, "status")
         if ask:
-            body = {"kind": "pause", "pod": {}, "deadline": "2099-01-01T00:00:00Z"}
+            body = {"kind": "pause", "pod": {}, "deadline": deadline}
             assert agent.serve("PUT", f"/v1/faults/{fault}", json.dumps(body).encode())[0] == 200
         return fault
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from experiments.conftest import KIND, until
+from experiments.conftest import KIND, experiment, until
 from log_cluster.conftest import LiveCluster, log_cluster
 
 from highwater_operator.admin import AdminError
@@ -214,3 +214,45 @@ def test_it_waits_for_a_cluster_that_gets_ready(stage: Any, live: Lent) -> None:
     live.silent = False
     until(stage.runner_pods, "the runner")
     assert held_by(stage) == "demo"
+
+
+def test_the_next_one_waits_until_the_topics_of_the_last_one_are_gone(stage: Any, live: Lent) -> None:
+    """The same file again, as soon as the first run is Completed."""
+    stage.pace = ExperimentPace(0.3, 0.1, 0.2, cluster_ready_within=60.0, give_back_within=60.0)
+    stage.start()
+    lend(stage)
+    stage.api.create(borrowing("one"))
+    until(stage.runner_pods, "the runner")
+    live.place("orders", [0, 1])
+    live.keeps_topics = True
+    stage.end_runner()
+    until(lambda: stage.phase("one") == "Completed", "the end")
+    stage.api.create(borrowing("two"))
+    until(lambda: stage.condition("Accepted", "two"), "the second one to be looked at")
+    said = stage.condition("Accepted", "two")
+    assert (said["status"], said["reason"]) == ("Unknown", "WaitingForCluster")
+    assert "topics of chaosexperiment/one" in said["message"]
+    assert held_by(stage) == "one"
+    live.keeps_topics = False
+    until(lambda: held_by(stage) == "two", "the second one to have it")
+    assert live.deleted == ["orders"]
+
+
+def test_one_that_comes_second_keeps_no_finalizer(stage: Any, live: Lent) -> None:
+    """Another one takes the LogCluster between its look and its write."""
+    stage.start()
+    lend(stage)
+    taken: list[str] = []
+
+    def take_first(asked: Any) -> bool:
+        if not taken and (stage.get() or {"metadata": {}})["metadata"].get("finalizers"):
+            taken.append(stage.api.create(experiment("other"))["metadata"]["uid"])
+            stage.api.patch(*CLUSTER, "theirs", "default", {"status": {"experiment": f"other/{taken[0]}"}}, "status")
+        return False
+
+    stage.api.fault(verb="patch", resource="logclusters/status", matches=take_first)
+    stage.api.create(borrowing())
+    assert refused(stage)["reason"] == "ClusterHeld"
+    assert taken
+    until(lambda: "finalizers" not in stage.get()["metadata"], "the finalizer to go")
+    assert held_by(stage) == "other"

@@ -31,6 +31,7 @@ from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.faults import FaultContext, FaultRecord, nodes, restart, session_expiry, stop
 from highwater_chaos.faults.base import Fault
 from highwater_chaos.faults.session_expiry import SessionExpiry
+from highwater_chaos.kube.client import KubeError
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.process import Scheduler
 from highwater_chaos.schedule.fault_manager import FaultManager
@@ -255,7 +256,7 @@ class Run:
         monkeypatch.setattr(backend_module, "bring_up", lambda *_: None)
         monkeypatch.setattr(backend_module, "find_pods", lambda *_: places)
         monkeypatch.setattr(backend_module, "addresses", lambda *_: addresses)
-        api: Any = SimpleNamespace(list=lambda *_, **__: [], delete=lambda *_: None)
+        api: Any = SimpleNamespace(list=lambda *_, **__: [], get=lambda *_: None)
         place = Place("default", "demo", "uid")
         self.backend = CrashableBackend(api, None, place, self.journal, 3600 * SECOND)  # type: ignore[arg-type]
         text = (Path(__file__).parents[2] / "tiny-experiment.yaml").read_text()
@@ -433,3 +434,18 @@ def test_a_clock_that_drifts_goes_on_from_where_it_was(run: Run, rate: float, le
     run.backend.start("broker-1")
     assert run.until(lambda: pod.clock["rate"] == rate)
     assert least < pod.clock["offsetNs"] < most
+
+
+def test_an_api_server_that_is_away_keeps_no_fault_in_force(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("pause", "partition", "clockSkew"):
+        run.inject(kind, {"target": {"broker": 0}, "offset": "5s"} if kind == "clockSkew" else FAULTS[kind])
+    in_force = [fault for fault, state in run.journal.states.items() if state == "done"]
+    assert len(in_force) >= 3
+
+    def refuse(*_: object) -> None:
+        raise KubeError("patch chaosexperiments", 503, "unavailable")
+
+    monkeypatch.setattr(run.journal, "note", refuse)
+    with pytest.raises(KubeError):
+        run.backend.close()
+    assert sorted(run.model.undone) == sorted(in_force)

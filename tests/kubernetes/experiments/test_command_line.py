@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from experiments.conftest import KIND, until
+from experiments.conftest import KIND, experiment, until
 
+from highwater_chaos.backends.kubernetes import following
 from highwater_chaos.backends.kubernetes.archive import store
 from highwater_chaos.cli import execute
-from highwater_chaos.kube.client import Kube
+from highwater_chaos.kube.client import Kube, Unavailable
+from highwater_operator.objects.naming import Owner
+from highwater_operator.reconcile.problems import problem_of
+from highwater_operator.resources import LogClusterSpec
 
 FILE = Path(__file__).parents[3] / "scenarios" / "kip-903" / "kafka-14139.yaml"
 
@@ -97,3 +101,40 @@ def test_a_reference_is_for_kubernetes(cluster: Any, tmp_path: Path, capsys: pyt
     (made,) = cluster.objects(*KIND, "default")
     assert made["spec"]["clusterRef"]["name"] == "demo"
     assert "cluster" not in made["spec"]
+
+
+def test_the_verdict_is_that_of_the_experiment(
+    cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was ended by hand when its run had been judged and kept."""
+    assert command("run", str(FILE), "--out", str(tmp_path / "sim"), "--switch", "replica-epoch-check=off") == 0
+    (made,) = (tmp_path / "sim").iterdir()
+    ended = {"phase": "Completed", "verdict": "inconclusive", "reason": "ended by hand"}
+    thread = play(cluster, ended, made)
+    arguments = ("--backend", "kubernetes", "--out", str(tmp_path / "out"), "--switch", "replica-epoch-check=off")
+    assert command("run", str(FILE), *arguments) == 2
+    thread.join()
+    said = "".join(capsys.readouterr())
+    assert "inconclusive: ended by hand" in said
+    assert "had come to fail" in said
+
+
+def test_an_api_server_that_is_away_for_a_while_is_waited_for(kube_api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The experiment goes on without it, and without who follows it."""
+    monkeypatch.setattr(following, "_POLL", 0.05)
+    kube_api.create(experiment())
+    kube_api.patch(*KIND, "demo", "default", {"status": {"phase": "Completed", "verdict": "pass"}}, "status")
+    away = kube_api.fault(verb="get", resource="chaosexperiments", status=503, times=20)
+    api = Kube(kube_api.configuration(), patience=0.1)
+    status = following.follow(api, "default", "demo", lambda phase: None)
+    assert (status["verdict"], len(away.hits)) == ("pass", 20)
+    monkeypatch.setattr(following, "_AWAY_WITHIN", 0.2)
+    kube_api.fault(verb="get", resource="chaosexperiments", status=503, times=None)
+    with pytest.raises(Unavailable):
+        following.follow(api, "default", "demo", lambda phase: None)
+
+
+@pytest.mark.parametrize("name", ["demo", "3-brokers", "a.b", "x" * 253, "9" * 253, "a-" * 100])
+def test_the_name_of_a_run_is_one_that_its_cluster_can_have(name: str) -> None:
+    found = problem_of(Owner(following.unique_name(name), "default", "uid", LogClusterSpec()))
+    assert found is None, found

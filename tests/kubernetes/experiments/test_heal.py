@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import trustme
 from api_server.rbac import Grant
-from experiments.agents import TOKEN, TRUST
+from experiments.agents import TOKEN, TRUST, evidence
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
+from highwater_chaos.backends.kubernetes.healing import NOT_SEEN
 from highwater_chaos.backends.kubernetes.namespace_heal import needed_rights
 from highwater_chaos.cli import execute
 
@@ -86,6 +87,7 @@ def test_everything_is_undone_without_an_operator(stage: Any, heal: Heal, capsys
     assert two.serve("PUT", f"/v1/faults/{never}", b'{"kind": "pause"}')[0] == 409
     status = stage.status()
     assert (status["phase"], status["verdict"]) == ("Completed", "inconclusive")
+    assert status["faults"] == {"planned": 1, "injected": 1, "confirmed": 0, "healed": 1}
     assert stage.condition("Healed")["status"] == stage.condition("Completed")["status"] == "True"
     assert stage.jobs() == []
     assert stage.get()["metadata"]["finalizers"] == ["highwater.dev/heal"]
@@ -135,6 +137,50 @@ def test_no_agent_at_all(stage: Any, heal: Heal, capsys: Any) -> None:
     out, err = capsys.readouterr()
     assert f"LEFT: demo: {fault} (pause broker-0): no agent is there" in out
     assert "--system-namespace" in err
+
+
+def test_a_fault_that_nobody_saw_end_is_said_by_every_run_of_the_command(stage: Any, heal: Heal, capsys: Any) -> None:
+    """The first one was interrupted after it had given the fault up."""
+    under_way(stage)
+    fault = stage.inject(stage.agents[0], 1, deadline="2020-01-01T00:00:00Z")
+    given_up = f"its deadline is over; {NOT_SEEN}: no answer"
+    journal = [{**one, "state": "undone", "evidence": given_up} for one in stage.status()["journal"]]
+    stage.api.patch(*KIND, "demo", "default", {"status": {"phase": "Aborting", "journal": journal}}, "status")
+    assert heal() == 1
+    assert f"LEFT: demo: pause broker-0 ({fault}): {given_up}" in capsys.readouterr().out
+    assert stage.phase() == "Completed"
+    healed = stage.condition("Healed")
+    assert (healed["status"], healed["reason"]) == ("Unknown", "NotSeen")
+
+
+def test_what_an_agent_undoes_in_vain_is_left(stage: Any, heal: Heal, capsys: Any) -> None:
+    """Of an experiment, and of none."""
+    under_way(stage)
+    one, two = stage.agents
+    fault = stage.inject(one, 1)
+    stranger = {"kind": "pause", "pod": {"namespace": "default", "name": "lost-broker-0"}}
+    assert two.serve("PUT", "/v1/faults/orphan-1", json.dumps(stranger).encode())[0] == 200
+    for agent in (one, two):
+        agent.heal = lambda fault, body: [evidence("1 stopped", "heal", confirmed=False)]
+    assert heal() == 1
+    said = capsys.readouterr().out
+    assert f"LEFT: demo: pause broker-0 ({fault}): healed at node node-0: {NOT_SEEN}: 1 stopped" in said
+    assert f"LEFT: pause on pod lost-broker-0 (orphan-1): healed at node node-1: {NOT_SEEN}: 1 stopped" in said
+    assert stage.condition("Healed")["reason"] == "NotSeen"
+
+
+def test_an_agent_that_is_missing_may_have_the_fault(stage: Any, heal: Heal, capsys: Any) -> None:
+    """The other one says that it never had it."""
+    under_way(stage)
+    meta = {"name": "demo-broker-0", "namespace": "default", "labels": {"highwater.dev/cluster": "demo"}}
+    spec = {"nodeName": "node-0", "containers": [{"name": "node", "image": "highwater/node:test"}]}
+    stage.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    fault = stage.inject(stage.agents[0], 1)
+    stage.api.delete("v1", "Pod", "highwater-agent-node-0", SYSTEM)
+    until(lambda: stage.api.get("v1", "Pod", "highwater-agent-node-0", SYSTEM) is None, "the agent to go")
+    assert heal() == 1
+    assert f"LEFT: demo: {fault} (pause broker-0): node node-0: no agent is there" in capsys.readouterr().out
+    assert (stage.phase(), stage.journal()) == ("Aborting", {fault: "done"})
 
 
 def test_beside_an_operator(stage: Any, heal: Heal) -> None:

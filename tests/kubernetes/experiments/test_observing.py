@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from highwater_chaos.backends.kubernetes.agents import AgentError
+from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError
+from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
+from highwater_chaos.backends.kubernetes.faults import PodPlace
+from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
+from highwater_chaos.backends.protocol import ObservesWithDelay
 
 FAR = 1 << 62
 WALL = 1_700_000_000_000_000_000
@@ -101,3 +106,52 @@ def test_the_machine_of_a_stopped_node_loses_power() -> None:
         (ended,) = made.stopped(pod, reason, WALL + 20)
         reasons.append(ended.event.reason)  # type: ignore[attr-defined]
     assert reasons == ["stop", "power-loss"]
+
+
+class Agent:
+    """Of one pod."""
+
+    def __init__(self) -> None:
+        self.answer: bytes | AgentError = line(1, WALL)
+
+    def events(self, namespace: str, pod: str, uid: str, offset: int) -> bytes:
+        if isinstance(self.answer, AgentError):
+            raise self.answer
+        return self.answer
+
+
+def test_all_is_known_up_to_the_last_time_that_all_answered_and_had_no_more() -> None:
+    agents = {"broker-0": Agent(), "broker-1": Agent()}
+    pods = [PodEvents(name, PodPlace("default", name, "uid", agent)) for name, agent in agents.items()]  # type: ignore[arg-type]
+    with ThreadPoolExecutor(2) as threads:
+        intake = Intake(threads, borrowed=False)
+        intake.follow(pods, lambda *who: None)
+        assert intake.observed_until_ns == 0
+        intake.take()
+        known = intake.observed_until_ns
+        assert known > 0
+        agents["broker-0"].answer = b""
+        for away in (AgentError("no answer", 0), b"\n" * ((1 << 20) + 1)):
+            agents["broker-1"].answer = away
+            intake.take()
+            assert intake.observed_until_ns == known
+        agents["broker-1"].answer = b""
+        intake.take()
+        assert intake.observed_until_ns > known
+
+
+def test_a_pod_that_was_replaced_is_said_at_once_and_nothing_more_is_handed_out() -> None:
+    """Its successor has another file: what comes from there is not what follows."""
+    made, pods, _ = polls("broker-0", "broker-1")
+    made.take([(pods["broker-0"], line(1, WALL)), (pods["broker-1"], line(1, WALL))], FAR)
+    replaced = AgentError("409: pod default/demo-broker-1 has been replaced since", REPLACED)
+    for _ in range(2):
+        assert made.take([(pods["broker-0"], line(9, WALL)), (pods["broker-1"], replaced)], FAR) == []
+    (note,) = made.notes()
+    assert "broker-1" in note
+    assert "replaced" in note
+    assert not made.is_complete
+
+
+def test_the_engine_asks_this_backend_up_to_when_all_is_known() -> None:
+    assert issubclass(KubernetesBackend, ObservesWithDelay)

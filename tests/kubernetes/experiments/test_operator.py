@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from experiments.agents import evidence
 from experiments.conftest import KIND, SYSTEM, experiment, until
+
+from highwater_chaos.backends.kubernetes.conclusion import concluded
+from highwater_chaos.backends.kubernetes.healing import NOT_SEEN
+from highwater_operator.experiments import metrics
 
 CONDITIONS = ("Accepted", "SteadyState", "Injected", "Healed", "Completed", "Passed")
 
@@ -81,6 +87,9 @@ def test_a_cluster_of_a_predecessor_that_is_just_going_is_waited_for(stage: Any)
     stage.api.create(experiment("other", cluster={"switches": {"no-such": "off"}}))
     until(lambda: stage.phase("other") == "Refused", "another one")
     assert stage.phase() == ""
+    said = stage.condition("Accepted")
+    assert (said["status"], said["reason"]) == ("Unknown", "EarlierClusterEnding")
+    assert "LogCluster demo of an earlier experiment" in said["message"]
     stage.api.patch(KIND[0], "LogCluster", "demo", "default", {"metadata": {"finalizers": None}})
     until(lambda: stage.phase() == "SettingUp", "the runner's Job")
 
@@ -229,3 +238,131 @@ def test_two_at_once_do_not_touch_each_other(stage: Any) -> None:
     assert stage.agents[0].undone == [left]
     assert stage.agents[0].in_force() == [right]
     assert stage.phase("right") == "Injecting"
+
+
+def test_a_fault_that_nobody_saw_end_stays_so_at_the_next_look(stage: Any) -> None:
+    """Its deadline is long over and no agent answers. The operator is interrupted after it has written that down."""
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    fault = stage.inject(stage.agents[0], 1, deadline="2020-01-01T00:00:00Z")
+    for agent in stage.agents:
+        agent.silent = True
+    again = stage.api.fault(
+        verb="patch",
+        resource="chaosexperiments/status",
+        status=409,
+        matches=lambda asked: stage.condition("Healed").get("reason") == "NotSeen",
+    )
+    stage.end_runner()
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert len(again.hits) == 1
+    healed = stage.condition("Healed")
+    assert (healed["status"], healed["reason"]) == ("Unknown", "NotSeen")
+    assert fault in healed["message"]
+    assert stage.status()["faults"] == {"planned": 1, "injected": 1, "confirmed": 0, "healed": 0}
+    assert [one["reason"] for one in stage.api.objects("v1", "Event", "default")].count("Verified") == 0
+
+
+def test_an_agent_that_is_being_replaced_may_have_the_fault(stage: Any) -> None:
+    """All others say that they never had it."""
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    uid = stage.get()["metadata"]["uid"]
+    owner = {"apiVersion": KIND[0], "kind": KIND[1], "name": "demo", "uid": uid}
+    meta = {"name": "demo", "namespace": "default", "ownerReferences": [owner]}
+    spec = {"brokers": 1, "controllers": 1, "storage": {"crashable": True}}
+    stage.api.create({"apiVersion": KIND[0], "kind": "LogCluster", "metadata": meta, "spec": spec})
+
+    def homes() -> set[str]:
+        pods = stage.api.objects("v1", "Pod", "default")
+        return {str(pod["spec"].get("nodeName")) for pod in pods}
+
+    until(lambda: homes() == {"node-0", "node-1"}, "the cluster")
+    fault = stage.inject(stage.agents[0], 1)
+    stage.api.delete("v1", "Pod", "highwater-agent-node-0", SYSTEM)
+    until(lambda: stage.api.get("v1", "Pod", "highwater-agent-node-0", SYSTEM) is None, "the agent to go")
+    stage.end_runner()
+    until(lambda: stage.condition("Healed").get("status") == "False", "the agent to be missed")
+    assert "node node-0: no agent is there" in stage.condition("Healed")["message"]
+    assert (stage.phase(), stage.journal()) == ("Aborting", {fault: "done"})
+    stage.api.create(stage.agents[0].manifest("node-0"))
+    stage.world.settle()
+    address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+    stage.api.patch("v1", "Pod", "highwater-agent-node-0", SYSTEM, {"status": address}, "status")
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert stage.agents[0].undone == [fault]
+    assert stage.condition("Healed")["reason"] == "Verified"
+
+
+def test_an_undo_that_its_probe_does_not_confirm_is_not_called_verified(stage: Any) -> None:
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    agent = stage.agents[0]
+    agent.heal = lambda fault, body: [
+        evidence("processes of default/demo-broker-0: 1 stopped", "heal", confirmed=False),
+        evidence("nothing of it is left; undone by request", "heal"),
+    ]
+    fault = stage.inject(agent, 1)
+    stage.end_runner()
+    until(lambda: stage.phase() == "Completed", "the end")
+    healed = stage.condition("Healed")
+    assert (healed["status"], healed["reason"]) == ("Unknown", "NotSeen")
+    assert fault in healed["message"]
+    (entry,) = stage.status()["journal"]
+    assert "1 stopped" in entry["evidence"]
+
+
+def test_a_verdict_does_not_say_that_faults_are_gone_which_nobody_saw_end() -> None:
+    """A judging Job concludes what the operator has healed."""
+    entry = {"id": "a-1", "step": "pause broker-0", "at": "2026-01-01T00:00:00Z", "deadline": "2026-01-01T00:01:00Z"}
+    verdict = {"expected": True, "reason": "", "kept": "", "anomalies": {}, "faults": None}
+    for state, saw, phase, condition in (
+        ("undone", f"its deadline is over; {NOT_SEEN}: no answer", "Completed", ("Unknown", "NotSeen")),
+        ("undone", "gone", "Completed", ("True", "Verified")),
+        ("done", "stopped", "Aborting", ("False", "FaultsOpen")),
+    ):
+        journal = [{**entry, "state": state, "evidence": saw}]
+        status = concluded({"metadata": {}, "status": {"journal": journal}}, "pass", **verdict)
+        (healed,) = [one for one in status["conditions"] if one["type"] == "Healed"]
+        assert (status["phase"], (healed["status"], healed["reason"])) == (phase, condition)
+
+
+def test_a_runner_that_is_asked_to_stop_may_end_its_run(stage: Any) -> None:
+    """Until Kubernetes 1.30 a Job has failed once its pod is being deleted, while the runner keeps what it recorded."""
+    stage.world.pods.lingers = lambda pod: pod["spec"].get("restartPolicy") == "Never"
+    stage.start()
+    stage.api.create(experiment())
+    (name,) = until(stage.runner_pods, "the runner")
+    until(lambda: (SYSTEM, name) in stage.world.pods.started, "the pod to be started")
+    fault = stage.inject(stage.agents[0], 1)
+    stage.api.delete("v1", "Pod", name, SYSTEM)
+    (job,) = stage.jobs()
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "too often"}
+    failed |= {"lastProbeTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    stage.api.patch("batch/v1", "Job", job["metadata"]["name"], SYSTEM, {"status": {"conditions": [failed]}}, "status")
+    looks: list[Any] = []
+    stage.api.fault(verb="get", resource="jobs", matches=lambda asked: bool(looks.append(asked)))
+    until(lambda: len(looks) > 3, "the operator to look")
+    assert (stage.phase(), stage.agents[0].undone) == ("Injecting", [])
+    stage.world.pods.let_go(SYSTEM, name)
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert stage.agents[0].undone == [fault]
+    assert "BackoffLimitExceeded" in stage.status()["reason"]
+
+
+def test_what_was_deleted_while_nobody_watched_is_not_shown_for_ever(stage: Any) -> None:
+    """An alert on its verdict would go on."""
+    stage.pace = replace(stage.pace, over=0.5)
+    stage.start()
+    stage.api.create(experiment(cluster={"switches": {"no-such": "off"}}))
+    until(lambda: stage.phase() == "Refused", "the refusal")
+    until(lambda: ("default", "demo") in metrics.EXPERIMENTS._known, "its series")
+    stage.api.fault(verb="watch", resource="chaosexperiments", status=503, times=None)
+    stage.api.cut_watches("chaosexperiments")
+    assert stage.api.delete(*KIND, "demo", "default")
+    stage.api.store.compact()
+    stage.api.faults.clear()
+    until(lambda: ("default", "demo") not in metrics.EXPERIMENTS._known, "its series to end", 30.0)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from highwater_operator.objects.agent_nodes import AgentNodes
+
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm" / "highwater"
 BASE = ROOT / "manifests" / "base"
@@ -93,3 +95,10 @@ def pods(objects: dict[Key, Object]) -> dict[str, Object]:
         for (kind, name), obj in objects.items()
         if kind in {"Deployment", "DaemonSet", "StatefulSet", "Job"}
     }
+
+
+def placed_by(objects: dict[Key, Object]) -> Object:
+    """Where the operator that is installed has pods with crashable volumes."""
+    (operator,) = objects["Deployment", "highwater-operator"]["spec"]["template"]["spec"]["containers"]
+    environment = {one["name"]: one.get("value") or "" for one in operator["env"]}
+    return AgentNodes.from_environment(environment).placement()

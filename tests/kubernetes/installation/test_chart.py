@@ -11,7 +11,7 @@ import yaml
 
 from highwater_operator.experiments.context import JudgingSettings, RunnerSettings
 
-from .conftest import BASE, CHART, EVERYTHING, JUDGING, MONITORING, resources
+from .conftest import BASE, CHART, EVERYTHING, JUDGING, MONITORING, placed_by, resources
 
 CHART_LABELS = ("app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart")
 # Helm makes no namespace of its own, keeps CRDs apart from templates, and makes the token itself instead of by a Job.
@@ -168,6 +168,37 @@ def test_some_namespaces_only(render):
         assert rights["rules"][-1]["resources"] == [plural]
         assert rights["rules"][-1]["resourceNames"] == ["highwater-runner", "highwater-judge"]
     assert objects["PodMonitor", "highwater-nodes"]["spec"]["namespaceSelector"] == {"matchNames": ["a", "b"]}
+
+
+def test_pods_that_are_to_be_hurt_go_where_agents_are(render):
+    placed = {"nodeSelector": {"faults": "allowed"}, "tolerations": [{"key": "faults", "operator": "Exists"}]}
+    objects = render({"agent": placed})
+    agent = objects["DaemonSet", "highwater-agent"]["spec"]["template"]["spec"]
+    assert {name: agent[name] for name in placed} == placed_by(objects) == placed
+    assert placed_by(render()) == {}
+
+
+def test_a_name_that_looks_like_a_number_is_text(render):
+    """Kubernetes takes such names; YAML without quotes makes something else of them."""
+    values = {"recordings": {"claim": "null"}, "podMonitor": {"enabled": True}, "judging": {"job": {"enabled": True}}}
+    values |= {"image": {"pullSecrets": ["7"]}, "operator": {"watchNamespaces": ["42"]}}
+    values |= {"agent": {"token": {"existingSecret": "123"}, "tls": {"existingSecret": "true", "serverName": "8"}}}
+    objects = render(values, name="5")
+
+    def names(value: Any, key: str = "") -> Any:
+        match value:
+            case dict():
+                for inner, item in value.items():
+                    yield from names(item, "labels" if key == "labels" else inner)
+            case list():
+                for item in value:
+                    yield from names(item, key)
+            case _ if key in ("name", "namespace", "secretName", "serverName", "value", "labels", "resourceNames"):
+                yield value
+
+    found = [name for obj in objects.values() for name in names(obj)]
+    assert {"42", "123", "true", "7", "8", "5", "null"} <= {*found}
+    assert [name for name in found if not isinstance(name, str)] == []
 
 
 def test_a_registry_and_a_tag_are_put_to_every_image(render):

@@ -14,7 +14,7 @@ import yaml
 from highwater_chaos.experiment import load_experiment
 from highwater_operator.resources import LogCluster
 
-from .conftest import BASE, JUDGING, MONITORING, ROOT, Key, Object, by_key, documents, pods
+from .conftest import BASE, JUDGING, MONITORING, ROOT, Key, Object, by_key, documents, placed_by, pods
 
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = ("kind", "minikube", "production")
@@ -108,6 +108,7 @@ def test_production_takes_every_image_from_the_registry_and_hurts_offered_nodes_
     assert all(image.startswith("registry.example.com/highwater/") for image in images), images
     agent = objects["DaemonSet", "highwater-agent"]["spec"]["template"]["spec"]
     assert agent["nodeSelector"] == {"highwater.dev/faults": "allowed"}
+    assert placed_by(objects) == {"nodeSelector": agent["nodeSelector"]}
     (operator,) = objects["Deployment", "highwater-operator"]["spec"]["template"]["spec"]["containers"]
     assert {"name": "HIGHWATER_JUDGING_JOB", "value": "on"} in operator["env"]
     assert ("ClusterRole", "highwater-judge") in objects

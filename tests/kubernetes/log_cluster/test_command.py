@@ -27,9 +27,11 @@ def test_it_serves_and_ends(stage: Any, kubeconfig: Path, wait_for: Any, tmp_pat
     alive, metrics = free_ports(2)
     command = [sys.executable, "-m", "highwater_operator.main", "--namespace", "default"]
     command += ["--liveness", f"http://127.0.0.1:{alive}/healthz", "--metrics-port", str(metrics)]
+    agents_at = {"HIGHWATER_AGENT_NODE_SELECTOR": '{"faults": "allowed"}'}
+    environment = {**os.environ, "KUBECONFIG": str(kubeconfig), **agents_at}
     log = tmp_path / "operator.log"
     with log.open("wb") as out:
-        process = subprocess.Popen(command, env={**os.environ, "KUBECONFIG": str(kubeconfig)}, stdout=out, stderr=out)
+        process = subprocess.Popen(command, env=environment, stdout=out, stderr=out)
     try:
         wait_for(lambda: page(alive, "/healthz") is not None, f"/healthz; {log.read_text()}", 60)
         stage.create(runtime="apache-kafka")
@@ -40,6 +42,10 @@ def test_it_serves_and_ends(stage: Any, kubeconfig: Path, wait_for: Any, tmp_pat
         assert text is not None
         assert 'highwater_operator_reconciles_total{kind="LogCluster",result="failed"} 0.0' in text
         assert 'highwater_operator_known_objects{kind="LogCluster"} 1.0' in text
+        assert 'highwater_operator_known_objects{kind="ChaosExperiment"}' not in text, "they are not counted"
+        stage.create("placed", storage={"crashable": True, "size": "128Mi"})
+        found = wait_for(lambda: stage.api.get("apps/v1", "StatefulSet", "placed-broker", "default"), "its pods", 60)
+        assert found["spec"]["template"]["spec"]["nodeSelector"] == {"faults": "allowed"}
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0, log.read_text()
     finally:

@@ -182,3 +182,14 @@ def test_a_cluster_of_the_same_name_waits_for_the_earlier_one(stage: Any, wait_f
     stage.world.pods.let_go("default", "demo-broker-1")
     stage.until_settled()
     assert len(stage.pods()) == 6
+
+
+def test_a_cluster_that_stays_as_it_is_is_not_written_to(stage: Any) -> None:
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    stage.steady_reconciles(1)
+    written: list[str] = []
+    stage.api.fault(matches=lambda asked: asked.verb in ("patch", "create") and bool(written.append(str(asked))))
+    stage.steady_reconciles(3)
+    assert written == []

@@ -9,6 +9,7 @@ import kubernetes_validate
 import pytest
 
 from highwater_operator.agent import places
+from highwater_operator.objects.agent_nodes import AgentNodes
 from highwater_operator.objects.all import objects_of
 from highwater_operator.objects.config_map import cluster_id, config_hash, data_path
 from highwater_operator.objects.images import Images
@@ -289,3 +290,37 @@ def test_each_image_is_the_resources_or_the_operators() -> None:
 
     assert images() == {"highwater/node:0.1.0", "highwater/zookeeper:0.1.0"}
     assert images(image="a:1", zookeeperImage="b:1") == {"a:1", "b:1"}
+
+
+@pytest.mark.parametrize(
+    ("crashable", "environment", "placed"),
+    [
+        (True, {"SELECTOR": '{"faults": "allowed"}'}, {"nodeSelector": {"faults": "allowed"}}),
+        (
+            True,
+            {"SELECTOR": '{"faults": "allowed"}', "TOLERATIONS": '[{"key": "faults", "operator": "Exists"}]'},
+            {"nodeSelector": {"faults": "allowed"}, "tolerations": [{"key": "faults", "operator": "Exists"}]},
+        ),
+        # Agents are on every node and on more: there is no need to be where only they can be.
+        (True, {"TOLERATIONS": '[{"key": "faults", "operator": "Exists"}]'}, {}),
+        (True, {}, {}),
+        (False, {"SELECTOR": '{"faults": "allowed"}'}, {}),
+    ],
+)
+def test_pods_with_crashable_volumes_are_where_agents_are(
+    crashable: bool, environment: dict[str, str], placed: dict[str, Any]
+) -> None:
+    named = {name: f"HIGHWATER_AGENT_{'NODE_' if name == 'SELECTOR' else ''}{name}" for name in environment}
+    nodes = AgentNodes.from_environment({named[name]: value for name, value in environment.items()})
+    whose = owner(storage={"crashable": crashable})
+    for one in objects_of(whose, Images(), nodes):
+        kubernetes_validate.validate(one, "1.34", strict=True)
+        if one["kind"] == "StatefulSet":
+            pod = one["spec"]["template"]["spec"]
+            assert {name: pod[name] for name in ("nodeSelector", "tolerations") if name in pod} == placed
+
+
+@pytest.mark.parametrize("value", ["{", "[]", "3"])
+def test_where_agents_are_is_an_object(value: str) -> None:
+    with pytest.raises(ValueError, match="HIGHWATER_AGENT_NODE_SELECTOR: expected"):
+        AgentNodes.from_environment({"HIGHWATER_AGENT_NODE_SELECTOR": value})

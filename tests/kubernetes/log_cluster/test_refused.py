@@ -120,3 +120,30 @@ def test_a_mistake_in_a_cluster_that_runs_changes_nothing_of_it(stage: Any, wait
     stage.patch("demo", config={"no.such.property": None})
     stage.until_settled()
     assert made(stage) == before
+
+
+def test_what_was_never_made_is_not_said_to_stay(stage: Any, wait_for: Any) -> None:
+    """Also when it is looked at again."""
+    stage.start()
+    stage.create(runtime="apache-kafka")
+    wait_for(lambda: stage.condition("Ready")["reason"] == "RuntimeNotSupported", "the refusal")
+    before = stage.get()["metadata"]["resourceVersion"]
+    stage.reconciles(3)
+    assert "repaired" not in stage.condition("Degraded")["message"]
+    assert stage.get()["metadata"]["resourceVersion"] == before
+
+
+def test_what_is_refused_counts_no_pods(stage: Any, wait_for: Any) -> None:
+    """Nobody looks at them any more, so figures would stay what they were."""
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    assert stage.status()["brokersReady"] == "3/3"
+    stage.patch("demo", config={"no.such.property": 1})
+    wait_for(lambda: stage.condition("Degraded")["reason"] == "InvalidSpec", "the refusal")
+    status = stage.status()
+    assert (status["brokersReady"], status["controllersReady"]) == ("", "")
+    assert not {"activeController", "underReplicatedPartitions"} & status.keys()
+    stage.patch("demo", config={"no.such.property": None})
+    stage.until_settled()
+    assert (stage.status()["brokersReady"], stage.status()["activeController"]) == ("3/3", 1000)

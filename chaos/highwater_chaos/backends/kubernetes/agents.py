@@ -29,6 +29,8 @@ from highwater_runtime.portable import PortableError
 AGENT_PORT: Final = 9405
 OVER: Final = frozenset({"done", "failed", "healed", "expired"})
 """States of a fault of which nothing is left."""
+REPLACED: Final = 409
+"""Status of an answer about a pod that is another one by now."""
 _CONNECT_WITHIN: Final = 4.0
 _KNOCK_WITHIN: Final = 4.0
 _ANSWER_WITHIN: Final = 15.0
@@ -107,9 +109,10 @@ class AgentClient:
         listed: list[Json] = found["items"]
         return listed
 
-    def events(self, namespace: str, pod: str, offset: int) -> bytes:
-        """What the pod's node has written to its event file from byte ``offset`` on. Raises ``AgentError``."""
-        return self._ask("GET", f"/v1/pods/{namespace}/{pod}/events?offset={offset}")
+    def events(self, namespace: str, pod: str, uid: str, offset: int) -> bytes:
+        """What the pod's node has written to its event file from byte ``offset`` on. Raises ``AgentError``; its status
+        is :data:`REPLACED` if the pod is another one than ``uid`` by now."""
+        return self._ask("GET", f"/v1/pods/{namespace}/{pod}/events?offset={offset}&uid={uid}")
 
     def dump(self, namespace: str, pod: str) -> list[Dumped]:
         """Every record of every replica on the pod's disk. Raises ``AgentError``."""

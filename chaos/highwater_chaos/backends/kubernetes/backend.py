@@ -25,7 +25,7 @@ from typing import Any, Final
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.borrowed_cluster import BorrowedCluster
-from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
+from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
 from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
@@ -51,7 +51,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
-from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER, POD
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
 from highwater_chaos.replica_dump import Dumped
 from highwater_chaos.units import format_signed_duration
 from highwater_chaos.workload.client_host import ClientProcess
@@ -199,7 +199,7 @@ class KubernetesBackend:
         self._desk.retry()
 
     def close(self) -> None:
-        """Heal everything, end clients, delete the cluster if it was made for this. Where the operator has taken over,
+        """Heal everything, end clients, delete the experiment's own cluster. Where the operator has taken over,
         that is its affair."""
         if self._closed:
             return
@@ -217,7 +217,7 @@ class KubernetesBackend:
             except TakenOverError:
                 taken_over = True
         if not taken_over and not self._place.borrowed:
-            self._api.delete(LOG_CLUSTER, self._place.namespace, self._place.name)
+            take_down(self._api, self._place)
 
     # --- observation ---
 
@@ -248,6 +248,10 @@ class KubernetesBackend:
         """A slice of what has been taken in."""
         self._take_events()
         return self._intake.since(seq)
+
+    def observed_until_ns(self) -> int:
+        """When the agents were last asked, if all of them have answered since and none has more."""
+        return self._intake.observed_until_ns
 
     def event_lines(self) -> Iterable[bytes]:
         """All of them, by time."""
@@ -297,10 +301,14 @@ class KubernetesBackend:
 
     def metric_samples(self) -> Iterable[MetricRow]:
         """What pods have answered since the last time; they are asked again."""
-        rows = self._metrics.answered(self.now_ns())
-        for name, node in self._nodes.items():
-            if node.events.up and self.state(name) is NodeState.UP:
-                self._metrics.ask(name, node.events.incarnation, node.place)
+        now = self.now_ns()
+        rows = self._metrics.answered(now)
+        running = {
+            name: (node.events.incarnation, node.place)
+            for name, node in self._nodes.items()
+            if node.events.up and self.state(name) is NodeState.UP
+        }
+        self._metrics.ask(running, now)
         return rows
 
     def violations(self) -> Sequence[InvariantViolation]:

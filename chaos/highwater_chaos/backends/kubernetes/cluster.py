@@ -96,8 +96,7 @@ def bring_up(api: Kube, place: Place, cluster: Cluster, timeout: float, still_mi
         found = api.get(LOG_CLUSTER, place.namespace, place.name)
         if found is None:
             raise ClusterError(f"LogCluster {place.namespace}/{place.name} was deleted while it came up")
-        owners = [one["uid"] for one in found["metadata"].get("ownerReferences") or []]
-        if place.uid not in owners:
+        if not _is_owned(found, place):
             raise ClusterError(
                 f"there is a LogCluster {place.namespace}/{place.name} that is not this experiment's; "
                 "name the experiment otherwise, or delete it"
@@ -110,6 +109,18 @@ def bring_up(api: Kube, place: Place, cluster: Cluster, timeout: float, still_mi
         still_mine()
         time.sleep(_POLL)
     raise ClusterError(f"LogCluster {place.namespace}/{place.name} was not Ready within {timeout:g} s: {message}")
+
+
+def take_down(api: Kube, place: Place) -> bool:
+    """Delete the experiment's own LogCluster; whether there was one. One of its name that is another's stays."""
+    found = api.get(LOG_CLUSTER, place.namespace, place.name)
+    if found is None or not _is_owned(found, place):
+        return False
+    return api.delete(LOG_CLUSTER, place.namespace, place.name, uid=found["metadata"]["uid"])
+
+
+def _is_owned(found: Json, place: Place) -> bool:
+    return any(one["uid"] == place.uid for one in found["metadata"].get("ownerReferences") or [])
 
 
 def find_pods(api: Kube, agents: AgentSettings, place: Place, cluster: Cluster) -> dict[str, PodPlace]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from highwater_chaos.backends.kubernetes.healing import NEVER_HAD, NOT_SEEN
+from highwater_chaos.backends.kubernetes.healing import NEVER_HAD, open_faults, unseen_faults
 from highwater_chaos.kube.conditions import Condition, stamp, with_conditions
 from highwater_chaos.kube.kinds import Json
 
@@ -14,13 +14,13 @@ RECORDED: Final = "Recorded"
 """Condition of an experiment whose runner has done its part: from now on it is the judging Job's."""
 
 
-def conclusion(verdict: Json, found: Json, *, kept: str, healed: bool) -> Json:
+def conclusion(verdict: Json, found: Json, *, kept: str) -> Json:
     """What the status of an experiment becomes with a verdict (the content of ``verdict.json``).
 
     Args:
-        found: the experiment, as it is now.
+        found: the experiment, as it is now. If a fault of its journal is open, the operator goes on with healing, and
+            keeps the verdict.
         kept: where the run directory is, in words.
-        healed: nothing of any fault is left; otherwise the operator goes on with healing, and keeps the verdict.
     """
     return concluded(
         found,
@@ -30,7 +30,6 @@ def conclusion(verdict: Json, found: Json, *, kept: str, healed: bool) -> Json:
         kept=kept,
         anomalies={name: int(one["count"]) for name, one in verdict["anomalies"].items()},
         faults=counts_of(verdict["faults"]),
-        healed=healed,
     )
 
 
@@ -43,19 +42,15 @@ def concluded(
     kept: str,
     anomalies: dict[str, int],
     faults: Json | None,
-    healed: bool,
 ) -> Json:
     """The same, in detail. ``faults`` None: they stay as they are counted."""
-    if healed:
-        news = [
-            Condition("Healed", "True", "NothingOpen", "nothing of any fault is left"),
-            Condition("Completed", "True", "Judged", reason or verdict),
-        ]
-    else:
-        news = [Condition("Healed", "False", "FaultsOpen", "see the journal")]
-    news.append(passed_condition(verdict, reason or verdict))
+    journal = (found.get("status") or {}).get("journal") or []
+    is_over = not open_faults(journal)
+    news = [healed_condition(journal), passed_condition(verdict, reason or verdict)]
+    if is_over:
+        news.append(Condition("Completed", "True", "Judged", reason or verdict))
     return {
-        "phase": "Completed" if healed else "Aborting",
+        "phase": "Completed" if is_over else "Aborting",
         "verdict": verdict,
         "expected": expected,
         "reason": reason[:2000],
@@ -65,6 +60,20 @@ def concluded(
         "conditions": with_conditions(found, *news),
         **({} if faults is None else {"faults": faults}),
     }
+
+
+def healed_condition(journal: Sequence[Json], why_open: Sequence[str] = ()) -> Condition:
+    """Return the condition ``Healed`` for a journal. ``why_open``: what keeps its open faults from being healed.
+
+    It follows from the journal alone, so that whoever looks next says the same.
+    """
+    if still_open := open_faults(journal):
+        message = "; ".join(why_open) or f"in force: {', '.join(entry['id'] for entry in still_open)}"
+        return Condition("Healed", "False", "FaultsOpen", message[:2000])
+    if unseen := unseen_faults(journal):
+        message = f"undone or past their deadlines, but no agent saw that they are gone: {', '.join(unseen)}"
+        return Condition("Healed", "Unknown", "NotSeen", message[:2000])
+    return Condition("Healed", "True", "Verified", "nothing of any fault is left")
 
 
 def counts_of(faults: Sequence[Json]) -> Json:
@@ -85,13 +94,12 @@ def counts_after(status: Json) -> Json:
     """
     counts = {name: int((status.get("faults") or {}).get(name) or 0) for name in COUNTS}
     journal = status.get("journal") or []
-    states = [one["state"] for one in journal]
     in_force = [one for one in journal if one["state"] in ("done", "undone") and NEVER_HAD not in one["evidence"]]
     if not counts["planned"] and journal:
         counts["planned"] = 1
     if not counts["injected"] and in_force:
         counts["injected"] = 1
-    if "intent" not in states and "done" not in states and not any(NOT_SEEN in one["evidence"] for one in journal):
+    if not open_faults(journal) and not unseen_faults(journal):
         counts["healed"] = counts["injected"]
     return counts
 

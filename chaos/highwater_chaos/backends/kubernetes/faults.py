@@ -20,6 +20,7 @@ from typing import Any, Final
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError
 from highwater_chaos.backends.kubernetes.journal import StatusJournal
 from highwater_chaos.backends.protocol import BackendError
+from highwater_chaos.kube.client import Unavailable
 from highwater_chaos.kube.kinds import Json
 from highwater_runtime.ports import SECOND
 
@@ -98,7 +99,12 @@ class FaultDesk:
             BackendError: it did not take hold, or was not seen to; it is undone, or open in the journal.
         """
         lasts = self.longest_ns if lasts_ns is None else max(SECOND, min(lasts_ns, self.longest_ns))
-        fault, deadline = self._journal.intend(what, [place.name], lasts)
+        try:
+            fault, deadline = self._journal.intend(what, [place.name], lasts)
+        except Unavailable as error:
+            raise BackendError(
+                f"{what}: it could not be written down first, so it was not asked for: {error}"
+            ) from error
         body = {"kind": kind, "pod": place.reference(), "deadline": deadline, **parameters}
         try:
             record = place.agent.put_fault(fault, body)
@@ -132,17 +138,25 @@ class FaultDesk:
     def heal(self, fault: InjectedFault) -> None:
         """Undo a fault; idempotent. What does not work (a rule in a node that is paused just now) is tried again later
         (:meth:`retry`), and makes the run inconclusive until then."""
+        if self._undo(fault):
+            self._note_undone(fault)
+
+    def _undo(self, fault: InjectedFault) -> bool:
+        """By its agent; whether it was undone just now."""
         if fault.healed:
-            return
+            return False
         try:
             fault.record = fault.place.agent.heal_fault(fault.id)
             if fault.record["state"] not in OVER:
                 raise AgentError(f"it is still {fault.record['state']}: {fault.record.get('error', '')}", 500)
         except AgentError as error:
             self._unhealed[fault.id] = f"fault {fault.id} on {fault.place.name} could not be healed: {error}"
-            return
+            return False
         fault.healed = True
         self._unhealed.pop(fault.id, None)
+        return True
+
+    def _note_undone(self, fault: InjectedFault) -> None:
         seen = [str(one["saw"]) for one in fault.record.get("evidence") or [] if one.get("phase") == "heal"]
         self._journal.note(fault.id, "undone", "; ".join(seen))
 
@@ -183,9 +197,11 @@ class FaultDesk:
         return [*self._uncertain, *self._unhealed.values()]
 
     def heal_all(self) -> list[str]:
-        """Undo whatever is left; returns ids of what still is."""
-        for fault in list(self._faults.values()):
-            self.heal(fault)
+        """Undo whatever is left; returns ids of what still is. All of it is undone before any of it is written down: a
+        journal that cannot be written keeps no fault in force."""
+        undone = [fault for fault in list(self._faults.values()) if self._undo(fault)]
+        for fault in undone:
+            self._note_undone(fault)
         return self._journal.open_faults
 
     def close(self) -> None:

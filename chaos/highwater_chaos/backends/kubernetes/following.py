@@ -15,13 +15,15 @@ import kubernetes
 
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.kube.client import Kube
+from highwater_chaos.kube.client import Kube, Unavailable
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 
 OnStatus = Callable[[Json, Json], None]
 LONGEST_NAME: Final = 41
 _POLL: Final = 1.0
 _ACCEPTED_WITHIN: Final = 60.0
+_AWAY_WITHIN: Final = 300.0
+"""An API server that does not answer for less time than that is waited for: the experiment goes on without it."""
 
 
 class FollowError(Exception):
@@ -49,8 +51,9 @@ def connect(context: str | None) -> tuple[Kube, str]:
 
 
 def unique_name(name: str) -> str:
-    """A name for one run, short enough for the pods of its cluster."""
+    """A name for one run, which its LogCluster can have: short enough for pods, and with a letter first."""
     suffix = secrets.token_hex(2)
+    name = name if name[0].isalpha() else f"run-{name}"
     return f"{name[: LONGEST_NAME - len(suffix) - 1].rstrip('-.')}-{suffix}".replace(".", "-")
 
 
@@ -78,11 +81,20 @@ def follow(
 
     Raises:
         FollowError: it was refused or deleted, or no operator looks after it.
-        KubeError: the API server does not answer.
+        KubeError: the API server has not answered for five minutes.
     """
-    began, shown = time.monotonic(), ""
+    began = heard = time.monotonic()
+    shown = ""
     while True:
-        found = api.get(CHAOS_EXPERIMENT, namespace, name)
+        try:
+            found, cluster = _look(api, namespace, name, with_cluster=on_status is not None)
+        except Unavailable:
+            if time.monotonic() - heard > _AWAY_WITHIN:
+                raise
+            time.sleep(_POLL)
+            began = time.monotonic()  # an operator cannot have taken it either
+            continue
+        heard = time.monotonic()
         if found is None:
             raise FollowError(f"experiment {namespace}/{name} was deleted before it was over")
         status: Json = found.get("status") or {}
@@ -97,8 +109,7 @@ def follow(
         if phase == "Completed":
             return status
         if on_status is not None and phase:
-            cluster = api.get(LOG_CLUSTER, namespace, reference_of(found) or name)
-            on_status(status, (cluster or {}).get("status") or {})
+            on_status(status, cluster)
         taken = phase or status.get("conditions")  # it may wait for the LogCluster that it refers to
         if not taken and time.monotonic() - began > _ACCEPTED_WITHIN:
             api.delete(CHAOS_EXPERIMENT, namespace, name)
@@ -107,3 +118,12 @@ def follow(
                 " is highwater-operator installed, and does it serve this namespace?"
             )
         time.sleep(_POLL)
+
+
+def _look(api: Kube, namespace: str, name: str, *, with_cluster: bool) -> tuple[Json | None, Json]:
+    """The experiment, and the status of its LogCluster."""
+    found = api.get(CHAOS_EXPERIMENT, namespace, name)
+    if found is None or not with_cluster:
+        return found, {}
+    cluster = api.get(LOG_CLUSTER, namespace, reference_of(found) or name)
+    return found, (cluster or {}).get("status") or {}

@@ -11,7 +11,7 @@ end was not confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,12 +30,10 @@ _THREADS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Healing:
-    """What came of one round. ``journal``: with what was healed; ``left``: why what is left is left; ``unseen``: faults
-    whose deadline is over and whose end was not confirmed."""
+    """What came of one round. ``journal``: with what was healed; ``left``: why what is left is left."""
 
     journal: list[Json]
     left: list[str]
-    unseen: list[str]
 
 
 def open_faults(journal: Sequence[Json]) -> list[Json]:
@@ -43,12 +41,24 @@ def open_faults(journal: Sequence[Json]) -> list[Json]:
     return [entry for entry in journal if entry["state"] in OPEN]
 
 
-def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: datetime) -> Healing:
-    """One round over all open faults, the latest first. Blocks while agents look for evidence."""
+def unseen_faults(journal: Sequence[Json]) -> list[str]:
+    """Ids of the faults of which nobody saw that they are gone: given up at their deadline, or undone in vain."""
+    return [entry["id"] for entry in journal if NOT_SEEN in (entry.get("evidence") or "")]
+
+
+def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], homes: Set[str], now: datetime) -> Healing:
+    """One round over all open faults, the latest first. Blocks while agents look for evidence.
+
+    Args:
+        journal: the experiment's.
+        agents: those that can be asked, by their nodes.
+        homes: nodes with pods of the cluster. If the agent of one is not there (it is being replaced), nobody can say
+            that no agent ever had a fault.
+        now: the time.
+    """
     left: list[str] = []
-    unseen: list[str] = []
     healed: dict[str, Json] = {}
-    silent: dict[str, str] = {}
+    silent = dict.fromkeys(sorted(homes - agents.keys()), "no agent is there")
     stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="heal") as threads:
         for entry in reversed(open_faults(journal)):
@@ -60,16 +70,17 @@ def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: dateti
                 if now < _deadline(entry) + _AFTER_DEADLINE:
                     left.append(f"{entry['id']} ({entry['step']}): {why}")
                     continue
-                unseen.append(entry["id"])
                 seen = f"its deadline is over; {NOT_SEEN}: {why}"
             healed[entry["id"]] = {**entry, "state": "undone", "at": stamp, "evidence": seen[:_LONGEST]}
-    return Healing([healed.get(entry["id"], entry) for entry in journal], left, unseen)
+    return Healing([healed.get(entry["id"], entry) for entry in journal], left)
 
 
 def end_of(record: Json, node: str) -> str:
-    """Return how a fault ended, by its agent's record, in words."""
-    observations = [str(one["saw"]) for one in record.get("evidence") or [] if one.get("phase") == "heal"]
-    return f"{record['state']} at node {node}: {'; '.join(observations) or 'over'}"
+    """Return how a fault ended, by its agent's record, in words; among them :data:`NOT_SEEN` if its probe saw something
+    else than its end."""
+    looks = [one for one in record.get("evidence") or [] if one.get("phase") == "heal"]
+    wrong = "" if all(one.get("confirmed") for one in looks) else f"{NOT_SEEN}: "
+    return f"{record['state']} at node {node}: {wrong}{'; '.join(str(one['saw']) for one in looks) or 'over'}"
 
 
 def _heal_one(

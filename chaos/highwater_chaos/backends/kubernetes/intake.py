@@ -37,6 +37,8 @@ class Intake:
 
     def __init__(self, threads: Executor, *, borrowed: bool, spool: Path | None = None) -> None:
         self.start_ns = time.time_ns()
+        self.observed_until_ns = 0
+        """Run time up to which all events of all pods have been taken in."""
         self._threads = threads
         self._log = EventLog(self.start_ns, time.time_ns, None if borrowed else spool)
         self._judged = EventLog(self.start_ns, time.time_ns, spool) if borrowed else self._log
@@ -129,7 +131,10 @@ class Intake:
             else:
                 fetched.append((self._pods[name], AgentError("its agent has not answered yet", 0)))
         much = any(isinstance(found, bytes) and len(found) > _MUCH for _, found in fetched)
-        return self._polls.take(fetched, horizon), much
+        taken = self._polls.take(fetched, horizon)
+        if self._polls.is_complete and not much:
+            self.observed_until_ns = max(self.observed_until_ns, horizon - self.start_ns)
+        return taken, much
 
 
 def _answer(future: Future[bytes]) -> bytes | AgentError:

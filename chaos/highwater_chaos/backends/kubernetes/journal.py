@@ -11,11 +11,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
-from highwater_chaos.kube.conditions import stamp
+from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound, Unavailable
+from highwater_chaos.kube.conditions import condition_of, stamp
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
 
 MOST_ENTRIES: Final = 480
@@ -27,11 +29,13 @@ _LONGEST: Final = 1000
 _LOOK_EVERY: Final = 3.0
 FINAL_PHASES: Final = ("Completed", "Refused")
 """Phases after which nothing more happens to an experiment: it had its verdict, or was never begun."""
+GIVES_WAY: Final = "GivesWay"
+"""Reason of ``SteadyState`` of an experiment that gives back what it holds, and waits for another one's resources."""
 _TAKEN_OVER: Final = ("Aborting", *FINAL_PHASES)
 
 
 class TakenOverError(Exception):
-    """The experiment is no longer this runner's: it was deleted, aborted or ended."""
+    """The experiment is no longer this runner's: it was deleted, aborted or ended, or gives way."""
 
 
 class StatusJournal:
@@ -47,7 +51,11 @@ class StatusJournal:
         self._lock = threading.RLock()
         self.extra: Callable[[], Json] = dict
         """What else of the status is written with the journal."""
+        self._is_behind = False
+        """Whether the entries here are newer than those of the status."""
         self._looked = 0.0
+        self._looking: Future[Json] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="status")
 
     def begin(self) -> Json:
         """Read the experiment. Raises ``TakenOverError`` where a runner before this one has begun it: what that one
@@ -68,22 +76,27 @@ class StatusJournal:
         with self._lock:
             while True:
                 found = self._read()
+                status = change(self._with_entries(found) if self._is_behind else found)
                 try:
                     self._api.patch_status(
                         CHAOS_EXPERIMENT,
                         self._namespace,
                         self._name,
-                        change(found),
+                        {"journal": self._entries, **status} if self._is_behind else status,
                         resource_version=found["metadata"]["resourceVersion"],
                     )
                 except NotFound as error:
                     raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone") from error
                 except Conflict:
                     continue
+                self._is_behind = False
                 return
 
+    def _with_entries(self, found: Json) -> Json:
+        return {**found, "status": {**(found.get("status") or {}), "journal": self._entries}}
+
     def look(self) -> Json:
-        """Read the experiment. Raises ``TakenOverError`` where it is over, aborted or deleted."""
+        """Read the experiment. Raises ``TakenOverError`` where it is not this runner's any more."""
         with self._lock:
             return self._read()
 
@@ -93,20 +106,36 @@ class StatusJournal:
             self._read()
 
     def check_now_and_then(self) -> None:
-        """The same, if that was not looked at for a while: a run that injects nothing has to hear of its end too."""
-        if time.monotonic() - self._looked > _LOOK_EVERY:
-            self.check()
+        """The same, if that was not looked at for a while: a run that injects nothing has to hear of its end too. Never
+        waits: an API server that is slow must not hold up the run, and one that does not answer says nothing.
 
-    def _read(self) -> Json:
+        Raises:
+            TakenOverError: at the last look it was not this runner's any more.
+            KubeError: the API server refused the last look.
+        """
+        if self._looking is not None and self._looking.done():
+            looking, self._looking = self._looking, None
+            with suppress(Unavailable):  # it is looked at again
+                looking.result()
+        if self._looking is None and time.monotonic() - self._looked > _LOOK_EVERY:
+            self._looking = self._thread.submit(self._read, 0.0)
+
+    def _read(self, patience: float | None = None) -> Json:
         self._looked = time.monotonic()
-        found = self._api.get(CHAOS_EXPERIMENT, self._namespace, self._name)
+        found = self._api.get(CHAOS_EXPERIMENT, self._namespace, self._name, patience=patience)
         if found is None or found["metadata"]["uid"] != self.uid:
             raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone")
         phase = (found.get("status") or {}).get("phase", "")
-        if found["metadata"].get("deletionTimestamp") or phase in _TAKEN_OVER:
-            why = "is being deleted" if found["metadata"].get("deletionTimestamp") else f"is {phase}"
-            raise TakenOverError(f"experiment {self._namespace}/{self._name} {why}")
-        return found
+        steady = condition_of(found, "SteadyState", "False")
+        if found["metadata"].get("deletionTimestamp"):
+            why = "is being deleted"
+        elif phase in _TAKEN_OVER:
+            why = f"is {phase}"
+        elif steady is not None and steady["reason"] == GIVES_WAY:
+            why = "gives way to another one"
+        else:
+            return found
+        raise TakenOverError(f"experiment {self._namespace}/{self._name} {why}")
 
     # --- faults ---
 
@@ -118,28 +147,35 @@ class StatusJournal:
             fault = f"{self.uid}-{self._number}"
             # Whole seconds, rounded up: a deadline must not come before what it was meant to be.
             deadline = stamp(datetime.now(UTC) + timedelta(seconds=lasts_ns / 1e9 + 1))
-            self._entries.append(
-                {
-                    "id": fault,
-                    "step": step[:400],
-                    "state": "intent",
-                    "at": stamp(),
-                    "targets": list(targets),
-                    "deadline": deadline,
-                    "evidence": "",
-                }
-            )
-            self._store()
+            entry = {
+                "id": fault,
+                "step": step[:400],
+                "state": "intent",
+                "at": stamp(),
+                "targets": list(targets),
+                "deadline": deadline,
+                "evidence": "",
+            }
+            self._entries.append(entry)
+            try:
+                self._store()
+            except KubeError:
+                self._entries.remove(entry)  # it will not be asked for
+                raise
             return fault, deadline
 
     def note(self, fault: str, state: str, evidence: str = "") -> None:
-        """How far a fault got: ``done``, ``failed`` or ``undone``."""
+        """How far a fault got: ``done``, ``failed`` or ``undone``. If the API server does not answer, that is written
+        with what is written next: until then the fault counts as open."""
         with self._lock:
             entry = next(one for one in self._entries if one["id"] == fault)
             entry["state"], entry["at"] = state, stamp()
             if evidence:
                 entry["evidence"] = evidence[:_LONGEST]
-            self._store()
+            try:
+                self._store()
+            except Unavailable:
+                self._is_behind = True
 
     def _make_room(self) -> None:
         """The list is bounded: the oldest of those of which nothing is left goes."""

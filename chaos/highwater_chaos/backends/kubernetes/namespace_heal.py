@@ -18,9 +18,11 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
-from highwater_chaos.backends.kubernetes.conclusion import passed_condition
-from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults
+from highwater_chaos.backends.kubernetes.cluster import Place, take_down
+from highwater_chaos.backends.kubernetes.conclusion import counts_after, healed_condition, passed_condition
+from highwater_chaos.backends.kubernetes.healing import NOT_SEEN, end_of, heal, open_faults, unseen_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
+from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, trust_of, tunnelled
 from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
@@ -31,7 +33,6 @@ from highwater_chaos.kube.kinds import (
     FINALIZER,
     GROUP,
     JOB,
-    LOG_CLUSTER,
     NAMESPACE,
     POD,
     Json,
@@ -125,9 +126,11 @@ class _Heal:
         self._timeout = timeout
         self._say = say
         self._clients: dict[str, AgentClient] = {}
-        self._homes: set[str] = set()
+        self._homes: dict[str, set[str]] = {}
+        """Nodes with pods of a cluster, by its name."""
         self._seen_open: set[str] = set()
-        self._unseen: dict[str, list[str]] = {}
+        self._unseen: dict[str, str] = {}
+        """Faults of which nobody saw that they are gone, in words."""
         self._reported: set[str] = set()
         self._healed = NamespaceHealed(namespace)
 
@@ -148,7 +151,7 @@ class _Heal:
                 break
             self._tell(f"not healed yet: {'; '.join(left)}")
             time.sleep(_POLL)
-        self._healed.left += left
+        self._healed.left += [*left, *self._unseen.values()]
         for experiment in experiments:
             self._end(experiment)
         return self._healed
@@ -184,7 +187,9 @@ class _Heal:
             self._tell(f"no agent runs (looked for {looked_for}; --system-namespace names another one)")
             if not experiments:
                 return [], []  # clusters, and no agent that could have injected anything
-        self._homes = {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
+        for pod in pods:
+            if node := str((pod.get("spec") or {}).get("nodeName") or ""):
+                self._homes.setdefault(pod["metadata"]["labels"][CLUSTER_LABEL], set()).add(node)
         return experiments, pods
 
     def _check_namespace(self) -> None:
@@ -245,10 +250,11 @@ class _Heal:
             name = experiment["metadata"]["name"]
             journal = (self._read(experiment).get("status") or {}).get("journal") or []
             self._seen_open |= {entry["id"] for entry in open_faults(journal)}
-            healing = heal(journal, self._clients, datetime.now(UTC))
+            homes = self._homes.get(reference_of(experiment) or name, set())
+            healing = heal(journal, self._clients, homes, datetime.now(UTC))
             left += [f"{name}: {one}" for one in healing.left]
             journalled |= {entry["id"] for entry in journal}
-            self._note(experiment, healing.journal, healing.unseen)
+            self._note(experiment, healing.journal)
         in_force, silent = self._in_force()
         for node, record in in_force:
             if record["id"] in journalled:
@@ -258,8 +264,11 @@ class _Heal:
             except AgentError as error:
                 left.append(f"{_words(record)} at node {node}: {error}")
                 continue
-            if ended["state"] in OVER:
-                self._healed.undone.append(f"{_words(record)}: {end_of(ended, node)}")
+            line = f"{_words(record)}: {end_of(ended, node)}"
+            if ended["state"] in OVER and NOT_SEEN in line:
+                self._unseen[record["id"]] = line
+            elif ended["state"] in OVER:
+                self._healed.undone.append(line)
             else:
                 left.append(f"{_words(record)}: it is still {ended['state']}: {ended.get('error', '')}")
         return left + silent
@@ -267,15 +276,16 @@ class _Heal:
     def _in_force(self) -> tuple[list[tuple[str, Json]], list[str]]:
         """Faults that agents have in force on pods of the namespace, with their nodes; and who could not be asked."""
         found: list[tuple[str, Json]] = []
+        all_homes = set[str]().union(*self._homes.values())
         silent = [
             f"node {home}: no agent is there; what is in force on its pods is not known"
-            for home in sorted(self._homes - set(self._clients))
+            for home in sorted(all_homes - set(self._clients))
         ]
         for node, client in self._clients.items():
             try:
                 records = client.faults()
             except AgentError as error:
-                if node in self._homes:
+                if node in all_homes:
                     silent.append(f"node {node}: what is in force on its pods is not known: {error}")
                 continue
             found += [
@@ -286,9 +296,9 @@ class _Heal:
             ]
         return found, silent
 
-    def _note(self, experiment: Json, healed: list[Json], unseen: list[str]) -> None:
+    def _note(self, experiment: Json, healed: list[Json]) -> None:
         """Write down what is undone, if no other process has; and report it."""
-        name, uid = experiment["metadata"]["name"], experiment["metadata"]["uid"]
+        name = experiment["metadata"]["name"]
         ends = {entry["id"]: entry for entry in healed if entry["state"] == "undone"}
 
         def change(now: Json) -> Json | None:
@@ -298,11 +308,11 @@ class _Heal:
             return {"journal": [ends.get(one["id"], one) if one in open_faults(journal) else one for one in journal]}
 
         self._write(experiment, change)
-        for fault in sorted(self._seen_open & set(ends)):
+        unseen = unseen_faults(healed)
+        for fault in sorted(self._seen_open.intersection(ends).union(unseen)):
             line = f"{name}: {ends[fault]['step']} ({fault}): {ends[fault]['evidence']}"
             if fault in unseen:
-                self._unseen.setdefault(uid, []).append(fault)
-                self._healed.left.append(line)
+                self._unseen[fault] = line
             else:
                 self._healed.undone.append(line)
         self._seen_open -= set(ends)
@@ -316,17 +326,13 @@ class _Heal:
             return
         if found:
             self._delete_cluster(experiment)
-            unseen = self._unseen.get(experiment["metadata"]["uid"], [])
-            self._write(experiment, lambda now: _completed(now, unseen))
+            self._write(experiment, _completed)
             self._let_go(experiment)
         self._healed.ended.append(name)
 
     def _delete_cluster(self, experiment: Json) -> None:
         metadata = experiment["metadata"]
-        cluster = self._api.get(LOG_CLUSTER, self._namespace, metadata["name"])
-        owners = [] if cluster is None else cluster["metadata"].get("ownerReferences") or []
-        if cluster is not None and any(one["uid"] == metadata["uid"] for one in owners):
-            self._api.delete(LOG_CLUSTER, self._namespace, metadata["name"], uid=cluster["metadata"]["uid"])
+        if take_down(self._api, Place(self._namespace, metadata["name"], metadata["uid"])):
             self._healed.undone.append(f"{metadata['name']}: its LogCluster")
 
     def _let_go(self, experiment: Json) -> None:
@@ -393,19 +399,16 @@ def _to_end(experiment: Json) -> bool:
     return bool(metadata.get("deletionTimestamp")) and FINALIZER in (metadata.get("finalizers") or [])
 
 
-def _completed(found: Json, unseen: list[str]) -> Json | None:
+def _completed(found: Json) -> Json | None:
     """As the operator ends an experiment that is aborted; None: it is not to be ended, or has been."""
     status = found.get("status") or {}
     if status.get("phase") in ("", *FINAL_PHASES, None):
         return None
     verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or _REASON
-    if unseen:
-        message = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
-        healed = Condition("Healed", "Unknown", "NotSeen", message)
-    else:
-        healed = Condition("Healed", "True", "Verified", "nothing of any fault is left")
+    healed = healed_condition(status.get("journal") or [])
     completed = Condition("Completed", "True", "Aborted", reason)
     ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": stamp()}
+    ended["faults"] = counts_after(status)
     return {**ended, "conditions": with_conditions(found, healed, completed, passed_condition(verdict, reason))}
 
 

@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.backends.kubernetes.agents import AgentError
+from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.local.event_files import parse_line, take_until
 from highwater_chaos.backends.local.program import Observed
@@ -65,11 +65,13 @@ class EventPolls:
     def __init__(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
         self._pods = {pod.name: pod for pod in pods}
         self._crashed = crashed
+        self.is_complete = False
+        """Whether the last :meth:`take` had the events of every pod."""
         self._notes: list[str] = []
 
     def fetch(self, pod: PodEvents) -> bytes:
         """What has come up since; may be called on any thread, for one pod at a time. Raises ``AgentError``."""
-        return pod.place.agent.events(pod.place.namespace, pod.place.name, pod.offset)
+        return pod.place.agent.events(pod.place.namespace, pod.place.name, pod.place.uid, pod.offset)
 
     def take(self, fetched: Sequence[tuple[PodEvents, bytes | AgentError]], horizon_ns: int) -> list[Observed]:
         """Events up to ``horizon_ns`` (a time before any was fetched) in the order of their times.
@@ -85,6 +87,7 @@ class EventPolls:
             else:
                 pod.silent_since = None
                 self._read(pod, found)
+        self.is_complete = complete
         if not complete:
             return []
         ready = [one for pod in self._pods.values() for one in take_until(pod.waiting, horizon_ns)]
@@ -113,7 +116,11 @@ class EventPolls:
         if error.status == 404 and pod.incarnation == 0:
             return
         now = time_ns()
-        if pod.silent_since is None:
+        if error.status == REPLACED:
+            if pod.silent_since != -1:
+                self._notes.append(f"what {pod.name} did last is not known, since its pod was replaced: {error}")
+            pod.silent_since = -1
+        elif pod.silent_since is None:
             pod.silent_since = now
         elif pod.silent_since >= 0 and now - pod.silent_since > _SILENT_NS:
             pod.silent_since = -1  # noted once
