@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the package confluent-kafka")
 
-from highwater_chaos.workload.drivers.confluent import producer  # noqa: E402
-from highwater_chaos.workload.drivers.confluent.reporter import Reporter  # noqa: E402
-from highwater_chaos.workload.producer import ProducerOptions  # noqa: E402
-from highwater_runtime.ports import MS, Endpoint  # noqa: E402
+from highwater_chaos.workload.drivers.confluent import producer
+from highwater_chaos.workload.drivers.confluent.reporter import Reporter
+from highwater_chaos.workload.producer import ProducerOptions
+from highwater_runtime.ports import MS, Endpoint
 
 
 class _NeverDelivers:
