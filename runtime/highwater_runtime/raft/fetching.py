@@ -103,11 +103,11 @@ class Fetching:
         )
         self._is_fetching = True
         request = fetch(self._shared.cluster_id, params)
-        self.scope.send(self._target(), request, FETCH_VERSION, self._fetched, channel="raft-fetch")
+        self.scope.send(self._target(self._failures), request, FETCH_VERSION, self._fetched, channel="raft-fetch")
 
-    def _target(self) -> int:
+    def _target(self, failures: int) -> int:
         quorum = self._shared.quorum
-        if self._leader_id is not None and (quorum.is_voter or self._failures % 2 == 0):
+        if self._leader_id is not None and (quorum.is_voter or failures % 2 == 0):
             return self._leader_id
         return self._shared.ports.random.choice(quorum.voters)
 
@@ -153,11 +153,14 @@ class Fetching:
         def done(data: bytes | None) -> None:
             if data is None:
                 self._failed()
-            else:
-                self._actions.take_snapshot(snapshot_id, data, leader_id)
+            elif self._actions.take_snapshot(snapshot_id, data, leader_id):
                 self._fetch_when_durable()
+            else:  # damaged, and so it stays until the leader has a newer one
+                self.scope.later(self._shared.timing.fetch_ns // 2, self._fetch_when_durable)
 
-        SnapshotDownload(self._shared, self._actions, self.scope, leader_id, snapshot_id, self._heard, done).start()
+        SnapshotDownload(
+            self._shared, self._actions, self.scope, leader_id, self._target, snapshot_id, self._heard, done
+        ).start()
 
     def _take(self, data: PartitionData) -> None:
         log, epoch = self._shared.log, self._shared.quorum.epoch

@@ -49,8 +49,9 @@ class Actions(Protocol):
     def commit_up_to(self, offset: int, leader_id: int) -> None:
         """Advance the HW to ``offset`` (exclusive). Does not end the role."""
 
-    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
-        """Replace log and state by a snapshot of the leader, if it is complete and ahead. Does not end the role."""
+    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> bool:
+        """Replace log and state by a snapshot of the leader. Return False, with nothing done, if it is not complete or
+        not ahead. Does not end the role."""
 
 
 @dataclass(frozen=True, slots=True)
