@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_runtime.ports import MS, InboundRequest
+from highwater_runtime.ports import MS, SECOND, InboundRequest
+from highwater_runtime.raft import progress as progress_module
 from highwater_runtime.raft.progress import LeaderProgress, ReplicaProgress
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -91,3 +92,19 @@ def test_successors_stand_in_order_of_their_logs() -> None:
     for voter, offset in ((1, 5), (2, 9), (3, 9)):
         progress.of(voter, 0).fetched(offset, 9, 1)
     assert progress.successors() == (2, 3, 1, 4), "longest log first, equal ones by id, the unheard of last"
+
+
+def test_observers_that_are_gone_are_left_out(cluster, monkeypatch) -> None:
+    monkeypatch.setattr(progress_module, "OBSERVER_SESSION_NS", SECOND)
+    c = cluster(3, observers=2)
+    leader = c.await_leader()
+    c.append(b"a")
+    c.await_everywhere([b"a"])
+    c.sim.kill("broker-1")
+    c.run_ms(900)
+    assert [one.replica_id for one in describe(c.raft(leader)).observers] == [0, 1]
+    c.run_ms(200)
+    assert [one.replica_id for one in describe(c.raft(leader)).observers] == [0]
+    c.start("broker-1")
+    c.await_everywhere([b"a"])
+    assert [one.replica_id for one in describe(c.raft(leader)).observers] == [0, 1]

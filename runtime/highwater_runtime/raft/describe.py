@@ -2,7 +2,8 @@
 
 A replica's ``last_caught_up_timestamp`` is the last time at which it held all that the leader had when it asked: a
 fetch that reaches the leader's end says so of now, one that reaches where the leader ended at the fetch before says so
-of that one. Timestamps are the leader's wall clock; −1 where there is nothing to say yet.
+of that one. Timestamps are the leader's wall clock; −1 where there is nothing to say yet. An observer that has not
+fetched for five minutes is left out.
 """
 
 from __future__ import annotations
@@ -88,5 +89,5 @@ def _led(shared: Shared, role: Leading, high_watermark: int) -> PartitionData:
         leader_epoch=shared.quorum.epoch,
         high_watermark=high_watermark,
         current_voters=sorted(voters, key=lambda one: one.replica_id),
-        observers=[state(observer, progress) for observer, progress in sorted(role.progress.observers.items())],
+        observers=[state(observer, progress) for observer, progress in role.progress.live_observers(now_ns).items()],
     )
