@@ -236,7 +236,8 @@ class RaftReplica:
 
         Raises:
             NotLeader: this replica does not lead.
-            highwater_runtime.log.errors.RecordBatchTooLarge: the batch exceeds a segment; nothing was appended.
+            highwater_runtime.log.errors.RecordBatchTooLarge: the values hold more than
+                ``metadata_log.MAX_BATCH_BYTES``; nothing was appended.
             OSError: the disk failed.
         """
         if not isinstance(self._role, Leading):
