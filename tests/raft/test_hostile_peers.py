@@ -112,6 +112,7 @@ def test_a_peer_gets_no_larger_piece_of_a_snapshot_than_the_bound() -> None:
 
 
 SNAPSHOT_PIECES: dict[str, Any] = {
+    "of another snapshot": lambda piece: piece._replace(snapshot_id=SnapshotId(4, 1)),
     "a size beyond what may be held": lambda piece: piece._replace(size=download.MAX_SNAPSHOT_BYTES + 1),
     "more than was asked for": lambda piece: piece._replace(
         size=download.MAX_SNAPSHOT_BYTES, data=bytes(download.PIECE_BYTES + 1)

@@ -82,7 +82,8 @@ class SnapshotDownload:
             self._done(None)
             return
         if (
-            piece.size > MAX_SNAPSHOT_BYTES
+            piece.snapshot_id != self._snapshot_id
+            or piece.size > MAX_SNAPSHOT_BYTES
             or len(piece.data) > PIECE_BYTES
             or len(self._data) + len(piece.data) > piece.size
         ):
