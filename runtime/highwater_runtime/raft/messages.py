@@ -321,8 +321,10 @@ def answer_of(response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpoch
     return QuorumResponse(error_of(data.error_code), data.leader_epoch, data.leader_id, granted)
 
 
-def came_to_another(response: VoteResponse) -> bool:
-    """Return whether the request was meant for another voter than the one that got it."""
+def came_to_another(response: object) -> bool:
+    """Return whether this is the response to a Vote or BeginQuorumEpoch that was meant for another voter."""
+    if not isinstance(response, VoteResponse | BeginQuorumEpochResponse):
+        return False
     answer = answer_of(response)
     return answer is not None and answer.error is ErrorCode.INVALID_VOTER_KEY
 

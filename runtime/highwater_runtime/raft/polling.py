@@ -7,7 +7,7 @@ from typing import Any
 
 from highwater_runtime.ports import RpcFailure
 from highwater_runtime.raft.election import retry_backoff_ns
-from highwater_runtime.raft.messages import Ballot, came_to_another, vote
+from highwater_runtime.raft.messages import Ballot, vote
 from highwater_runtime.raft.scope import Scope, Shared
 from highwater_runtime.wire.messages.vote_response import VoteResponse
 
@@ -15,12 +15,11 @@ from highwater_runtime.wire.messages.vote_response import VoteResponse
 def poll_voters(
     shared: Shared, scope: Scope, ballot: Ballot, version: int, on_response: Callable[[int, VoteResponse], None]
 ) -> None:
-    """Send ``ballot`` to all other voters. ``on_response`` gets each response. A failed request is sent again, so is
-    one that came to another voter."""
+    """Send ``ballot`` to all other voters. ``on_response`` gets each response. Failed requests are sent again."""
 
     def ask(voter: int, failures: int) -> None:
         def answered(response: Any) -> None:
-            if isinstance(response, RpcFailure) or came_to_another(response):
+            if isinstance(response, RpcFailure):
                 scope.later(retry_backoff_ns(failures + 1), lambda: ask(voter, failures + 1))
             else:
                 on_response(voter, response)
