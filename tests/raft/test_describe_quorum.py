@@ -76,6 +76,19 @@ def test_another_partition_is_unknown(cluster, topic: str, partition: int) -> No
     assert (found.error_code, found.partition_index) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, partition)
 
 
+def test_who_asks_for_more_than_the_metadata_log_is_told_of_none_of_it(cluster) -> None:
+    """The same request over and over, in one message: each of them would be answered in full."""
+    c = cluster(1)
+    raft = c.raft(c.await_leader())
+    answers = []
+    asked = DescribeQuorumRequest(
+        topics=[TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)] * 3)]
+    )
+    raft.on_request(InboundRequest(asked, 1, "test", "test", answers.append))
+    found = answers[0].topics[0].partitions
+    assert [(one.error_code, one.current_voters) for one in found] == [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])] * 3
+
+
 def test_caught_up_as_of_the_fetch_before() -> None:
     """It fetches at 10 while the leader grows: it never reaches the end of now, but always that of last time."""
     progress = ReplicaProgress(heard_ns=0)

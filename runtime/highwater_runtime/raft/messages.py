@@ -174,7 +174,7 @@ def is_metadata_fetch(body: object) -> bool:
 
 def ballot_of(request: VoteRequest) -> Ballot | None:
     """What the request says; None where it is not about exactly the metadata log, or no log can end where it says."""
-    partition: vote_request.PartitionData | None = _only_partition(request.topics)
+    partition: vote_request.PartitionData | None = only_partition(request.topics)
     if partition is None:
         return None
     log_end = LogEnd(partition.last_offset_epoch, partition.last_offset)
@@ -187,13 +187,13 @@ def ballot_of(request: VoteRequest) -> Ballot | None:
 
 def begin_of(request: BeginQuorumEpochRequest) -> LeaderNotice | None:
     """What the request says; None where it is not about exactly the metadata log."""
-    partition: begin_quorum_epoch_request.PartitionData | None = _only_partition(request.topics)
+    partition: begin_quorum_epoch_request.PartitionData | None = only_partition(request.topics)
     return None if partition is None else LeaderNotice(partition.leader_epoch, partition.leader_id)
 
 
 def end_of(request: EndQuorumEpochRequest) -> LeaderNotice | None:
     """What the request says; None where it is not about exactly the metadata log."""
-    partition: end_quorum_epoch_request.PartitionData | None = _only_partition(request.topics)
+    partition: end_quorum_epoch_request.PartitionData | None = only_partition(request.topics)
     if partition is None:
         return None
     return LeaderNotice(partition.leader_epoch, partition.leader_id, tuple(partition.preferred_successors))
@@ -224,7 +224,8 @@ def fetch_params_of(request: InboundRequest) -> FetchParams | None:
     )
 
 
-def _only_partition(topics: list[Any]) -> Any:
+def only_partition(topics: list[Any]) -> Any:
+    """What a message says of the metadata log; None if it names another partition, or more than this one."""
     if len(topics) != 1 or topics[0].topic_name != METADATA_TOPIC or len(topics[0].partitions) != 1:
         return None
     partition = topics[0].partitions[0]
@@ -314,7 +315,7 @@ def answer_of(response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpoch
     """What an answer says; None where the request as a whole was refused."""
     if response.error_code != ErrorCode.NONE:
         return None
-    data: Any = _only_partition(response.topics)
+    data: Any = only_partition(response.topics)
     if data is None:
         return None
     granted = isinstance(response, VoteResponse) and data.vote_granted
