@@ -69,11 +69,12 @@ class Answering:
         if body.cluster_id is not None and body.cluster_id != self._shared.cluster_id:
             request.reply(messages.refusal(request, ErrorCode.INCONSISTENT_CLUSTER_ID))
             return
+        answer: QuorumResponse | None
         match body:
             case VoteRequest() if request.version >= messages.PRE_VOTE_VERSION and not self._shared.pre_vote:
                 request.reply(messages.refusal(request, ErrorCode.UNSUPPORTED_VERSION))
                 return
-            case (VoteRequest() | BeginQuorumEpochRequest()) if not self._is_meant_for_this(body.voter_id):
+            case VoteRequest() | BeginQuorumEpochRequest() if not self._is_meant_for_this(body.voter_id):
                 answer = self._answer(ErrorCode.INVALID_VOTER_KEY)
             case VoteRequest():
                 ballot = messages.ballot_of(body)

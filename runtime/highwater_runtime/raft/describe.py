@@ -36,8 +36,8 @@ def describe_quorum(
 ) -> DescribeQuorumResponse:
     """Return the response of a voter in ``role``. Only a leader fills in the replicas. ``version``: of the request.
 
-    As in Kafka, a request that names anything beside the metadata log is told of none of it. So no request, however often
-    it names the log, costs more than one description.
+    As in Kafka, a request that names anything beside the metadata log is told of none of it. So no request costs more
+    than one description, however often it names the log.
     """
     response = DescribeQuorumResponse(error_message=None)
     if version >= NODES_SINCE:
