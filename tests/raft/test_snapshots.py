@@ -313,6 +313,7 @@ def test_pieces(cluster) -> None:
     assert len(ask_piece(raft, position=piece.size - 7)[1].data) == 7
     assert ask_piece(raft, position=piece.size)[0].error is ErrorCode.POSITION_OUT_OF_RANGE
     assert ask_piece(raft, position=-1)[0].error is ErrorCode.POSITION_OUT_OF_RANGE
+    assert ask_piece(raft, position=(1 << 63) - 1)[0].error is ErrorCode.POSITION_OUT_OF_RANGE
     assert ask_piece(raft, snapshot_id=SnapshotId(3, 1))[0].error is ErrorCode.SNAPSHOT_NOT_FOUND
     assert ask_piece(raft, epoch=raft.epoch - 1)[0].error is ErrorCode.FENCED_LEADER_EPOCH
     assert ask_piece(raft, epoch=raft.epoch + 1)[0].error is ErrorCode.UNKNOWN_LEADER_EPOCH
