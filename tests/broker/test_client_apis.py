@@ -220,6 +220,18 @@ def test_special_timestamps_mean_what_they_meant_when_the_version_was_made(make_
         assert list_offset(c, timestamp, version=version).error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
+def test_a_partition_that_is_named_twice_is_refused(make_cluster):
+    c = make_cluster()
+    c.create_topic([0, 1])
+    asked = [ListOffsetsPartition(partition_index=index, timestamp=0) for index in (0, 1, 0)]
+    answer = c.ask("broker-0", ListOffsetsRequest(topics=[ListOffsetsTopic(name="orders", partitions=asked)]), 7)
+    assert [partition.error_code for partition in answer.topics[0].partitions] == [
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.INVALID_REQUEST,
+    ]
+
+
 # --- deleting records ---------------------------------------------------------------------------------------------
 
 
@@ -335,6 +347,12 @@ def test_topics_that_are_not_created_by_asking(make_cluster):
     metadata(c, "unwanted", allow_auto_topic_creation=False)
     c.run(2)
     assert c.broker(0).image.topics_by_name == {}
+
+
+def test_a_topic_that_is_named_twice_is_described_once(make_cluster):
+    c = make_cluster()
+    c.create_topic([0, 1])
+    assert [topic.name for topic in metadata(c, "orders", "none", "orders").topics] == ["orders", "none"]
 
 
 def test_operations_are_told_to_who_asks_for_them(make_cluster):

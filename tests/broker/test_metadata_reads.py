@@ -58,6 +58,7 @@ def test_any_node_answers_what_was_acknowledged(cluster, node: str) -> None:
     answer = read(cluster, node, "orders")
     assert answer.error_code == ErrorCode.NONE
     assert retention(answer) == "2000"
+    assert [topic.name for topic in read(cluster, node, "orders", "none", "orders").topics] == ["orders", "none"]
     (partition,) = answer.topics[0].partitions
     registered = cluster.broker(0).image.partition("orders", 0)
     assert (partition.leader_id, partition.leader_epoch) == (registered.leader, registered.leader_epoch)

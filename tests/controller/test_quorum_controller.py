@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
+from highwater_runtime.controller.kraft import quorum_controller
 from highwater_runtime.metadata import NO_LEADER, MetadataVersion
+from highwater_runtime.raft import metadata_log
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
@@ -259,3 +265,20 @@ def test_heartbeats_go_on_while_a_write_waits(cluster: Any) -> None:
     cluster.clock.advance(8_999 * 1_000_000)
     cluster.quorum.commit()
     assert not cluster.image.brokers[0].fenced
+
+
+def test_what_is_too_large_for_a_batch_is_refused_and_nothing_of_it_is_written(cluster: Any, monkeypatch: Any) -> None:
+    """The first two records would make a batch of their own, which is not too large."""
+    monkeypatch.setattr(quorum_controller, "MOST_RECORDS", 2)
+    monkeypatch.setattr(metadata_log, "MAX_BATCH_BYTES", 5000)
+    users = [
+        ScramCredentialUpsertion(name=name, mechanism=1, iterations=4096, salt=bytes(size), salted_password=b"x")
+        for name, size in (("alice", 20), ("bob", 20), ("carol", 5000))
+    ]
+    end = cluster.quorum.log_end_offset
+    answer = cluster.ask(AlterUserScramCredentialsRequest(upsertions=users))
+    assert {result.error_code for result in answer.results} == {ErrorCode.RECORD_LIST_TOO_LARGE}
+    assert cluster.quorum.log_end_offset == end
+    answer = cluster.ask(AlterUserScramCredentialsRequest(upsertions=users[:2]))
+    assert {result.error_code for result in answer.results} == {ErrorCode.NONE}
+    assert [name for name, _ in cluster.image.scram_credentials] == ["alice", "bob"]

@@ -192,6 +192,8 @@ WRONG = {
     ("cluster_id", "x" * 21 + "/"): "only letters, digits, - and _",
     ("controller_quorum_voters", "10.0.0.1:9093"): "expected id@host:port .* found '10.0.0.1:9093'",
     ("controller_quorum_voters", "1@a:9093,1@b:9093"): "id 1 comes twice",
+    ("controller_quorum_voters", "1@a:9093,2@a:9093"): "a:9093 comes twice",
+    ("controller_quorum_voters", "2147483648@a:9093"): "an id is at most 2147483647, not 2147483648",
     ("controller_quorum_voters", "1@a:0"): "must name a host and a port",
     ("listeners", "PLAINTEXT://a"): "'PLAINTEXT://a' is not of that form",
     ("listeners", "a:9092"): "'a:9092' has no name",

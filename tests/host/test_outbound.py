@@ -8,6 +8,8 @@ import struct
 
 import pytest
 
+from highwater_runtime.host import Listener
+from highwater_runtime.host.peer_addresses import PeerAddresses
 from highwater_runtime.host.reachability import Reachability, why_not
 from highwater_runtime.ports import MS, SECOND, Endpoint, RpcFailure
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
@@ -68,10 +70,30 @@ def test_a_refused_connection_is_a_disconnect_and_the_next_request_connects_anew
         server.kill()
         await asyncio.sleep(0)
         assert await tools.ask(client, at) is RpcFailure.DISCONNECTED
-        from highwater_runtime.host import Listener
-
         await hosts.node("server", factory=lambda _: core, listeners=[Listener("PLAINTEXT", at)])
         assert (await tools.ask(client, at)).cluster_id == "here"
+
+    play(story)
+
+
+def test_where_another_node_answers_it_is_connected_to_anew(play, tools):
+    async def story(hosts):
+        client = await hosts.node("client", listeners=())
+        wrong, core = await hosts.server()
+        named = Endpoint("localhost", wrong.bound["PLAINTEXT"].port)
+        right = await hosts.node("right", listeners=[Listener("PLAINTEXT", Endpoint("127.0.0.2", named.port))])
+        right.core.answering = lambda request: request.reply(tools.metadata("right"))
+        client.network.addresses = PeerAddresses(client.log, [named])
+        client.network.addresses.heard(named, "127.0.0.2")
+        answers = []
+        for channel in ("a", "b"):
+            send_all(client, named, 1, answers, channel=channel)
+        await tools.until(lambda: len(core.requests) == 2)
+        client.run(lambda: client.network.disconnect(named))
+        await tools.until(lambda: len(answers) == 2)
+        assert [answer for _, answer in answers] == [RpcFailure.DISCONNECTED] * 2
+        await tools.until(lambda: wrong.server.connections == 0)
+        assert (await tools.ask(client, named)).cluster_id == "right"
 
     play(story)
 
@@ -96,7 +118,6 @@ def test_a_peer_that_refuses_is_told_of_once_and_when_it_is_back(play, tools, lo
             assert await tools.ask(client, at, channel=channel) is RpcFailure.DISCONNECTED
         (away,) = logged("peer unreachable")
         assert (away["server"], away["why"], away["attempts"]) == (at, "connection refused", 1)
-        from highwater_runtime.host import Listener
 
         await hosts.node("server", factory=lambda _: core, listeners=[Listener("PLAINTEXT", at)])
         for channel in ("", "another"):

@@ -141,6 +141,20 @@ def test_paths_stay_within_the_data_directory(disk, path):
             getattr(SimDisk(), call.__name__)(path)
 
 
+def test_both_refuse_to_read_behind_the_last_position_that_there_is(disk):
+    files = [one.open("a", create=True) for one in (SimDisk(), disk)]
+    simulated, real = (
+        [
+            result_of(lambda file=file, below=below, length=length: file.read(2**63 - 1 - below, length))
+            for below in (0, 1, 99, 100)
+            for length in (0, 1, 100)
+        ]
+        for file in files
+    )
+    assert simulated == real
+    assert set(real) == {("returned", b""), ("errno", "EINVAL")}
+
+
 def test_a_longer_write_than_the_kernel_takes_at_once_is_completed(disk, monkeypatch):
     real = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda fd, data, position: real(fd, memoryview(data)[:3], position))

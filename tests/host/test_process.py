@@ -164,6 +164,27 @@ def test_a_data_directory_of_another_node(processes, controller):
     assert "Traceback" not in broker.log
 
 
+OTHER_QUORUMS = {
+    "cluster.id": {"cluster.id": "another-cluster-000001"},
+    "node.id": {"node.id": "1001", "controller.quorum.voters": "1001@127.0.0.1:{port}"},
+    "restore controller.quorum.voters": {"controller.quorum.voters": "1000@127.0.0.1:{port},1001@127.0.0.1:1"},
+}
+
+
+@pytest.mark.parametrize("why", OTHER_QUORUMS)
+def test_a_controller_does_not_vote_with_the_disk_of_another_quorum(controller, why):
+    node = controller().start()
+    node.ready()
+    node.signal(signal.SIGKILL)
+    node.wait()
+    port = node.properties["listeners"].rpartition(":")[2]
+    node.properties |= {name: value.format(port=port) for name, value in OTHER_QUORUMS[why].items()}
+    node.start()
+    assert node.wait() == 1
+    assert why in node.log
+    assert "Traceback" not in node.log
+
+
 @pytest.mark.parametrize("made_by", [None, "mypyc 1.2.3"])
 def test_logs_for_machines(controller, tmp_path, monkeypatch, made_by):
     if made_by is not None:  # an empty build, which fits: what matters here is that the log says so

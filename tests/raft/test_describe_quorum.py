@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_runtime.ports import MS, InboundRequest
+from highwater_runtime.ports import MS, SECOND, InboundRequest
+from highwater_runtime.raft import progress as progress_module
 from highwater_runtime.raft.progress import LeaderProgress, ReplicaProgress
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -75,6 +76,19 @@ def test_another_partition_is_unknown(cluster, topic: str, partition: int) -> No
     assert (found.error_code, found.partition_index) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, partition)
 
 
+def test_who_asks_for_more_than_the_metadata_log_is_told_of_none_of_it(cluster) -> None:
+    """The same request over and over, in one message: each of them would be answered in full."""
+    c = cluster(1)
+    raft = c.raft(c.await_leader())
+    answers = []
+    asked = DescribeQuorumRequest(
+        topics=[TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)] * 3)]
+    )
+    raft.on_request(InboundRequest(asked, 1, "test", "test", answers.append))
+    found = answers[0].topics[0].partitions
+    assert [(one.error_code, one.current_voters) for one in found] == [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])] * 3
+
+
 def test_caught_up_as_of_the_fetch_before() -> None:
     """It fetches at 10 while the leader grows: it never reaches the end of now, but always that of last time."""
     progress = ReplicaProgress(heard_ns=0)
@@ -91,3 +105,18 @@ def test_successors_stand_in_order_of_their_logs() -> None:
     for voter, offset in ((1, 5), (2, 9), (3, 9)):
         progress.of(voter, 0).fetched(offset, 9, 1)
     assert progress.successors() == (2, 3, 1, 4), "longest log first, equal ones by id, the unheard of last"
+
+
+def test_observers_that_are_gone_are_left_out(cluster, monkeypatch) -> None:
+    monkeypatch.setattr(progress_module, "OBSERVER_SESSION_NS", SECOND)
+    c = cluster(3, observers=2)
+    leader = c.await_leader()
+    c.append(b"a")
+    c.await_everywhere([b"a"])
+    c.sim.kill("broker-1")
+    c.run_ms(900)
+    assert [one.replica_id for one in describe(c.raft(leader)).observers] == [0, 1]
+    c.run_ms(200)
+    assert [one.replica_id for one in describe(c.raft(leader)).observers] == [0]
+    c.start("broker-1")
+    c.until(lambda: [one.replica_id for one in describe(c.raft(leader)).observers] == [0, 1])

@@ -112,6 +112,7 @@ def test_a_peer_gets_no_larger_piece_of_a_snapshot_than_the_bound() -> None:
 
 
 SNAPSHOT_PIECES: dict[str, Any] = {
+    "of another snapshot": lambda piece: piece._replace(snapshot_id=SnapshotId(4, 1)),
     "a size beyond what may be held": lambda piece: piece._replace(size=download.MAX_SNAPSHOT_BYTES + 1),
     "more than was asked for": lambda piece: piece._replace(
         size=download.MAX_SNAPSHOT_BYTES, data=bytes(download.PIECE_BYTES + 1)
@@ -129,9 +130,11 @@ def test_a_laggard_holds_no_such_piece_of_a_snapshot(what: str) -> None:
     shared: Any = SimpleNamespace(ports=ports)
     actions: Any = SimpleNamespace(learned=lambda answer: False)
     for change, outcome in ((SNAPSHOT_PIECES[what], None), (lambda piece: piece, piece.data)):
-        asked: Any = SnapshotDownload(shared, actions, Any, 1, piece.snapshot_id, lambda: None, done.append)
+        asked: Any = SnapshotDownload(
+            shared, actions, Any, 1, lambda failures: 1, piece.snapshot_id, lambda: None, done.append
+        )
         answer = messages.QuorumResponse(ErrorCode.NONE, 1, 1)
-        asked._answered(snapshot_response(answer, change(piece)))
+        asked._answered(1, snapshot_response(answer, change(piece)))
         assert (done.pop(), emitted) == (outcome, [TransitionTaken(reason=REFUSED)])
 
 

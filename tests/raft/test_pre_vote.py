@@ -17,13 +17,13 @@ from highwater_runtime.wire.errors import ErrorCode
 
 OFF = Switches(pre_vote="off")
 OWN = LogEnd(3, 100)
-LONG = LogEnd(99, 1000)
 
 
-def ask_pre_vote(raft, epoch: int, candidate: int, log_end: LogEnd = LONG):
-    """The answer of ``raft`` to a pre-vote request."""
+def ask_pre_vote(raft, epoch: int, candidate: int, log_end: LogEnd | None = None):
+    """The answer of ``raft`` to a pre-vote request, by default with the longest log that there can be."""
     answers = []
-    body = messages.vote("cluster", Ballot(epoch, candidate, log_end, pre_vote=True))
+    ballot = Ballot(epoch, candidate, log_end or LogEnd(epoch, 1000), pre_vote=True)
+    body = messages.vote("cluster", raft.node_id, ballot)
     raft.on_request(InboundRequest(body, messages.PRE_VOTE_VERSION, "test", "test", answers.append))
     (response,) = answers
     return response
@@ -162,6 +162,8 @@ def test_a_leader_and_a_follower_that_hears_it_refuse(cluster) -> None:
     stale = messages.answer_of(ask_pre_vote(c.raft(follower), epoch - 1, c.ids[third]))
     assert stale == QuorumResponse(ErrorCode.FENCED_LEADER_EPOCH, epoch, c.ids[leader])
     assert messages.answer_of(ask_pre_vote(c.raft(follower), epoch, 7)).error is ErrorCode.INCONSISTENT_VOTER_SET
+    impossible = ask_pre_vote(c.raft(follower), epoch, c.ids[third], LogEnd(epoch + 1, 5))
+    assert impossible.error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_a_resigned_leader_s_successor_stands_without_asking(cluster) -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from highwater_runtime.raft.errors import VotersChangedError
 from highwater_runtime.raft.quorum_state_store import QuorumStateError, QuorumStateStore
 from highwater_runtime.raft.states import ElectionState
 from highwater_runtime.sim import PowerCut, SimDisk
@@ -82,3 +83,21 @@ def test_an_unreadable_file_is_refused(content: bytes) -> None:
     disk.open("dir/quorum-state", create=True).append(content)
     with pytest.raises(QuorumStateError, match="quorum-state"):
         store(disk).load()
+
+
+@pytest.mark.parametrize("others", [(1000,), (1000, 1002), (1000, 1001, 1002)])
+def test_a_replica_does_not_start_with_other_voters(others: tuple[int, ...]) -> None:
+    """Each set may have a majority of its own, and elect a leader of the same epoch."""
+    disk = SimDisk(1)
+    store(disk).save(ElectionState(4, None, 1001))
+    named = ", ".join(map(str, others))
+    with pytest.raises(VotersChangedError, match=f"are 1000, 1001, the configuration names {named};"):
+        QuorumStateStore(disk, "dir", others).load()
+    assert store(disk).load() == ElectionState(4, None, 1001)
+
+
+def test_a_file_that_names_no_voters_is_read() -> None:
+    disk = SimDisk(1)
+    disk.mkdir("dir")
+    disk.open("dir/quorum-state", create=True).append(b'{"leaderId":-1,"leaderEpoch":4,"votedId":1001}')
+    assert store(disk).load() == ElectionState(4, None, 1001)

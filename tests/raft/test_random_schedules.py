@@ -24,11 +24,13 @@ SHAPES = [(1, 1), (2, 1), (3, 2), (4, 0), (5, 1)]
 
 
 class Schedule:
-    """What happens to one cluster, by seed."""
+    """What happens to one cluster, by seed. ``shapes``: numbers of voters and observers, of which it draws one."""
+
+    shapes = SHAPES
 
     def __init__(self, cluster, seed: int, steps: int) -> None:
         self.random = Random(seed)
-        voters, observers = self.random.choice(SHAPES)
+        voters, observers = self.random.choice(self.shapes)
         self.c = cluster(voters, observers, seed=seed, snapshot_every=self.random.choice((None, 3, 8)))
         self.faults = self.c.sim.faults
         self.steps = steps
@@ -105,23 +107,56 @@ class Schedule:
                 self.c.sim.start(name)
 
     def recover(self) -> None:
-        c = self.c
         self.heal()
-        for name in c.names:
-            c.sim.resume(name)
+        for name in self.c.names:
+            self.c.sim.resume(name)
         self.start_all()
-        c.until(lambda: len(c.running) == len(c.names))
-        # With nothing in the way a leader comes and stays; a disturbed quorum may need a few elections.
+        self.come_to_one_log(self.c.names)
+
+    def come_to_one_log(self, names: list[str]) -> None:
+        """With nothing in the way of ``names``."""
+        c = self.c
+        c.until(lambda: c.running == names)
+        # A leader comes and stays; a disturbed quorum may need a few elections.
         for _ in range(20):
             leader = c.await_leader(within_ms=10_000)
             c.run_ms(600)
             if c.leader == leader:
                 break
         c.append(b"last")
-        c.until(lambda: all(c.heard(name).values[-1:] == [b"last"] for name in c.names), within_ms=5000)
+        c.until(lambda: all(c.heard(name).values[-1:] == [b"last"] for name in names), within_ms=5000)
         told = c.heard(c.leader).values
         assert len(told) == len(set(told)), "nothing is committed twice"
-        assert all(c.heard(name).values == told for name in c.names)
+        assert all(c.heard(name).values == told for name in names)
+
+
+class MinorityStaysDown(Schedule):
+    """In the end as many voters are down as the quorum can do without, and stay so. New observers need snapshots."""
+
+    shapes = ((3, 1), (3, 2), (4, 1), (5, 2))
+
+    def act(self) -> None:
+        draw, c = self.random.random(), self.c
+        name = self.random.choice(c.observers)
+        if draw < 0.1:
+            self.faults.hold("FetchSnapshot", limit=3)
+        elif draw < 0.2 and not c.sim.node(name).is_alive:
+            c.sim.wipe(name)
+            c.sim.start(name)
+        else:
+            super().act()
+
+    def recover(self) -> None:
+        c, random = self.c, self.random
+        down = random.sample(c.voters, (len(c.voters) - 1) // 2)
+        for name in c.names:
+            c.sim.resume(name)
+            if name not in down and not c.sim.node(name).is_alive:
+                c.sim.start(name)
+            elif name in down and c.sim.node(name).is_alive:
+                random.choice((c.sim.kill, c.sim.power_loss))(name)
+        self.heal()
+        self.come_to_one_log([name for name in c.names if name not in down])
 
 
 ACTIONS = (
@@ -150,6 +185,16 @@ def test_random_schedules(cluster, seeds: range) -> None:
     for seed in seeds:
         try:
             Schedule(cluster, seed, steps=60).run()
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise
+
+
+def test_a_minority_that_stays_down_is_in_nobody_s_way(cluster) -> None:
+    # Seed 108: a leader goes for good while an observer fetches a snapshot from it.
+    for seed in range(200) if os.environ.get("HIGHWATER_THOROUGH") == "1" else range(100, 120):
+        try:
+            MinorityStaysDown(cluster, seed, steps=50).run()
         except BaseException as error:
             error.add_note(f"seed {seed}")
             raise

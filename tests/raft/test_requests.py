@@ -15,7 +15,7 @@ from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchRequest, FetchTopic
 from highwater_runtime.wire.messages.produce_request import ProduceRequest
 
-LONG = LogEnd(100, 1000)
+LONG = LogEnd(8, 1000)
 
 
 def ask(replica, body, version=0):
@@ -28,10 +28,10 @@ def ask(replica, body, version=0):
     return replies[0] if replies else None
 
 
-def ask_vote(
-    replica, epoch: int, candidate: int, log_end: LogEnd = LONG, cluster_id: str = "cluster"
-) -> QuorumResponse:
-    return messages.answer_of(ask(replica, messages.vote(cluster_id, Ballot(epoch, candidate, log_end))))
+def ask_vote(replica, epoch: int, candidate: int, log_end: LogEnd | None = None) -> QuorumResponse:
+    """By default the candidate has the longest log that there can be in the epoch before."""
+    ballot = Ballot(epoch, candidate, log_end or LogEnd(epoch - 1, 1000))
+    return messages.answer_of(ask(replica, messages.vote("cluster", replica.node_id, ballot), 1))
 
 
 def ask_fetch(replica, *, epoch: int, offset: int = 0, last_epoch: int = 0, replica_id: int = 5, wait_ms: int = 0):
@@ -103,18 +103,20 @@ def test_a_stranger_gets_no_vote_and_moves_no_epoch(led, candidate: int) -> None
 
 def test_an_old_epoch_is_fenced_and_told_of_the_new_one(led) -> None:
     _, leader, follower = led
+    newer = LeaderNotice(leader.epoch + 1, leader.node_id)
+    ask(follower, messages.begin_quorum_epoch("cluster", follower.node_id, newer))
     fenced = QuorumResponse(ErrorCode.FENCED_LEADER_EPOCH, follower.epoch, leader.node_id)
     other = next(voter for voter in (1000, 1001, 1002) if voter not in (leader.node_id, follower.node_id))
     old = LeaderNotice(follower.epoch - 1, other)
     assert ask_vote(follower, follower.epoch - 1, other) == fenced
-    assert messages.answer_of(ask(follower, messages.begin_quorum_epoch("cluster", old))) == fenced
+    assert messages.answer_of(ask(follower, messages.begin_quorum_epoch("cluster", follower.node_id, old))) == fenced
     assert messages.answer_of(ask(follower, messages.end_quorum_epoch("cluster", old))) == fenced
 
 
 def test_begin_quorum_epoch_makes_a_follower(led) -> None:
     _, leader, follower = led
     notice = LeaderNotice(follower.epoch + 3, leader.node_id)
-    answer = messages.answer_of(ask(follower, messages.begin_quorum_epoch("cluster", notice)))
+    answer = messages.answer_of(ask(follower, messages.begin_quorum_epoch("cluster", follower.node_id, notice)))
     assert answer == QuorumResponse(ErrorCode.NONE, notice.epoch, leader.node_id)
     assert follower.state == Follower(notice.epoch, leader.node_id)
 
@@ -122,8 +124,8 @@ def test_begin_quorum_epoch_makes_a_follower(led) -> None:
 def test_another_cluster_is_refused(led) -> None:
     _, leader, _ = led
     for body in (
-        messages.vote("other", Ballot(50, 1001, LONG)),
-        messages.begin_quorum_epoch("other", LeaderNotice(50, 1001)),
+        messages.vote("other", leader.node_id, Ballot(50, 1001, LONG)),
+        messages.begin_quorum_epoch("other", leader.node_id, LeaderNotice(50, 1001)),
         messages.end_quorum_epoch("other", LeaderNotice(50, 1001)),
         messages.fetch("other", FetchParams(5, leader.epoch, 0, 0, 1, 0)),
     ):
@@ -135,7 +137,7 @@ def test_another_cluster_is_refused(led) -> None:
 
 def test_malformed_requests_are_refused(led) -> None:
     _, leader, _ = led
-    vote = messages.vote("cluster", Ballot(50, 1001, LONG))
+    vote = messages.vote("cluster", messages.ANY_VOTER, Ballot(50, 1001, LONG))
     vote.topics[0].topic_name = "orders"
     assert ask(leader, vote).error_code == ErrorCode.INVALID_REQUEST
     vote.topics.clear()
@@ -143,6 +145,37 @@ def test_malformed_requests_are_refused(led) -> None:
     fetch = messages.fetch("cluster", FetchParams(5, leader.epoch, -1, 0, 1, 0))
     assert ask(leader, fetch, 15).error_code == ErrorCode.INVALID_REQUEST
     assert leader.is_leader
+
+
+LOGS_THAT_CANNOT_BE = {
+    "before the first epoch": LogEnd(-1, 5),
+    "before the first offset": LogEnd(3, -1),
+    "of the epoch of the election": LogEnd(50, 5),
+    "at the end of all numbers": LogEnd((1 << 31) - 1, (1 << 63) - 1),
+}
+
+
+@pytest.mark.parametrize("what", LOGS_THAT_CANNOT_BE)
+def test_a_candidate_with_a_log_that_cannot_be_gets_no_vote(led, what: str) -> None:
+    _, leader, follower = led
+    state = follower.state
+    ballot = Ballot(50, leader.node_id, LOGS_THAT_CANNOT_BE[what])
+    answer = ask(follower, messages.vote("cluster", follower.node_id, ballot), messages.VOTE_VERSION)
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+    assert follower.state == state
+
+
+def test_a_request_that_is_meant_for_another_voter_is_refused_and_changes_nothing(led) -> None:
+    _, leader, follower = led
+    state = follower.state
+    other = next(voter for voter in (1000, 1001, 1002) if voter not in (leader.node_id, follower.node_id))
+    refused = QuorumResponse(ErrorCode.INVALID_VOTER_KEY, leader.epoch, leader.node_id)
+    for body in (
+        messages.vote("cluster", other, Ballot(50, leader.node_id, LONG)),
+        messages.begin_quorum_epoch("cluster", other, LeaderNotice(50, leader.node_id)),
+    ):
+        assert messages.answer_of(ask(follower, body, 1)) == refused
+    assert follower.state == state
 
 
 def test_fetch_errors_name_the_leader(led) -> None:
@@ -221,8 +254,9 @@ def test_a_waiting_fetch_is_answered_by_whatever_comes_first(led) -> None:
 def test_a_stopped_replica_refuses(led) -> None:
     c, leader, follower = led
     follower.stop()
-    assert ask(follower, messages.vote("cluster", Ballot(9, 1001, LONG))).error_code == ErrorCode.BROKER_NOT_AVAILABLE
+    vote = messages.vote("cluster", messages.ANY_VOTER, Ballot(9, 1001, LONG))
+    assert ask(follower, vote).error_code == ErrorCode.BROKER_NOT_AVAILABLE
     leader.stop()
     assert not leader.is_leader
     c.run_ms(300)
-    assert ask(leader, messages.vote("cluster", Ballot(9, 1001, LONG))).error_code == ErrorCode.BROKER_NOT_AVAILABLE
+    assert ask(leader, vote).error_code == ErrorCode.BROKER_NOT_AVAILABLE

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from highwater_runtime.host.posix_disk import PosixDisk
 from highwater_runtime.log.names import LOG, offsets_in
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.raft import download
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.snapshot_messages import SnapshotParams, fetch_snapshot, snapshot_piece_of
-from highwater_runtime.raft.snapshots import SnapshotError, SnapshotId, build_snapshot, file_name, id_of, read_snapshot
+from highwater_runtime.raft.snapshots import (
+    SnapshotError,
+    SnapshotId,
+    SnapshotStore,
+    build_snapshot,
+    file_name,
+    id_of,
+    read_snapshot,
+)
 from highwater_runtime.raft.snapshotting import SnapshotMissingError
 from highwater_runtime.sim import SimulationError
 from highwater_runtime.wire.errors import ErrorCode
@@ -52,6 +62,17 @@ def test_names() -> None:
     assert id_of("00000000000000000100-0000000003.checkpoint") == SnapshotId(100, 3)
     for name in ("00000000000000000100.log", "100-3.checkpoint", "x-y.checkpoint", "quorum-state"):
         assert id_of(name) is None
+
+
+def test_no_position_is_too_large_to_be_asked_for(tmp_path: Path) -> None:
+    """Linux refuses to read near 2⁶³: an error of the disk would end the leader of whom a peer asks that."""
+    disk = PosixDisk(tmp_path, run_blocking=lambda task: task(), post=lambda task: task())
+    disk.mkdir(DIRECTORY)
+    store, snapshot_id = SnapshotStore(disk, DIRECTORY), SnapshotId(9, 2)
+    store.save(snapshot_id, b"0123456789")
+    assert store.read_part(snapshot_id, 7, 100) == (b"789", 10)
+    for position in (10, 11, (1 << 63) - 1):
+        assert store.read_part(snapshot_id, position, 100) == (b"", 10)
 
 
 # --- stories ---------------------------------------------------------------------------------------------------------
@@ -123,6 +144,42 @@ def test_a_wiped_voter_and_a_new_observer_catch_up_from_a_snapshot(cluster, monk
         assert reasons(c, name)[-2:] == ["fetched", "loaded"]
         assert c.raft(name).log.log_start_offset > 0
     assert c.leader == leader, "who fetches a snapshot is there as well"
+
+
+def test_an_observer_whose_leader_dies_amid_a_snapshot_goes_on_at_the_next_one(cluster, monkeypatch) -> None:
+    monkeypatch.setattr(download, "PIECE_BYTES", 1000)
+    c = cluster(3, observers=1, snapshot_every=10, started=False)
+    c.start(*c.voters)
+    leader = c.await_leader()
+    fill(c, BIG)
+    c.await_everywhere(BIG)
+    pieces = c.sim.faults.delay(0, "FetchSnapshot", from_nodes=["broker-0"], direction="response")
+    c.start("broker-0")
+    c.until(lambda: pieces.caught == 2)
+    c.sim.power_loss(leader)
+    assert reasons(c, "broker-0") == []
+    c.await_everywhere(BIG)
+    assert reasons(c, "broker-0") == ["fetched", "loaded"]
+    assert c.raft("broker-0").leader_id == c.ids[c.leader] != c.ids[leader]
+
+
+def test_a_snapshot_that_is_damaged_at_the_leader_is_not_asked_for_in_a_storm(cluster) -> None:
+    c = cluster(3, observers=1, snapshot_every=10, started=False)
+    c.start(*c.voters)
+    leader = c.await_leader()
+    fill(c, BIG)
+    c.await_everywhere(BIG)
+    disk = c.sim.node(leader).disk
+    newest = max(snapshot_id for name in disk.list(DIRECTORY) if (snapshot_id := id_of(name)) is not None)
+    file = disk.open(f"{DIRECTORY}/{file_name(newest)}")
+    file.pwrite(file.size() // 2, b"damage")
+    c.start("broker-0")
+    c.run_ms(1000)
+    assert 2 <= reasons(c, "broker-0").count("ignored") <= 10
+    for i in range(10):
+        c.append(b"%d" % i)
+        c.run_ms(5)
+    c.await_everywhere([*BIG, *(b"%d" % i for i in range(10))])
 
 
 def test_a_laggard_keeps_its_state_and_jumps(cluster) -> None:
@@ -256,6 +313,7 @@ def test_pieces(cluster) -> None:
     assert len(ask_piece(raft, position=piece.size - 7)[1].data) == 7
     assert ask_piece(raft, position=piece.size)[0].error is ErrorCode.POSITION_OUT_OF_RANGE
     assert ask_piece(raft, position=-1)[0].error is ErrorCode.POSITION_OUT_OF_RANGE
+    assert ask_piece(raft, position=(1 << 63) - 1)[0].error is ErrorCode.POSITION_OUT_OF_RANGE
     assert ask_piece(raft, snapshot_id=SnapshotId(3, 1))[0].error is ErrorCode.SNAPSHOT_NOT_FOUND
     assert ask_piece(raft, epoch=raft.epoch - 1)[0].error is ErrorCode.FENCED_LEADER_EPOCH
     assert ask_piece(raft, epoch=raft.epoch + 1)[0].error is ErrorCode.UNKNOWN_LEADER_EPOCH

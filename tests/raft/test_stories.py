@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from highwater_runtime.log.errors import RecordBatchTooLarge
 from highwater_runtime.log.records import build_batch
-from highwater_runtime.raft import NotLeader
+from highwater_runtime.raft import NotLeader, metadata_log
 from highwater_runtime.raft.states import Follower, Leader, Observer, Prospective, Resigned, Unattached
 
 
@@ -64,6 +65,18 @@ def test_append_is_refused_with_the_leader_s_name(cluster) -> None:
     with pytest.raises(NotLeader) as refused:
         c.raft(follower).append([b"x"])
     assert (refused.value.leader_id, refused.value.epoch) == (c.ids[leader], c.raft(leader).epoch)
+
+
+def test_a_batch_that_is_too_large_to_be_fetched_is_refused(cluster, monkeypatch) -> None:
+    monkeypatch.setattr(metadata_log, "MAX_BATCH_BYTES", 100)
+    c = cluster(3)
+    leader = c.await_leader()
+    end = c.raft(leader).log_end_offset
+    with pytest.raises(RecordBatchTooLarge, match="2 records of 101 bytes"):
+        c.append(bytes(60), bytes(41))
+    assert c.raft(leader).log_end_offset == end
+    c.append(bytes(60), bytes(40))
+    c.await_everywhere([bytes(60), bytes(40)])
 
 
 def test_a_crashed_leader_is_replaced_and_comes_back_resigned(cluster) -> None:

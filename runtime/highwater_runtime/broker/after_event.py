@@ -54,6 +54,9 @@ class _Network:
 
         self._inner.send(to, request, version, run, timeout_ns=timeout_ns, channel=channel)
 
+    def disconnect(self, to: Endpoint) -> None:
+        self._inner.disconnect(to)
+
 
 def with_step_after_events(ports: Ports, after: Callable[[], None]) -> Ports:
     """``ports`` whose timers and responses each end with ``after()``. Inbound requests and disk completions do not."""

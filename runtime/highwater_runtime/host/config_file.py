@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeVar, cast
 
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.host.config_values import (
+    INT32_MAX,
     ReasonError,
     cluster_id_text,
     entries,
@@ -45,7 +46,6 @@ Role = Literal["broker", "controller"]
 SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SECURITY_PREFIXES: Final = ("ssl.", "sasl.", "listener.name.")
 SECURITY_NAMES: Final = ("highwater.scram.bootstrap", "highwater.authentication.timeout.ms", "super.users")
-_INT32_MAX: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ class _Reader:
 
 def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
     role = cast(Role, reader.require("process.roles", "broker or controller", one_of("broker", "controller"), "broker"))
-    node_id = reader.require("node.id", *integer(0, _INT32_MAX), 0)
+    node_id = reader.require("node.id", *integer(0, INT32_MAX), 0)
     voters, zookeepers = _metadata_quorum(reader, role, node_id)
     protocols = _protocols(reader)
     listeners = _listeners(reader, role, protocols)
@@ -234,7 +234,7 @@ def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
         "admin": reader.take("highwater.admin.listener", "http://host:port", http_endpoint, None),
         "log_format": reader.take("highwater.log.format", "text or json", one_of("text", "json"), "text"),
         "event_loop": reader.take("highwater.event.loop", "asyncio or uvloop", one_of("asyncio", "uvloop"), "asyncio"),
-        "shutdown_timeout_s": reader.take("highwater.shutdown.timeout.ms", *integer(1, _INT32_MAX), 60_000) / 1000,
+        "shutdown_timeout_s": reader.take("highwater.shutdown.timeout.ms", *integer(1, INT32_MAX), 60_000) / 1000,
         "limits": _limits(reader),
         "controller_listener": controller_listener,
         "controller_protocol": protocols.get(controller_listener, "PLAINTEXT"),
@@ -278,18 +278,18 @@ def _metadata_quorum(reader: _Reader, role: Role, node_id: int) -> tuple[Mapping
 def _limits(reader: _Reader) -> ServerLimits:
     default = ServerLimits()
     return ServerLimits(
-        max_frame_bytes=reader.take("socket.request.max.bytes", *integer(1, _INT32_MAX), default.max_frame_bytes),
-        max_connections=reader.take("max.connections", *integer(1, _INT32_MAX), default.max_connections),
+        max_frame_bytes=reader.take("socket.request.max.bytes", *integer(1, INT32_MAX), default.max_frame_bytes),
+        max_connections=reader.take("max.connections", *integer(1, INT32_MAX), default.max_connections),
         max_connections_per_ip=reader.take(
-            "max.connections.per.ip", *integer(1, _INT32_MAX), default.max_connections_per_ip
+            "max.connections.per.ip", *integer(1, INT32_MAX), default.max_connections_per_ip
         ),
         max_queued_bytes=reader.take("queued.max.request.bytes", *integer(-1, 2**63 - 1), default.max_queued_bytes),
         max_queued_requests=reader.take(
-            "highwater.max.in.flight.requests.per.connection", *integer(1, _INT32_MAX), default.max_queued_requests
+            "highwater.max.in.flight.requests.per.connection", *integer(1, INT32_MAX), default.max_queued_requests
         ),
         max_idle_ms=reader.take("connections.max.idle.ms", *integer(-1, 2**63 - 1), default.max_idle_ms),
         write_buffer_bytes=reader.take(
-            "highwater.connection.write.buffer.bytes", *integer(1, _INT32_MAX), default.write_buffer_bytes
+            "highwater.connection.write.buffer.bytes", *integer(1, INT32_MAX), default.write_buffer_bytes
         ),
     )
 

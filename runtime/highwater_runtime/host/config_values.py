@@ -15,6 +15,7 @@ from highwater_runtime.metadata import MetadataVersion
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.switches import Switches
 
+INT32_MAX: Final = 2**31 - 1
 _ADDRESS: Final = re.compile(r"(?:([A-Za-z0-9_.-]+)://)?(\[[0-9a-fA-F:.]+\]|[^:\[\]/@]*):(\d+)")
 
 
@@ -114,8 +115,12 @@ def voters_of(text: str) -> dict[int, Endpoint]:
         _, endpoint = address_of(address)
         if not endpoint.host or not endpoint.port:
             raise ReasonError(f"{entry!r} must name a host and a port")
+        if int(node) > INT32_MAX:
+            raise ReasonError(f"an id is at most {INT32_MAX}, not {node}")
         if int(node) in found:
             raise ReasonError(f"id {node} comes twice")
+        if endpoint in found.values():
+            raise ReasonError(f"{endpoint} comes twice")
         found[int(node)] = endpoint
     if not found:
         raise ReasonError("there is none")

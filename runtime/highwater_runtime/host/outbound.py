@@ -164,6 +164,12 @@ class OutboundConnection(FrameReceiver):
         self._address = address
         return sock
 
+    def leads_elsewhere(self) -> None:
+        """Another node than the one that was meant answers: the name, or the address, leads to it."""
+        why = "another node answers there"
+        self._unreachable(why)
+        self.fail(why)
+
     def _unreachable(self, why: str) -> None:
         self._network.reachability.failed(self._key[0], why)
         self._network.addresses.failed(self._key[0], self._address)
@@ -329,6 +335,12 @@ class HostNetwork:
             connection = self._connections[to, channel] = OutboundConnection(self, to, channel)
             connection.open()
         connection.send(request, version, on_response, self.node.clock.now_ns() + timeout_ns)
+
+    def disconnect(self, to: Endpoint) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+        for (endpoint, _), connection in list(self._connections.items()):
+            if endpoint == to:
+                connection.leads_elsewhere()
 
     def forget(self, key: tuple[Endpoint, str], connection: OutboundConnection) -> None:
         """``connection`` is closed: the next request opens another."""

@@ -69,10 +69,10 @@ def read_metadata(image: MetadataImage, request: MetadataReadRequest, applied_of
         topics = [_topic(topic, image) for topic in image.topics_by_name.values()]
     else:
         topics = [
-            TopicState(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name)
-            if (topic := image.topics_by_name.get(asked.name)) is None
+            TopicState(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=name)
+            if (topic := image.topics_by_name.get(name)) is None
             else _topic(topic, image)
-            for asked in request.topics
+            for name in dict.fromkeys(asked.name for asked in request.topics)
         ]
     return MetadataReadResponse(applied_offset=applied_offset, topics=topics)
 

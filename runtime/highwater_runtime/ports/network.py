@@ -67,6 +67,12 @@ class Network(Protocol):
         in flight on it with ``DISCONNECTED``.
         """
 
+    def disconnect(self, to: Endpoint) -> None:
+        """Close all connections to ``to``, because another node than the one that was meant answers there.
+
+        They break as above. The next request connects anew, and may find the right node.
+        """
+
 
 class InboundRequest:
     """A request that has arrived at a node. The core responds once, now or in a later event."""

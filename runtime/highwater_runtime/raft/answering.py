@@ -3,6 +3,8 @@
 Every request names an epoch. One below this replica's is refused with the newer epoch and its leader
 (FENCED_LEADER_EPOCH); a higher one of a Vote, BeginQuorumEpoch or EndQuorumEpoch is joined first; a Fetch of a higher
 one is refused (UNKNOWN_LEADER_EPOCH): who fetches knows more than this replica, but its leader will tell.
+
+A Vote or BeginQuorumEpoch that is meant for another voter is refused and changes nothing (INVALID_VOTER_KEY, KIP-853).
 """
 
 from __future__ import annotations
@@ -67,10 +69,13 @@ class Answering:
         if body.cluster_id is not None and body.cluster_id != self._shared.cluster_id:
             request.reply(messages.refusal(request, ErrorCode.INCONSISTENT_CLUSTER_ID))
             return
+        answer: QuorumResponse | None
         match body:
             case VoteRequest() if request.version >= messages.PRE_VOTE_VERSION and not self._shared.pre_vote:
                 request.reply(messages.refusal(request, ErrorCode.UNSUPPORTED_VERSION))
                 return
+            case VoteRequest() | BeginQuorumEpochRequest() if not self._is_meant_for_this(body.voter_id):
+                answer = self._answer(ErrorCode.INVALID_VOTER_KEY)
             case VoteRequest():
                 ballot = messages.ballot_of(body)
                 answer = None if ballot is None else self._vote(ballot)
@@ -102,6 +107,9 @@ class Answering:
             request.reply(messages.refusal(request, ErrorCode.INVALID_REQUEST))
         else:
             request.reply(messages.reply(request, answer))
+
+    def _is_meant_for_this(self, voter_id: int) -> bool:
+        return voter_id in (self._shared.node_id, messages.ANY_VOTER)
 
     def _answer(self, error: ErrorCode, *, vote_granted: bool = False) -> QuorumResponse:
         leader_id = self._quorum.leader_id

@@ -2,7 +2,8 @@
 
 A replica's ``last_caught_up_timestamp`` is the last time at which it held all that the leader had when it asked: a
 fetch that reaches the leader's end says so of now, one that reaches where the leader ended at the fetch before says so
-of that one. Timestamps are the leader's wall clock; −1 where there is nothing to say yet.
+of that one. Timestamps are the leader's wall clock; −1 where there is nothing to say yet. An observer that has not
+fetched for five minutes is left out.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 
 from highwater_runtime.ports import MS
 from highwater_runtime.raft.leading import Leading
-from highwater_runtime.raft.messages import METADATA_PARTITION, METADATA_TOPIC
+from highwater_runtime.raft.messages import only_partition
 from highwater_runtime.raft.progress import ReplicaProgress
 from highwater_runtime.raft.scope import Role, Shared
 from highwater_runtime.wire.errors import ErrorCode
@@ -33,17 +34,22 @@ LISTENER: Final = "CONTROLLER"
 def describe_quorum(
     shared: Shared, role: Role | None, request: DescribeQuorumRequest, high_watermark: int, *, version: int
 ) -> DescribeQuorumResponse:
-    """Return the response of a voter in ``role``. Only a leader fills in the replicas. ``version``: of the request."""
+    """Return the response of a voter in ``role``. Only a leader fills in the replicas. ``version``: of the request.
+
+    As in Kafka, a request that names anything beside the metadata log is told of none of it. So no request costs more
+    than one description, however often it names the log.
+    """
     response = DescribeQuorumResponse(error_message=None)
     if version >= NODES_SINCE:
         response.nodes = [
             Node(node_id=voter, listeners=[Listener(name=LISTENER, host=endpoint.host, port=endpoint.port)])
             for voter, endpoint in sorted(shared.endpoints.items())
         ]
+    is_of_the_quorum = only_partition(request.topics) is not None
     for topic in request.topics:
         answer = TopicData(topic_name=topic.topic_name)
         for asked in topic.partitions:
-            if (topic.topic_name, asked.partition_index) != (METADATA_TOPIC, METADATA_PARTITION):
+            if not is_of_the_quorum:
                 data = PartitionData(error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), leader_id=-1)
             elif not isinstance(role, Leading):
                 leader_id = shared.quorum.leader_id
@@ -88,5 +94,5 @@ def _led(shared: Shared, role: Leading, high_watermark: int) -> PartitionData:
         leader_epoch=shared.quorum.epoch,
         high_watermark=high_watermark,
         current_voters=sorted(voters, key=lambda one: one.replica_id),
-        observers=[state(observer, progress) for observer, progress in sorted(role.progress.observers.items())],
+        observers=[state(observer, progress) for observer, progress in role.progress.live_observers(now_ns).items()],
     )

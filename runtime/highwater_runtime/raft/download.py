@@ -1,8 +1,9 @@
 """Fetch a snapshot from the leader, piece by piece, to a replica that lags behind the leader's log (KIP-630).
 
 The replica keeps its log until the whole snapshot is checked and on disk. It asks again for a piece that does not come.
-It goes back to Fetch, whose answer names another snapshot, if the leader no longer has this one, sends something else,
-sends more than was asked for, or names a size above the limit.
+In between an observer asks any voter, as with Fetch: if another leads by now, the refusal names it. The replica goes
+back to Fetch, whose answer names another snapshot, if the leader no longer has this one, sends something else, sends
+more than was asked for, or names a size above the limit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ MAX_SNAPSHOT_BYTES: Final = 1 << 30
 
 
 class SnapshotDownload:
-    """One snapshot on its way. ``heard`` is called at every piece; ``done`` once, with all bytes, or None in vain."""
+    """One snapshot on its way. ``heard`` is called at every piece; ``done`` once, with all bytes, or None in vain.
+    ``target``: which voter to ask after so many failures in a row."""
 
     def __init__(
         self,
@@ -38,6 +40,7 @@ class SnapshotDownload:
         actions: Actions,
         scope: Scope,
         leader_id: int,
+        target: Callable[[int], int],
         snapshot_id: SnapshotId,
         heard: Callable[[], None],
         done: Callable[[bytes | None], None],
@@ -46,6 +49,7 @@ class SnapshotDownload:
         self._actions = actions
         self._scope = scope
         self._leader_id = leader_id
+        self._target = target
         self._snapshot_id = snapshot_id
         self._heard = heard
         self._done = done
@@ -58,22 +62,28 @@ class SnapshotDownload:
             self._shared.node_id, self._shared.quorum.epoch, self._snapshot_id, len(self._data), PIECE_BYTES
         )
         request = fetch_snapshot(self._shared.cluster_id, params)
-        self._scope.send(self._leader_id, request, FETCH_SNAPSHOT_VERSION, self._answered, channel="raft-fetch")
+        asked = self._target(self._failures)
 
-    def _answered(self, response: Any) -> None:
+        def answered(response: Any) -> None:
+            self._answered(asked, response)
+
+        self._scope.send(asked, request, FETCH_SNAPSHOT_VERSION, answered, channel="raft-fetch")
+
+    def _answered(self, asked: int, response: Any) -> None:
         parts = None if isinstance(response, RpcFailure) else snapshot_piece_of(response)
-        if parts is None:
+        if parts is not None and self._actions.learned(parts[0]):
+            return
+        if parts is None or asked != self._leader_id:
             self._failures += 1
             self._scope.later(retry_backoff_ns(self._failures), self.start)
             return
         answer, piece = parts
-        if self._actions.learned(answer):
-            return
         if not self._fits(answer) or piece.position != len(self._data) or not piece.data:
             self._done(None)
             return
         if (
-            piece.size > MAX_SNAPSHOT_BYTES
+            piece.snapshot_id != self._snapshot_id
+            or piece.size > MAX_SNAPSHOT_BYTES
             or len(piece.data) > PIECE_BYTES
             or len(self._data) + len(piece.data) > piece.size
         ):

@@ -11,6 +11,10 @@ class QuorumBrokenError(NodeHaltError):
     """Raft's promises do not hold (a voter forgot its vote, a disk lost what it had flushed): the replica halts."""
 
 
+class VotersChangedError(NodeHaltError):
+    """The configuration names other voters than those of the quorum: the replica must not start."""
+
+
 def halt(trace: Trace, invariant: str, epoch: int, leader_id: int | None, what: str) -> QuorumBrokenError:
     """Report the broken ``invariant`` and make the error to raise."""
     trace.emit(RaftBroken(epoch=epoch, leader=-1 if leader_id is None else leader_id, reason=invariant))

@@ -10,6 +10,9 @@ the snapshot and restarts its log with it (KIP-630).
 A voter fetches from its leader alone, and stands for election when no answer has come for a fetch time-out. An
 observer that knows no leader, or cannot reach it, asks any voter; the refusal names the leader.
 
+An address can come to be that of another voter. It shows if a voter that was taken for the leader says that it does not
+lead, and names the leader. Then the replica connects anew.
+
 A response that no correct leader sends changes nothing. The replica fetches again after a back-off, and such a response
 does not count as a sign of life of the leader.
 """
@@ -103,15 +106,20 @@ class Fetching:
         )
         self._is_fetching = True
         request = fetch(self._shared.cluster_id, params)
-        self.scope.send(self._target(), request, FETCH_VERSION, self._fetched, channel="raft-fetch")
+        asked = self._target(self._failures)
 
-    def _target(self) -> int:
+        def fetched(response: Any) -> None:
+            self._fetched(asked, response)
+
+        self.scope.send(asked, request, FETCH_VERSION, fetched, channel="raft-fetch")
+
+    def _target(self, failures: int) -> int:
         quorum = self._shared.quorum
-        if self._leader_id is not None and (quorum.is_voter or self._failures % 2 == 0):
+        if self._leader_id is not None and (quorum.is_voter or failures % 2 == 0):
             return self._leader_id
         return self._shared.ports.random.choice(quorum.voters)
 
-    def _fetched(self, response: Any) -> None:
+    def _fetched(self, asked: int, response: Any) -> None:
         self._is_fetching = False
         parts = None if isinstance(response, RpcFailure) else fetched_of(response)
         if parts is None:
@@ -120,6 +128,8 @@ class Fetching:
         answer, data = parts
         if self._actions.learned(answer):
             return
+        if answer.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and answer.leader_id == asked:
+            self.scope.reconnect(asked)  # no leader says that of itself
         is_of_leader = (answer.epoch, answer.leader_id) == (self._shared.quorum.epoch, self._leader_id)
         if answer.error is not ErrorCode.NONE or not is_of_leader:
             self._failed()
@@ -153,11 +163,14 @@ class Fetching:
         def done(data: bytes | None) -> None:
             if data is None:
                 self._failed()
-            else:
-                self._actions.take_snapshot(snapshot_id, data, leader_id)
+            elif self._actions.take_snapshot(snapshot_id, data, leader_id):
                 self._fetch_when_durable()
+            else:  # damaged, and so it stays until the leader has a newer one
+                self.scope.later(self._shared.timing.fetch_ns // 2, self._fetch_when_durable)
 
-        SnapshotDownload(self._shared, self._actions, self.scope, leader_id, snapshot_id, self._heard, done).start()
+        SnapshotDownload(
+            self._shared, self._actions, self.scope, leader_id, self._target, snapshot_id, self._heard, done
+        ).start()
 
     def _take(self, data: PartitionData) -> None:
         log, epoch = self._shared.log, self._shared.quorum.epoch

@@ -155,7 +155,7 @@ class Leading:
                 self._actions.learned(answer)
 
         self._calls[voter] = True
-        request = begin_quorum_epoch(self._shared.cluster_id, notice)
+        request = begin_quorum_epoch(self._shared.cluster_id, voter, notice)
         self.scope.send(voter, request, BEGIN_QUORUM_EPOCH_VERSION, answered, channel="raft")
 
     def _check_quorum(self) -> None:

@@ -1,7 +1,8 @@
 """The quorum's messages, each about the one partition of the metadata log: built here and taken apart here.
 
-Versions are those of a fixed set of voters (KIP-595). A pre-vote is a Vote of version 2, as Kafka has settled it
-(KIP-996; the draft, KIP-650, says 1); the fields for dynamic voters (KIP-853) stay at their defaults.
+The set of voters is fixed (KIP-595). A pre-vote is a Vote of version 2, as Kafka has settled it (KIP-996; the draft,
+KIP-650, says 1). Of the fields for dynamic voters (KIP-853) one is used: Vote and BeginQuorumEpoch name the voter that
+they are meant for. An address can come to be that of another voter, and what this one says counts for itself alone.
 """
 
 from __future__ import annotations
@@ -43,11 +44,14 @@ METADATA_TOPIC_ID: Final = UUID(int=1)
 
 METADATA_PARTITION: Final = 0
 
-VOTE_VERSION: Final = 0
+ANY_VOTER: Final = -1
+"""In a Vote or BeginQuorumEpoch: whichever voter gets it. So says version 0, which does not name one."""
+
+VOTE_VERSION: Final = 1
 PRE_VOTE_VERSION: Final = 2
 """The first version with the flag; who does not know pre-votes refuses it."""
 
-BEGIN_QUORUM_EPOCH_VERSION: Final = 0
+BEGIN_QUORUM_EPOCH_VERSION: Final = 1
 END_QUORUM_EPOCH_VERSION: Final = 0
 FETCH_VERSION: Final = 15
 
@@ -101,8 +105,8 @@ class QuorumResponse(NamedTuple):
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-def vote(cluster_id: str, ballot: Ballot) -> VoteRequest:
-    """A candidate's request, or a prospective one's."""
+def vote(cluster_id: str, voter_id: int, ballot: Ballot) -> VoteRequest:
+    """A candidate's request to a voter, or a prospective one's."""
     partition = vote_request.PartitionData(
         partition_index=METADATA_PARTITION,
         replica_epoch=ballot.epoch,
@@ -112,16 +116,16 @@ def vote(cluster_id: str, ballot: Ballot) -> VoteRequest:
         pre_vote=ballot.pre_vote,
     )
     topic = vote_request.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    return VoteRequest(cluster_id=cluster_id, topics=[topic])
+    return VoteRequest(cluster_id=cluster_id, voter_id=voter_id, topics=[topic])
 
 
-def begin_quorum_epoch(cluster_id: str, notice: LeaderNotice) -> BeginQuorumEpochRequest:
-    """A leader's call to follow it."""
+def begin_quorum_epoch(cluster_id: str, voter_id: int, notice: LeaderNotice) -> BeginQuorumEpochRequest:
+    """A leader's call to a voter to follow it."""
     partition = begin_quorum_epoch_request.PartitionData(
         partition_index=METADATA_PARTITION, leader_id=notice.leader_id, leader_epoch=notice.epoch
     )
     topic = begin_quorum_epoch_request.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    return BeginQuorumEpochRequest(cluster_id=cluster_id, topics=[topic])
+    return BeginQuorumEpochRequest(cluster_id=cluster_id, voter_id=voter_id, topics=[topic])
 
 
 def end_quorum_epoch(cluster_id: str, notice: LeaderNotice) -> EndQuorumEpochRequest:
@@ -169,23 +173,27 @@ def is_metadata_fetch(body: object) -> bool:
 
 
 def ballot_of(request: VoteRequest) -> Ballot | None:
-    """What the request says; None where it is not about exactly the metadata log."""
-    partition: vote_request.PartitionData | None = _only_partition(request.topics)
+    """What the request says; None where it is not about exactly the metadata log, or no log can end where it says."""
+    partition: vote_request.PartitionData | None = only_partition(request.topics)
     if partition is None:
         return None
     log_end = LogEnd(partition.last_offset_epoch, partition.last_offset)
+    # A candidate has bumped its epoch, so it has no record of that one; a prospective one has not.
+    newest = partition.replica_epoch if partition.pre_vote else partition.replica_epoch - 1
+    if not 0 <= log_end.epoch <= newest or log_end.offset < 0:
+        return None
     return Ballot(partition.replica_epoch, partition.replica_id, log_end, partition.pre_vote)
 
 
 def begin_of(request: BeginQuorumEpochRequest) -> LeaderNotice | None:
     """What the request says; None where it is not about exactly the metadata log."""
-    partition: begin_quorum_epoch_request.PartitionData | None = _only_partition(request.topics)
+    partition: begin_quorum_epoch_request.PartitionData | None = only_partition(request.topics)
     return None if partition is None else LeaderNotice(partition.leader_epoch, partition.leader_id)
 
 
 def end_of(request: EndQuorumEpochRequest) -> LeaderNotice | None:
     """What the request says; None where it is not about exactly the metadata log."""
-    partition: end_quorum_epoch_request.PartitionData | None = _only_partition(request.topics)
+    partition: end_quorum_epoch_request.PartitionData | None = only_partition(request.topics)
     if partition is None:
         return None
     return LeaderNotice(partition.leader_epoch, partition.leader_id, tuple(partition.preferred_successors))
@@ -216,7 +224,8 @@ def fetch_params_of(request: InboundRequest) -> FetchParams | None:
     )
 
 
-def _only_partition(topics: list[Any]) -> Any:
+def only_partition(topics: list[Any]) -> Any:
+    """What a message says of the metadata log; None if it names another partition, or more than this one."""
     if len(topics) != 1 or topics[0].topic_name != METADATA_TOPIC or len(topics[0].partitions) != 1:
         return None
     partition = topics[0].partitions[0]
@@ -306,11 +315,19 @@ def answer_of(response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpoch
     """What an answer says; None where the request as a whole was refused."""
     if response.error_code != ErrorCode.NONE:
         return None
-    data: Any = _only_partition(response.topics)
+    data: Any = only_partition(response.topics)
     if data is None:
         return None
     granted = isinstance(response, VoteResponse) and data.vote_granted
     return QuorumResponse(error_of(data.error_code), data.leader_epoch, data.leader_id, granted)
+
+
+def came_to_another(response: object) -> bool:
+    """Return whether this is the response to a Vote or BeginQuorumEpoch that was meant for another voter."""
+    if not isinstance(response, VoteResponse | BeginQuorumEpochResponse):
+        return False
+    answer = answer_of(response)
+    return answer is not None and answer.error is ErrorCode.INVALID_VOTER_KEY
 
 
 def fetched_of(response: FetchResponse) -> tuple[QuorumResponse, fetch_response.PartitionData] | None:

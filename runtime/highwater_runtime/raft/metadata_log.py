@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from highwater_runtime.log.control import build_leader_change
-from highwater_runtime.log.errors import LogOffline
+from highwater_runtime.log.errors import LogOffline, RecordBatchTooLarge
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import LOG, file_name, offsets_in, parent
 from highwater_runtime.log.records import BatchView, build_batch, iter_batches
@@ -22,6 +22,11 @@ from highwater_runtime.ports import Clock, Disk, Trace
 from highwater_runtime.ports.trace import RaftAppended, RaftTruncated
 from highwater_runtime.raft.election import LogEnd
 from highwater_runtime.raft.errors import InvalidResponse, halt
+from highwater_runtime.raft.messages import MAX_FETCH_BYTES
+
+MAX_BATCH_BYTES: Final = MAX_FETCH_BYTES
+"""Most that the values of one batch hold. A batch is sent as a whole. If it were larger than a frame may be, no replica
+could fetch it, and nothing would be committed again."""
 
 _REWRITE_BYTES: Final = 1 << 20
 
@@ -33,6 +38,13 @@ def _offline_means_disk_error() -> Iterator[None]:
         yield
     except LogOffline as error:
         raise OSError(errno.EIO, str(error)) from error
+
+
+def ensure_fits(records: list[bytes]) -> None:
+    """Raise ``RecordBatchTooLarge`` if these values are too large for one batch."""
+    size = sum(map(len, records))
+    if size > MAX_BATCH_BYTES:
+        raise RecordBatchTooLarge(f"{len(records)} records of {size} bytes; one batch holds at most {MAX_BATCH_BYTES}")
 
 
 def close_metadata_log(log: Log) -> None:
@@ -111,8 +123,9 @@ class MetadataLog:
         return self._append_as_leader(batch, epoch)
 
     def append_records(self, records: list[bytes], epoch: int) -> int:
-        """Append the values as one batch of ``epoch``; returns the last offset."""
+        """Append the values as one batch of ``epoch``; returns the last offset. Raises ``RecordBatchTooLarge``."""
         assert records, "an empty batch has no offset"
+        ensure_fits(records)
         return self._append_as_leader(
             build_batch(records, leader_epoch=epoch, timestamp_ms=self._clock.wall_ms()), epoch
         )

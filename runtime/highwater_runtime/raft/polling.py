@@ -16,7 +16,6 @@ def poll_voters(
     shared: Shared, scope: Scope, ballot: Ballot, version: int, on_response: Callable[[int, VoteResponse], None]
 ) -> None:
     """Send ``ballot`` to all other voters. ``on_response`` gets each response. Failed requests are sent again."""
-    request = vote(shared.cluster_id, ballot)
 
     def ask(voter: int, failures: int) -> None:
         def answered(response: Any) -> None:
@@ -25,7 +24,7 @@ def poll_voters(
             else:
                 on_response(voter, response)
 
-        scope.send(voter, request, version, answered, channel="raft")
+        scope.send(voter, vote(shared.cluster_id, voter, ballot), version, answered, channel="raft")
 
     for voter in shared.quorum.others:
         ask(voter, failures=0)

@@ -1,11 +1,17 @@
 """What a leader knows of the other replicas, and what follows: the HW, check-quorum, the order of successors.
 
-Pure functions: times are arguments.
+No clock is read: times are arguments.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+from highwater_runtime.ports import SECOND
+
+OBSERVER_SESSION_NS: Final = 300 * SECOND
+"""An observer that has not fetched for so long is gone (Kafka's ``OBSERVER_SESSION_TIMEOUT_MS``)."""
 
 
 @dataclass(slots=True)
@@ -51,6 +57,15 @@ class LeaderProgress:
         if voter is not None:
             return voter
         return self.observers.setdefault(replica_id, ReplicaProgress(now_ns))
+
+    def live_observers(self, now_ns: int) -> dict[int, ReplicaProgress]:
+        """Return the observers by id, ascending. Forget those that are gone."""
+        self.observers = {
+            observer: progress
+            for observer, progress in sorted(self.observers.items())
+            if now_ns - progress.heard_ns < OBSERVER_SESSION_NS
+        }
+        return self.observers
 
     def high_watermark(self, own_flushed_end: int) -> int | None:
         """Return the offset up to which a majority of voters is durable, the leader included.

@@ -3,6 +3,9 @@
 A new state is written to a file of its own, fsynced, renamed over the old one, and the directory fsynced: after a
 power loss at any point there is either the old state or the new one, whole. Content as Kafka writes it (version 0).
 
+The file names the voters too, and a replica that is given others does not start (as in Kafka 3.0 to 3.7): a majority of
+one set and a majority of the other need not share a voter, so two leaders of one epoch could be elected.
+
 The switch ``quorum-state-sync`` leaves both fsyncs out: a voter that loses power forgets its vote and gives a second.
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from highwater_runtime.ports import Disk
+from highwater_runtime.raft.errors import VotersChangedError
 from highwater_runtime.raft.states import ElectionState
 
 _FILE = "quorum-state"
@@ -51,6 +55,7 @@ class QuorumStateStore:
         Raises:
             OSError: the disk failed.
             QuorumStateError: the file is not what this store writes.
+            VotersChangedError: the quorum had other voters when the file was written.
         """
         path = f"{self._directory}/{_FILE}"
         if not self._disk.exists(path):
@@ -73,6 +78,13 @@ class QuorumStateStore:
             raise QuorumStateError(f"{path}: expected data_version 0, found {content.data_version}")
         if content.leader_epoch < 0:
             raise QuorumStateError(f"{path}: expected a leaderEpoch of 0 or more, found {content.leader_epoch}")
+        voters = sorted(voter.voter_id for voter in content.current_voters)
+        if voters and voters != [voter.voter_id for voter in self._voters]:
+            configured = ", ".join(str(voter.voter_id) for voter in self._voters)
+            raise VotersChangedError(
+                f"{path}: the voters of this quorum are {', '.join(map(str, voters))}, the configuration names "
+                f"{configured}; voters are fixed when a quorum is made: restore controller.quorum.voters"
+            )
         return ElectionState(content.leader_epoch, _id_or_none(content.leader_id), _id_or_none(content.voted_id))
 
     def save(self, state: ElectionState) -> None:

@@ -129,7 +129,8 @@ class ReadIndex:
             self._call(voter)
 
         self._calls[voter] = True
-        request = begin_quorum_epoch(self._shared.cluster_id, LeaderNotice(self._epoch, self._shared.node_id))
+        notice = LeaderNotice(self._epoch, self._shared.node_id)
+        request = begin_quorum_epoch(self._shared.cluster_id, voter, notice)
         self._scope.send(voter, request, BEGIN_QUORUM_EPOCH_VERSION, answered, channel="raft-confirm")
 
     # --- those that wait too long, or for nothing ------------------------------------------------------------------

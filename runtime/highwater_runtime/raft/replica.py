@@ -192,6 +192,7 @@ class RaftReplica:
         Raises:
             OSError: the disk failed.
             QuorumStateError: the file ``quorum-state`` cannot be read.
+            VotersChangedError: it names other voters.
             SnapshotMissingError: the log begins in the middle and no whole snapshot stands for what is gone.
         """
         self._log.make_durable(self._shared.ports.disk)
@@ -235,7 +236,8 @@ class RaftReplica:
 
         Raises:
             NotLeader: this replica does not lead.
-            highwater_runtime.log.errors.RecordBatchTooLarge: the batch exceeds a segment; nothing was appended.
+            highwater_runtime.log.errors.RecordBatchTooLarge: the values hold more than
+                ``metadata_log.MAX_BATCH_BYTES``; nothing was appended.
             OSError: the disk failed.
         """
         if not isinstance(self._role, Leading):
@@ -450,15 +452,17 @@ class RaftReplica:
         self._high_watermark = offset
         self._shared.ports.trace.emit(RaftHighWatermark(offset=offset, epoch=self.epoch, leader=leader_id))
 
-    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
+    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> bool:
         """Replace log and state by a snapshot of the leader; see :class:`.scope.Actions`."""
         assert not self.is_leader, "a leader never loads a snapshot"
         if snapshot_id.end_offset <= self._high_watermark:
-            return  # an older answer: what it stands for is here already
+            return False  # an older answer: what it stands for is here already
         snapshot = self._snapshots.take(snapshot_id, data, self.epoch)
-        if snapshot is not None:
-            self._feed.jump_to(snapshot)
-            self.commit_up_to(snapshot_id.end_offset, leader_id)
+        if snapshot is None:
+            return False
+        self._feed.jump_to(snapshot)
+        self.commit_up_to(snapshot_id.end_offset, leader_id)
+        return True
 
     # --- stopping ------------------------------------------------------------------------------------------------
 

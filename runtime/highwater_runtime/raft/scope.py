@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from highwater_runtime.ports import ApiMessage, Endpoint, Ports, Timer
+from highwater_runtime.ports import ApiMessage, Endpoint, Ports, RpcFailure, Timer
 from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.election_timer import ElectionTimer
-from highwater_runtime.raft.messages import QuorumResponse
+from highwater_runtime.raft.messages import QuorumResponse, came_to_another
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.quorum import Quorum
 from highwater_runtime.raft.snapshots import SnapshotId
@@ -49,8 +49,9 @@ class Actions(Protocol):
     def commit_up_to(self, offset: int, leader_id: int) -> None:
         """Advance the HW to ``offset`` (exclusive). Does not end the role."""
 
-    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
-        """Replace log and state by a snapshot of the leader, if it is complete and ahead. Does not end the role."""
+    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> bool:
+        """Replace log and state by a snapshot of the leader. Return False, with nothing done, if it is not complete or
+        not ahead. Does not end the role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,13 @@ class Scope:
     def send(
         self, voter: int, request: ApiMessage, version: int, on_response: Callable[[Any], None], *, channel: str
     ) -> None:
-        """Send to a voter. ``on_response`` gets the response or an ``RpcFailure``, unless the role has ended."""
+        """Send to a voter. ``on_response`` gets the response or an ``RpcFailure``, unless the role has ended. A
+        response of another voter counts as a failure."""
 
         def answered(response: Any) -> None:
+            if came_to_another(response):
+                self.reconnect(voter)
+                response = RpcFailure.DISCONNECTED
             if self.is_open:
                 self._shared.event(lambda: on_response(response))
 
@@ -117,6 +122,10 @@ class Scope:
         shared.ports.network.send(
             shared.endpoints[voter], request, version, answered, timeout_ns=shared.timing.request_ns, channel=channel
         )
+
+    def reconnect(self, voter: int) -> None:
+        """Connect to a voter anew: another one answers at its address."""
+        self._shared.ports.network.disconnect(self._shared.endpoints[voter])
 
 
 class Role(Protocol):

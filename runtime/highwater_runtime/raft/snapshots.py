@@ -132,10 +132,12 @@ class SnapshotStore:
         return self.read_part(snapshot_id, 0, None)[0]
 
     def read_part(self, snapshot_id: SnapshotId, position: int, max_bytes: int | None) -> tuple[bytes, int]:
-        """Up to ``max_bytes`` from ``position`` on, and the size of the whole file."""
+        """Up to ``max_bytes`` from ``position`` on (nothing behind the end), and the size of the whole file."""
         file = self._disk.open(f"{self._directory}/{file_name(snapshot_id)}")
         try:
             size = file.size()
+            if position >= size:
+                return b"", size  # a peer may ask for any position, and a kernel refuses those near 2**63
             return file.read(position, size if max_bytes is None else max_bytes), size
         finally:
             file.close()

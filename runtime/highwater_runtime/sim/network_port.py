@@ -49,3 +49,9 @@ class SimNetwork:
             fabric.send_request(connection, call)
         else:
             connection.outbox.append(call)
+
+    def disconnect(self, to: Endpoint) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+        for (endpoint, _), connection in list(self._connections.items()):
+            if endpoint == to:
+                connection.fail(self._fabric.loop.now)

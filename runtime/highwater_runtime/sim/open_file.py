@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from highwater_runtime.ports import DiskJob
+from highwater_runtime.sim.directories import os_error
 from highwater_runtime.sim.page_cache import CachedFile
+
+_LAST_POSITION: Final = 2**63 - 1
 
 
 class Owner(Protocol):
@@ -118,6 +122,8 @@ class SimFile:
         file = self._open_file()
         if position < 0 or length < 0:
             raise ValueError(f"cannot read {length} bytes at {position}")
+        if position + length > _LAST_POSITION:
+            raise os_error(errno.EINVAL, self._path)  # as pread does
         if self._disk.armed:
             self._disk.admit_read(self._path)
         return bytes(memoryview(file.cache)[position : position + length])

@@ -2,11 +2,13 @@
 
 Rules in words: only the leader answers, in its leader epoch. The latest offset is the HW for a consumer and the LEO
 for a replica. As long as a new leader's HW is below where its epoch starts, it does not know how far the log is
-committed: what lies behind its HW is OFFSET_NOT_AVAILABLE then, to be asked again.
+committed: what lies behind its HW is OFFSET_NOT_AVAILABLE then, to be asked again. A partition that is named twice is
+refused, as in Kafka: its log might be searched as often.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from highwater_runtime.broker.partition import Partition
@@ -37,11 +39,14 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
     body: ListOffsetsRequest = request.body
     # Kafka's clients of old know neither the leader epoch nor OFFSET_NOT_AVAILABLE.
     unknown_end_error = ErrorCode.OFFSET_NOT_AVAILABLE if request.version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE
+    times = Counter((topic.name, asked.partition_index) for topic in body.topics for asked in topic.partitions)
     topics = [
         ListOffsetsTopicResponse(
             name=topic.name,
             partitions=[
-                _refused(asked, ErrorCode.UNSUPPORTED_VERSION)
+                _refused(asked, ErrorCode.INVALID_REQUEST)
+                if times[topic.name, asked.partition_index] > 1
+                else _refused(asked, ErrorCode.UNSUPPORTED_VERSION)
                 if request.version < FIRST_VERSION.get(asked.timestamp, 0)
                 else _answer(
                     replicas.find_by_name(topic.name, asked.partition_index), asked, body.replica_id, unknown_end_error

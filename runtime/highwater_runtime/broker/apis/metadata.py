@@ -59,15 +59,17 @@ _CONTROLLERS: Final = 2
 def handle(
     request: InboundRequest, image: MetadataImage, cluster_id: str, controller_id: int, creation: TopicCreation
 ) -> None:
-    """Answer a MetadataRequest: all topics where none are named (null; in version 0 the empty list as well)."""
+    """Answer a MetadataRequest: all topics where none are named (null; in version 0 the empty list as well), else each
+    of those named, once."""
     body: MetadataRequest = request.body
     live = live_ids(image)
     if body.topics is None or (request.version == 0 and not body.topics):
         topics = [_topic(topic, live) for topic in image.topics_by_name.values()]
     else:
+        once = list({(asked.topic_id, asked.name): asked for asked in body.topics}.values())  # as Kafka's set of names
         if body.allow_auto_topic_creation:
-            creation.create_missing([asked.name for asked in body.topics if asked.name is not None], image)
-        topics = [_asked_topic(asked, image, live, request.version) for asked in body.topics]
+            creation.create_missing([asked.name for asked in once if asked.name is not None], image)
+        topics = [_asked_topic(asked, image, live, request.version) for asked in once]
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=b.id, host=at.host, port=at.port, rack=b.rack)

@@ -2,8 +2,8 @@
 
 Rules in words:
 
-* A broker's epoch is the offset of its registration record. A registration by the same incarnation changes nothing and
-  gets the same epoch; one by another incarnation is refused while the session of the registered one is alive.
+* A broker's epoch is the offset of its registration record. A registration by the same incarnation keeps the epoch,
+  and amends what else it says; one by another incarnation is refused while the session of the registered one is alive.
 * A new incarnation starts fenced, and is taken out of every ISR but those whose last member it is, before it is
   registered. Kafka does so after a clean stop, too, as long as there are no eligible leader replicas (KIP-966): a
   broker that stopped cleanly had left its ISRs before, so ``previous_broker_epoch`` decides nothing yet.

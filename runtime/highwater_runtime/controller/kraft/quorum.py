@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.checkpoints import ensure_meta_properties
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.metadata import MetadataVersion
@@ -46,7 +47,13 @@ QuorumOpener = Callable[[ControllerOptions, Ports, RaftListener], MetadataQuorum
 
 
 def open_quorum(options: ControllerOptions, ports: Ports, listener: RaftListener) -> MetadataQuorum:
-    """Open the metadata log from this node's disk, with a replica over it. Raises ``OSError`` where the disk fails."""
+    """Open the metadata log from this node's disk, with a replica over it.
+
+    Raises:
+        InconsistentMetaProperties: the disk belongs to another node or cluster. Its votes are not those of this node.
+        OSError: the disk failed.
+    """
+    ensure_meta_properties(ports.disk, options.cluster_id, options.node_id)
     log = Log.open(ports.disk, METADATA_DIRECTORY, LogConfig.of(options.config), ports.clock)
     raft = RaftReplica(
         options.node_id,

@@ -32,13 +32,14 @@ from highwater_runtime.controller.kraft.quorum import ControllerOptions, Metadat
 from highwater_runtime.controller.kraft.scram_control import alter_user_scram_credentials
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.controller.partition_change import UncleanAllowed
+from highwater_runtime.log.errors import RecordBatchTooLarge
 from highwater_runtime.metadata import NO_LEADER, MetadataImage, image_of, replica_epoch_matches, snapshot_records
 from highwater_runtime.metadata.effective_config import allows_unclean_election
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import AlterPartitionHandled, TransitionTaken
 from highwater_runtime.raft import NotLeader, RaftReplica
-from highwater_runtime.raft.metadata_log import close_metadata_log
+from highwater_runtime.raft.metadata_log import close_metadata_log, ensure_fits
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from highwater_runtime.wire.messages.alter_configs_request import AlterConfigsRequest
@@ -233,6 +234,8 @@ class QuorumController:
             response = refusal(request.body, refused.code, refused.message, version=request.version)
         except NotLeader as lost:
             response = refusal(request.body, ErrorCode.NOT_CONTROLLER, str(lost), version=request.version)
+        except RecordBatchTooLarge as large:
+            response = refusal(request.body, ErrorCode.RECORD_LIST_TOO_LARGE, str(large), version=request.version)
         if latest.offset > self._committed_offset:
             self._waiting.append(_Waiting(latest.offset, request, response))
         else:
@@ -242,14 +245,19 @@ class QuorumController:
         """Append ``records`` and apply them to the latest image; returns the offset of the first.
 
         They are one atomic batch, or several where they are more than :data:`MOST_RECORDS` (see :mod:`.decision`); all
-        of them wait for the same flush. Without records nothing happens, and the offset is −1. Raises ``NotLeader``.
+        of them wait for the same flush. Without records nothing happens, and the offset is −1.
+
+        Raises ``NotLeader`` and ``RecordBatchTooLarge``; nothing was written then.
         """
         if not records:
             return -1
         assert self._latest is not None, "only the active controller writes"
+        batches = [_encoded(records[begin : begin + MOST_RECORDS]) for begin in range(0, len(records), MOST_RECORDS)]
+        for batch in batches:
+            ensure_fits(batch)
         base_offset = self.raft.log_end_offset
-        for begin in range(0, len(records), MOST_RECORDS):
-            last_offset = self.raft.append(_encoded(records[begin : begin + MOST_RECORDS]))
+        for batch in batches:
+            last_offset = self.raft.append(batch)
         assert last_offset == base_offset + len(records) - 1, "the records are where the decision took them to be"
         for index, record in enumerate(records):
             self._latest.apply(record, base_offset + index)
@@ -258,7 +266,7 @@ class QuorumController:
     def _decide(self, request: InboundRequest, latest: MetadataImage) -> ApiMessage:
         """Judge ``request`` against the latest image, write what follows, return the response to send later.
 
-        Raises ``Refused`` and ``NotLeader``; nothing is written then.
+        Raises ``Refused``, ``NotLeader`` and ``RecordBatchTooLarge``; nothing is written then.
         """
         match request.body:
             case BrokerHeartbeatRequest() as body:
