@@ -214,6 +214,32 @@ def test_a_broker_of_many_partitions_is_fenced_in_slices_between_which_others_ar
     assert cluster.trace.of(TransitionTaken) == [TransitionTaken(reason="session-expired")]
 
 
+def test_a_broker_that_is_the_last_member_of_many_isrs_is_fenced_before_3_6_too(
+    make_cluster: Callable[..., Any],
+) -> None:
+    """Each slice began with the same partitions, whose leader epochs it bumped: the broker never got its turn."""
+    partitions = FENCING_SLICE + 1
+    cluster = make_cluster(metadata_version=MetadataVersion.IBP_3_5_IV2)
+    cluster.up(0)
+    cluster.create_topic("many", *[[0]] * partitions)
+    begin, looks = cluster.quorum.log_end_offset, 0
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+        assert looks < 10, "a slice follows the other without end"
+        if not cluster.trace.of(TransitionTaken):
+            cluster.clock.call_later(0, look)
+
+    cluster.clock.call_later(9_000 * MS, look)
+    cluster.clock.advance(9_000 * MS)
+    assert cluster.quorum.log_end_offset - begin == partitions + 1
+    cluster.quorum.commit()
+    assert cluster.image.brokers[0].fenced
+    state = [cluster.partition("many", index) for index in range(partitions)]
+    assert {(one.leader, one.isr, one.leader_epoch) for one in state} == {(NO_LEADER, (0,), 1)}
+
+
 def test_a_broker_that_is_heard_between_two_slices_is_not_fenced(cluster: Any) -> None:
     cluster.up(0, 1)
     cluster.create_topic("many", *[[0, 1]] * (FENCING_SLICE + 1))

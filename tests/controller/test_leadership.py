@@ -80,6 +80,8 @@ def test_the_last_member_never_leaves_the_isr() -> None:
     last = replace(P, isr=(0,))
     emptied = changed(last, replace(PartitionTarget.keep(last), isr=()))
     assert (emptied.isr, emptied.leader) == ((0,), NO_LEADER)
+    for version in (MetadataVersion.IBP_3_5_IV2, MetadataVersion.IBP_3_6_IV0):
+        assert changed(emptied, replace(PartitionTarget.keep(emptied), isr=()), version=version) is emptied
 
 
 def test_a_preferred_election_goes_to_the_first_replica_if_it_is_fit() -> None:

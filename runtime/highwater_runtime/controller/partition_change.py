@@ -168,4 +168,5 @@ def _bumps_leader_epoch(
 ) -> bool:
     if not set(partition.replicas) <= set(target.replicas):
         return True
-    return metadata_version.leader_epoch_bump_on_isr_shrink and not set(partition.isr) <= set(target.isr)
+    isr = target.isr or partition.isr  # an empty target leaves the ISR as it was
+    return metadata_version.leader_epoch_bump_on_isr_shrink and not set(partition.isr) <= set(isr)

@@ -173,7 +173,7 @@ ELECTIONS: Final = (
     Mutant(
         "isr-shrink-without-new-leader-epoch",
         f"{_CHANGE}:_bumps_leader_epoch",
-        "return metadata_version.leader_epoch_bump_on_isr_shrink and not set(partition.isr) <= set(target.isr)",
+        "return metadata_version.leader_epoch_bump_on_isr_shrink and not set(partition.isr) <= set(isr)",
         "return False",
         "before 3.6 an ISR shrink bumps the leader epoch",
         mode="kraft",
