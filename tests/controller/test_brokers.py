@@ -268,6 +268,29 @@ def test_when_all_are_silent_the_last_member_stays_and_leads_again_when_it_is_ba
     assert (cluster.partition().isr, cluster.partition().leader) == ((1,), 1)
 
 
+def test_of_brokers_that_fall_silent_the_one_heard_last_stays_in_the_isr(cluster: Any) -> None:
+    """The controller hangs while broker 1 is down, and then no session is left. Broker 0 may be alive: its heartbeats
+    were late. Broker 1 may come back without its disk."""
+    cluster.up(0, 1, 2)
+    cluster.create_topic("orders", [0, 1, 2])
+    cluster.pass_ms(1_000)
+    cluster.heartbeat(2)
+    cluster.pass_ms(1_000)
+    cluster.heartbeat(0)
+
+    def hang() -> None:
+        cluster.clock.now += 20_000 * MS
+
+    cluster.clock.call_later(1_000 * MS, hang)
+    cluster.pass_ms(10_000)
+    assert all(cluster.image.brokers[broker].fenced for broker in (0, 1, 2))
+    assert (cluster.partition().isr, cluster.partition().leader) == ((0,), NO_LEADER)
+    cluster.up(1, incarnation=2)
+    assert cluster.partition().leader == NO_LEADER
+    cluster.heartbeat(0)
+    assert (cluster.partition().isr, cluster.partition().leader) == ((0,), 0)
+
+
 def test_fencing_a_broker_outside_the_isr_leaves_the_partition_epoch(cluster: Any) -> None:
     cluster.up(0, 1)
     cluster.create_topic("orders", [0, 1])
