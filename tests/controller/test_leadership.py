@@ -25,6 +25,11 @@ from highwater_runtime.wire.messages.alter_partition_reassignments_request impor
     ReassignableTopic,
 )
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from highwater_runtime.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from highwater_runtime.wire.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -242,6 +247,24 @@ def test_the_return_can_be_switched_off(make_cluster: Callable[..., Any]) -> Non
     cluster.propose([1, 0])
     cluster.pass_ms(5000)
     assert cluster.partition().leader == 1
+
+
+def test_a_topic_that_comes_to_allow_an_unclean_election_gets_a_leader(make_cluster: Callable[..., Any]) -> None:
+    cluster = make_cluster(
+        properties={"leader.imbalance.check.interval.ms": 60_000, "auto.leader.rebalance.enable": False}
+    )
+    cluster.up(0, 1)
+    cluster.create_topic("orders", [0, 1])
+    cluster.propose([0])
+    cluster.silence(0)
+    setting = AlterableConfig(name="unclean.leader.election.enable", config_operation=0, value="true")
+    resource = AlterConfigsResource(resource_type=2, resource_name="orders", configs=[setting])
+    assert cluster.ask(IncrementalAlterConfigsRequest(resources=[resource])).responses[0].error_code == 0
+    assert cluster.partition().leader == -1
+    for _ in range(20):
+        cluster.pass_ms(3000)
+        cluster.heartbeat(1)
+    assert (cluster.partition().leader, cluster.partition().isr) == (1, (1,))
 
 
 def reassignment(cluster: Any, replicas: list[int] | None, *, name: str = "orders") -> ErrorCode:
