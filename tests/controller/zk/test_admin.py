@@ -11,12 +11,13 @@ from highwater_runtime.metadata.znodes import (
     CONFIG_CHANGES,
     DELETE_TOPICS,
     PARTITIONS_REASSIGNED,
+    PARTITIONS_REMOVE,
     ConfigNode,
     decode_node,
     topic_config_path,
     topic_path,
 )
-from highwater_runtime.ports.coordination import Children, Get
+from highwater_runtime.ports.coordination import Children, Create, Get
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -141,6 +142,25 @@ def test_partitions_are_added() -> None:
     assert sorted(c.assignment("orders").partitions) == [0, 1, 2]
     assert all(c.leader_and_isr("orders", partition)[0] >= 0 for partition in range(3))
     assert [one.error_code for one in c.ask(request, 3).results] == [int(ErrorCode.INVALID_PARTITIONS)]
+
+
+def test_partitions_are_added_behind_the_last_where_others_were_removed() -> None:
+    c = Cluster().up()
+    create(c, topic("orders", partitions=3, factor=2))
+    c.do(c.told, Create(f"{PARTITIONS_REMOVE}/orders"))
+    c.must(c.told, Create(f"{PARTITIONS_REMOVE}/orders/0"))
+    c.settle()
+    assert sorted(c.assignment("orders").partitions) == [1, 2]
+    request = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name="orders", count=4, assignments=None)], timeout_ms=10_000
+    )
+    assert [one.error_code for one in c.ask(request, 3).results] == [0]
+    assert {index: len(replicas) for index, replicas in c.assignment("orders").partitions.items()} == {
+        1: 2,
+        2: 2,
+        3: 2,
+        4: 2,
+    }
 
 
 def test_a_move_is_asked_for_listed_and_taken_back() -> None:
