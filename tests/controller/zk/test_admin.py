@@ -258,6 +258,28 @@ def test_what_nobody_can_take_over_is_left_to_the_broker() -> None:
     assert c.leader_and_isr("orders") == (victim, (victim,))
 
 
+def test_a_topic_that_is_being_deleted_keeps_no_broker_from_shutting_down() -> None:
+    """Nor is its replica only stopped: the two commands travel together while a request gets no response."""
+    c = Cluster().up()
+    victim, dead = (number for number in range(3) if number != c.controllers[0])
+    create(c, by_hand("orders", [victim, dead]))
+    c.sim.kill(c.brokers[dead])
+    c.await_state(victim, (victim,), "orders")
+    c.settle()
+    c.broker(victim).silent = True
+    create(c, by_hand("others", [c.controllers[0]]))
+    c.settle()
+    c.must(c.told, Create(f"{DELETE_TOPICS}/orders"))
+    c.settle()
+    assert c.ask(ControlledShutdownRequest(broker_id=victim), 3).remaining_partitions == []
+    c.broker(victim).silent = False
+    c.settle(35_000)  # the request that got no response is sent again
+    assert ("orders", 0) not in c.broker(victim).hosted
+    c.sim.start(c.brokers[dead])
+    c.settle(5000)
+    assert not c.exists(topic_path("orders"))
+
+
 def test_configurations_are_altered_and_told() -> None:
     c = Cluster().up()
     create(c, topic("orders", retention_ms="1000"))

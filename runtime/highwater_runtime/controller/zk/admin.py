@@ -381,7 +381,8 @@ class Admin:
         if body.broker_epoch != -1:
             check_broker_epoch(context.image, broker_id, body.broker_epoch)
         context.begin_shutdown(broker_id)
-        keys = context.keys_on(broker_id)
+        # A topic that is being deleted keeps nobody, and its replicas are to be deleted, not only stopped.
+        keys = [key for key in context.keys_on(broker_id) if not context.is_going(key.topic)]
         changed = yield from active.decide(keys)
         commands = Commands(context)
         commands.changed(changed)
