@@ -22,7 +22,11 @@ FOUND = {
     "epoch-without-records": ("epoch-start-not-noted", "assertion follower-has-longer-log"),
     "epoch-unknown-to-leader": ("epoch-end-names-asked-epoch", "divergence"),
     "move-taken-back": ("cancelled-reassignment-keeps-added-in-isr", "isr-not-assigned"),
-    "move-redirected-twice": ("redirected-reassignment-forgets-added", "model-step"),
+    "redirected-move-taken-back": (
+        "redirected-reassignment-forgets-added",
+        "assertion only-the-first-replicas-are-left",
+    ),
+    "move-past-absent-replicas": ("reassignment-waits-for-added-alone", "lost-write"),
     "read-behind-question": ("read-covered-by-earlier-answer", "stale-read"),
     "answer-from-before": ("read-confirmed-by-earlier-call", "stale-read"),
     "shutdown-of-former-life": ("heartbeat-of-former-life", "unavailable"),

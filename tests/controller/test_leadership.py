@@ -120,11 +120,38 @@ def test_a_reassignment_needs_all_that_it_adds_in_the_isr() -> None:
     assert (done.replicas, done.isr, done.leader, done.reassigning) == ((3, 1), (1, 3), 3, False)
 
 
+def test_a_reassignment_needs_the_replicas_that_stay_in_the_isr_too() -> None:
+    """KAFKA-15665. Those that leave may hold what was committed before; nobody else may have it."""
+    shrunk = replace(P, isr=(0,))
+    begun = changed(shrunk, reassign(shrunk, (1, 2, 3)))
+    joined = changed(begun, replace(PartitionTarget.keep(begun), isr=(0, 3)))
+    assert (joined.replicas, joined.isr, joined.leader) == ((1, 2, 3, 0), (0, 3), 0)
+    assert joined.reassigning
+
+    done = changed(joined, replace(PartitionTarget.keep(joined), isr=(0, 3, 1, 2)))
+    assert (done.replicas, done.isr, done.leader, done.reassigning) == ((1, 2, 3), (3, 1, 2), 1, False)
+
+
+def test_a_reassignment_that_only_removes_needs_those_that_stay_in_the_isr() -> None:
+    shrunk = replace(P, isr=(0, 1))
+    assert changed(shrunk, reassign(shrunk, (0, 2))).reassigning, "2 is not in sync"
+    done = changed(shrunk, reassign(shrunk, (0, 1)))
+    assert (done.replicas, done.isr, done.reassigning) == ((0, 1), (0, 1), False)
+
+
 def test_a_redirected_reassignment_still_adds_what_it_was_adding() -> None:
     begun = changed(P, reassign(P, (0, 3)))
     redirected = changed(begun, reassign(begun, (3, 0, 1)))
     assert redirected.replicas == (3, 0, 1, 2)
     assert (redirected.adding_replicas, redirected.removing_replicas) == ((3,), (2,))
+
+
+def test_a_redirected_reassignment_is_taken_back_without_all_that_was_added() -> None:
+    begun = changed(P, reassign(P, (0, 1, 3)))
+    redirected = changed(begun, reassign(begun, (4, 1)))
+    target = revert_reassignment(redirected)
+    assert target is not None
+    assert sorted(changed(redirected, target).replicas) == [0, 1, 2]
 
 
 def test_a_replica_that_is_named_again_after_a_redirection_must_still_join_the_isr() -> None:

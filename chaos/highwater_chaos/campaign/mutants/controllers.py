@@ -207,16 +207,23 @@ TOPICS: Final = (
     Mutant(
         "reassignment-completes-early",
         f"{_CHANGE}:complete_reassignment",
-        "if not isr or not set(target.adding) - set(target.removing) <= set(isr):",
+        "if not set(replicas) <= set(isr):",
         "if not isr:",
-        "a reassignment completes when all new replicas are in sync",
+        "a reassignment completes when all replicas that it leaves are in sync",
+    ),
+    Mutant(
+        "reassignment-waits-for-added-alone",
+        f"{_CHANGE}:complete_reassignment",
+        "if not set(replicas) <= set(isr):",
+        "if not isr or not set(target.adding) <= set(isr):",
+        "a reassignment waits for the replicas that stay, too (KAFKA-15665)",
     ),
     Mutant(
         "redirected-reassignment-forgets-added",
         f"{_CHANGE}:reassign",
         "without(replicas + removing, held)",
         "without(replicas, held)",
-        "a replica that was added must join the ISR after two redirections, too",
+        "a reassignment that is redirected and then cancelled takes away all that it added",
     ),
     Mutant(
         "reassignment-keeps-removed-in-isr",
