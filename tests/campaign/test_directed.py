@@ -61,6 +61,7 @@ FOUND = {
 FOUND_TOO = [
     ("coordinator-leads-on", "group-keeps-first-commit", "group-offset-stale"),
     ("move-taken-back", "reassignment-completes-early", "model-step"),
+    ("move-past-absent-replicas", "reassignment-never-completes", "reassignment-open"),
     ("segments-lost-in-between", "recovery-keeps-later-segments", "replica-incomplete"),
     ("segments-lost-in-between", "recovery-trusts-later-producer-snapshots", "producer-state"),
     ("flushed-segments-truncated", "recovery-point-survives-truncation", "recovery-point-durable"),

@@ -219,6 +219,13 @@ TOPICS: Final = (
         "a reassignment waits for the replicas that stay, too (KAFKA-15665)",
     ),
     Mutant(
+        "reassignment-never-completes",
+        f"{_CHANGE}:complete_reassignment",
+        "if not set(replicas) <= set(isr):",
+        "if True:",
+        "a reassignment that has all replicas that it leaves in sync is over",
+    ),
+    Mutant(
         "redirected-reassignment-forgets-added",
         f"{_CHANGE}:reassign",
         "without(replicas + removing, held)",
