@@ -25,6 +25,7 @@ from highwater_runtime.controller.zk.writes import order_path
 from highwater_runtime.metadata import NO_LEADER
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.metadata.znodes import (
+    ALL_BROKERS,
     BROKER_CONFIGS,
     CONFIG_CHANGE_PREFIX,
     DELETE_TOPICS,
@@ -73,8 +74,6 @@ from highwater_runtime.wire.messages.topic_record import TopicRecord
 from highwater_runtime.wire.refusal import refusal
 
 NOT_ACTIVE: Final = "this broker is not the controller"
-ALL_BROKERS: Final = "<default>"
-"""Name of the node with what is configured for all brokers (Kafka's)."""
 _AT_ONCE: Final = 500
 """Orders in one multi."""
 
@@ -440,8 +439,7 @@ class Admin:
             if all(isinstance(outcome, tuple) for outcome in outcomes):
                 for resource, own in altered.items():
                     active.context.configure(resource, own)
-                # A topic may allow an unclean election now.
-                yield from active.decide_and_tell(active.context.keys_at(active.context.image.index.leaderless()))
+                yield from active.decide_leaderless()
                 return cast(ApiMessage, decision.response)
 
     def _can_be_configured(self, kind: int, name: str) -> bool:
