@@ -25,6 +25,7 @@ path                                             value                          
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, TypeVar
 from uuid import NAMESPACE_OID, UUID, uuid5
@@ -209,3 +210,11 @@ def decode_node(kind: type[N], path: str, data: bytes) -> N:
     except (msgspec.DecodeError, RecursionError) as error:
         found = data[:80] + (b"..." if len(data) > 80 else b"")
         raise ZnodeError(f"{path}: expected a {kind.__name__}, found {found!r}: {error}") from None
+
+
+def decode_config(path: str, data: bytes) -> Mapping[str, str]:
+    """The properties in the node at ``path``; none if it is not the JSON of a :class:`ConfigNode` (Kafka)."""
+    try:
+        return decode_node(ConfigNode, path, data).config
+    except ZnodeError:
+        return {}

@@ -17,7 +17,7 @@ from highwater_runtime.metadata.znodes import (
     topic_config_path,
     topic_path,
 )
-from highwater_runtime.ports.coordination import Children, Create, Get
+from highwater_runtime.ports.coordination import Children, Create, Get, Set
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -299,3 +299,18 @@ def test_configurations_are_altered_and_told() -> None:
     assert alter(4, "", AlterableConfig(name="log.retention.ms", value="5000")) == 0
     node = c.must(c.told, Get("/config/brokers/<default>"))
     assert decode_node(ConfigNode, "", node.data).config == {"log.retention.ms": "5000"}
+
+
+def test_a_configuration_that_cannot_be_read_counts_as_none() -> None:
+    """Another client of ZooKeeper has written it. As in Kafka, no controller ends by that."""
+    c = Cluster().up()
+    create(c, topic("orders", retention_ms="1000"))
+    c.must(c.told, Set(topic_config_path("orders"), b"no JSON", 0))
+    c.sim.kill(c.brokers[c.controllers[0]])
+    c.until(lambda: c.controllers != [], within_ms=10_000)
+    assert create(c, topic("payments", factor=2)) == [ErrorCode.NONE]
+    value = AlterableConfig(name="min.insync.replicas", value="2")
+    resource = AlterConfigsResource(resource_type=2, resource_name="orders", configs=[value])
+    assert c.ask(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses[0].error_code == 0
+    node = c.must(c.told, Get(topic_config_path("orders")))
+    assert decode_node(ConfigNode, "", node.data).config == {"min.insync.replicas": "2"}

@@ -17,8 +17,8 @@ from highwater_runtime.metadata.znodes import (
     CONFIG_CHANGES,
     TOPIC_CONFIGS,
     ConfigChangeNode,
-    ConfigNode,
     ZnodeError,
+    decode_config,
     decode_node,
 )
 from highwater_runtime.ports.coordination import Children, Data, Failure, Get, Listing, WatchEvent, WatchKind
@@ -131,9 +131,4 @@ class Configs:
 
 
 def _values(path: str, result: Data | Failure) -> Mapping[str, str]:
-    if isinstance(result, Failure):
-        return {}
-    try:
-        return decode_node(ConfigNode, path, result.data).config
-    except ZnodeError:
-        return {}
+    return {} if isinstance(result, Failure) else decode_config(path, result.data)

@@ -39,10 +39,10 @@ from highwater_runtime.metadata.znodes import (
     PARTITIONS_REMOVE,
     PERSISTENT,
     TOPICS,
-    ConfigNode,
     IsrChangeNode,
     ZnodeError,
     broker_path,
+    decode_config,
     decode_node,
     topic_path,
 )
@@ -366,10 +366,7 @@ class ActiveController:
     def _read_configuration(self) -> Work[None]:
         """Read it once more: meanwhile this controller may have written another, which the broker has not read yet."""
         (node,) = yield from read([Get(ALL_BROKERS_CONFIG)])
-        try:
-            values = decode_node(ConfigNode, ALL_BROKERS_CONFIG, node.data).config if isinstance(node, Data) else {}
-        except ZnodeError:
-            values = {}
+        values = decode_config(ALL_BROKERS_CONFIG, node.data) if isinstance(node, Data) else {}
         self.context.configure(ALL_BROKERS_RESOURCE, values)
         yield from self.decide_leaderless()
 

@@ -35,7 +35,7 @@ from highwater_runtime.metadata.znodes import (
     ConfigNode,
     ReplicasNode,
     TopicNode,
-    decode_node,
+    decode_config,
     encode_node,
     topic_config_path,
     topic_path,
@@ -415,7 +415,7 @@ class Admin:
                 is_there = isinstance(node, Data)
                 versions[resource] = node.stat.version if is_there else None
                 path = _config_path(resource)
-                values = decode_node(ConfigNode, path, node.data).config if is_there else {}
+                values = decode_config(path, node.data) if is_there else {}
                 active.context.configure(resource, values)
             decision = configs.incremental_alter_configs(active.context.image, body)
             altered: dict[ConfigResource, dict[str, str]] = {}
