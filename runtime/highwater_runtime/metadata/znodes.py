@@ -32,6 +32,8 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 import msgspec
 
+from highwater_runtime.metadata.topic_config import can_be_read
+
 CONTROLLER: Final = "/controller"
 CONTROLLER_EPOCH: Final = "/controller_epoch"
 BROKER_IDS: Final = "/brokers/ids"
@@ -213,8 +215,12 @@ def decode_node(kind: type[N], path: str, data: bytes) -> N:
 
 
 def decode_config(path: str, data: bytes) -> Mapping[str, str]:
-    """The properties in the node at ``path``; none if it is not the JSON of a :class:`ConfigNode` (Kafka)."""
+    """The properties in the node at ``path`` that can be read: clients of ZooKeeper may write what they like there.
+
+    None if it is not the JSON of a :class:`ConfigNode` (Kafka).
+    """
     try:
-        return decode_node(ConfigNode, path, data).config
+        written = decode_node(ConfigNode, path, data).config
     except ZnodeError:
         return {}
+    return {name: value for name, value in written.items() if can_be_read(name, value)}

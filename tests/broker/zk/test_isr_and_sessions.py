@@ -206,3 +206,40 @@ def test_a_controller_hears_of_what_another_client_of_zookeeper_configures(make_
     c.sim.start(f"broker-{first}")
     c.run(5)
     assert c.state()[0].isr == (second,), "what cannot be read allows nothing, and ends no controller"
+
+
+UNREADABLE = {
+    "cleanup.policy": "eternal",
+    "leader.replication.throttled.replicas": "x",
+    "leader.replication.throttled.rate": "x",
+    "log.retention.ms": "x",
+    "max.message.bytes": "-5",
+    "message.max.bytes": "x",
+    "min.insync.replicas": "x",
+    "retention.ms": "x",
+    "segment.bytes": "0",
+}
+
+
+@pytest.mark.parametrize("entity", ["topics/orders", "brokers/<default>"])
+def test_values_that_cannot_be_read_count_for_nothing(make_cluster, entity):
+    """Clients of ZooKeeper write what they like; no broker ends by that, and what can be read beside them holds."""
+    c = make_cluster()
+    c.create_topic([0, 1, 2])
+    node = encode_node(ConfigNode(config={**UNREADABLE, "unknown": "x", UNCLEAN: "true"}))
+    path = f"/config/{entity}"
+    written = c.do(Set(path, node, 0) if entity.startswith("topics") else Create(path, node))
+    assert not isinstance(written, Failure)
+    change = encode_node(ConfigChangeNode(entity_path=entity))
+    c.do(Create(CONFIG_CHANGE_PREFIX, change, sequential=True))
+    c.run(3)
+    assert c.produce(0, b"a") is ErrorCode.NONE
+    before = c.controller
+    c.sim.kill(f"broker-{before}")
+    c.until(lambda: any(b.controller.is_active for b in map(c.broker, range(3)) if b is not None))
+    c.sim.start(f"broker-{before}")
+    c.until(lambda: set(c.state()[0].isr) == {0, 1, 2} and all(map(c.is_up, range(3))))
+    for broker in map(c.broker, range(3)):
+        broker.refresh_metrics()
+        values = [config for resource, config in broker.image.configs.items() if config]
+        assert values == [{"unknown": "x", UNCLEAN: "true"}]
