@@ -308,6 +308,12 @@ def test_deletions_that_are_refused(make_cluster):
     assert delete_records(c, 0, topic="nothing") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
     assert delete_records(c, 0, topic="__consumer_offsets") == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
     assert c.leader().log.log_start_offset == 0
+    for name, policy, answer in (
+        ("latest", "compact", (ErrorCode.POLICY_VIOLATION, -1)),
+        ("both", "compact,delete", (NONE, 0)),
+    ):
+        c.create_topic([0, 1], name=name, configs={"cleanup.policy": policy})
+        assert delete_records(c, 0, topic=name) == answer
 
 
 # --- metadata -----------------------------------------------------------------------------------------------------

@@ -22,7 +22,11 @@ FOUND = {
     "epoch-without-records": ("epoch-start-not-noted", "assertion follower-has-longer-log"),
     "epoch-unknown-to-leader": ("epoch-end-names-asked-epoch", "divergence"),
     "move-taken-back": ("cancelled-reassignment-keeps-added-in-isr", "isr-not-assigned"),
-    "move-redirected-twice": ("redirected-reassignment-forgets-added", "model-step"),
+    "redirected-move-taken-back": (
+        "redirected-reassignment-forgets-added",
+        "assertion only-the-first-replicas-are-left",
+    ),
+    "move-past-absent-replicas": ("reassignment-waits-for-added-alone", "lost-write"),
     "read-behind-question": ("read-covered-by-earlier-answer", "stale-read"),
     "answer-from-before": ("read-confirmed-by-earlier-call", "stale-read"),
     "shutdown-of-former-life": ("heartbeat-of-former-life", "unavailable"),
@@ -57,6 +61,7 @@ FOUND = {
 FOUND_TOO = [
     ("coordinator-leads-on", "group-keeps-first-commit", "group-offset-stale"),
     ("move-taken-back", "reassignment-completes-early", "model-step"),
+    ("move-past-absent-replicas", "reassignment-never-completes", "reassignment-open"),
     ("segments-lost-in-between", "recovery-keeps-later-segments", "replica-incomplete"),
     ("segments-lost-in-between", "recovery-trusts-later-producer-snapshots", "producer-state"),
     ("flushed-segments-truncated", "recovery-point-survives-truncation", "recovery-point-durable"),

@@ -214,6 +214,32 @@ def test_a_broker_of_many_partitions_is_fenced_in_slices_between_which_others_ar
     assert cluster.trace.of(TransitionTaken) == [TransitionTaken(reason="session-expired")]
 
 
+def test_a_broker_that_is_the_last_member_of_many_isrs_is_fenced_before_3_6_too(
+    make_cluster: Callable[..., Any],
+) -> None:
+    """Each slice began with the same partitions, whose leader epochs it bumped: the broker never got its turn."""
+    partitions = FENCING_SLICE + 1
+    cluster = make_cluster(metadata_version=MetadataVersion.IBP_3_5_IV2)
+    cluster.up(0)
+    cluster.create_topic("many", *[[0]] * partitions)
+    begin, looks = cluster.quorum.log_end_offset, 0
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+        assert looks < 10, "a slice follows the other without end"
+        if not cluster.trace.of(TransitionTaken):
+            cluster.clock.call_later(0, look)
+
+    cluster.clock.call_later(9_000 * MS, look)
+    cluster.clock.advance(9_000 * MS)
+    assert cluster.quorum.log_end_offset - begin == partitions + 1
+    cluster.quorum.commit()
+    assert cluster.image.brokers[0].fenced
+    state = [cluster.partition("many", index) for index in range(partitions)]
+    assert {(one.leader, one.isr, one.leader_epoch) for one in state} == {(NO_LEADER, (0,), 1)}
+
+
 def test_a_broker_that_is_heard_between_two_slices_is_not_fenced(cluster: Any) -> None:
     cluster.up(0, 1)
     cluster.create_topic("many", *[[0, 1]] * (FENCING_SLICE + 1))
@@ -240,6 +266,29 @@ def test_when_all_are_silent_the_last_member_stays_and_leads_again_when_it_is_ba
 
     cluster.up(1, incarnation=2)
     assert (cluster.partition().isr, cluster.partition().leader) == ((1,), 1)
+
+
+def test_of_brokers_that_fall_silent_the_one_heard_last_stays_in_the_isr(cluster: Any) -> None:
+    """The controller hangs while broker 1 is down, and then no session is left. Broker 0 may be alive: its heartbeats
+    were late. Broker 1 may come back without its disk."""
+    cluster.up(0, 1, 2)
+    cluster.create_topic("orders", [0, 1, 2])
+    cluster.pass_ms(1_000)
+    cluster.heartbeat(2)
+    cluster.pass_ms(1_000)
+    cluster.heartbeat(0)
+
+    def hang() -> None:
+        cluster.clock.now += 20_000 * MS
+
+    cluster.clock.call_later(1_000 * MS, hang)
+    cluster.pass_ms(10_000)
+    assert all(cluster.image.brokers[broker].fenced for broker in (0, 1, 2))
+    assert (cluster.partition().isr, cluster.partition().leader) == ((0,), NO_LEADER)
+    cluster.up(1, incarnation=2)
+    assert cluster.partition().leader == NO_LEADER
+    cluster.heartbeat(0)
+    assert (cluster.partition().isr, cluster.partition().leader) == ((0,), 0)
 
 
 def test_fencing_a_broker_outside_the_isr_leaves_the_partition_epoch(cluster: Any) -> None:

@@ -25,6 +25,11 @@ from highwater_runtime.wire.messages.alter_partition_reassignments_request impor
     ReassignableTopic,
 )
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from highwater_runtime.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from highwater_runtime.wire.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -80,6 +85,8 @@ def test_the_last_member_never_leaves_the_isr() -> None:
     last = replace(P, isr=(0,))
     emptied = changed(last, replace(PartitionTarget.keep(last), isr=()))
     assert (emptied.isr, emptied.leader) == ((0,), NO_LEADER)
+    for version in (MetadataVersion.IBP_3_5_IV2, MetadataVersion.IBP_3_6_IV0):
+        assert changed(emptied, replace(PartitionTarget.keep(emptied), isr=()), version=version) is emptied
 
 
 def test_a_preferred_election_goes_to_the_first_replica_if_it_is_fit() -> None:
@@ -113,11 +120,38 @@ def test_a_reassignment_needs_all_that_it_adds_in_the_isr() -> None:
     assert (done.replicas, done.isr, done.leader, done.reassigning) == ((3, 1), (1, 3), 3, False)
 
 
+def test_a_reassignment_needs_the_replicas_that_stay_in_the_isr_too() -> None:
+    """KAFKA-15665. Those that leave may hold what was committed before; nobody else may have it."""
+    shrunk = replace(P, isr=(0,))
+    begun = changed(shrunk, reassign(shrunk, (1, 2, 3)))
+    joined = changed(begun, replace(PartitionTarget.keep(begun), isr=(0, 3)))
+    assert (joined.replicas, joined.isr, joined.leader) == ((1, 2, 3, 0), (0, 3), 0)
+    assert joined.reassigning
+
+    done = changed(joined, replace(PartitionTarget.keep(joined), isr=(0, 3, 1, 2)))
+    assert (done.replicas, done.isr, done.leader, done.reassigning) == ((1, 2, 3), (3, 1, 2), 1, False)
+
+
+def test_a_reassignment_that_only_removes_needs_those_that_stay_in_the_isr() -> None:
+    shrunk = replace(P, isr=(0, 1))
+    assert changed(shrunk, reassign(shrunk, (0, 2))).reassigning, "2 is not in sync"
+    done = changed(shrunk, reassign(shrunk, (0, 1)))
+    assert (done.replicas, done.isr, done.reassigning) == ((0, 1), (0, 1), False)
+
+
 def test_a_redirected_reassignment_still_adds_what_it_was_adding() -> None:
     begun = changed(P, reassign(P, (0, 3)))
     redirected = changed(begun, reassign(begun, (3, 0, 1)))
     assert redirected.replicas == (3, 0, 1, 2)
     assert (redirected.adding_replicas, redirected.removing_replicas) == ((3,), (2,))
+
+
+def test_a_redirected_reassignment_is_taken_back_without_all_that_was_added() -> None:
+    begun = changed(P, reassign(P, (0, 1, 3)))
+    redirected = changed(begun, reassign(begun, (4, 1)))
+    target = revert_reassignment(redirected)
+    assert target is not None
+    assert sorted(changed(redirected, target).replicas) == [0, 1, 2]
 
 
 def test_a_replica_that_is_named_again_after_a_redirection_must_still_join_the_isr() -> None:
@@ -240,6 +274,24 @@ def test_the_return_can_be_switched_off(make_cluster: Callable[..., Any]) -> Non
     cluster.propose([1, 0])
     cluster.pass_ms(5000)
     assert cluster.partition().leader == 1
+
+
+def test_a_topic_that_comes_to_allow_an_unclean_election_gets_a_leader(make_cluster: Callable[..., Any]) -> None:
+    cluster = make_cluster(
+        properties={"leader.imbalance.check.interval.ms": 60_000, "auto.leader.rebalance.enable": False}
+    )
+    cluster.up(0, 1)
+    cluster.create_topic("orders", [0, 1])
+    cluster.propose([0])
+    cluster.silence(0)
+    setting = AlterableConfig(name="unclean.leader.election.enable", config_operation=0, value="true")
+    resource = AlterConfigsResource(resource_type=2, resource_name="orders", configs=[setting])
+    assert cluster.ask(IncrementalAlterConfigsRequest(resources=[resource])).responses[0].error_code == 0
+    assert cluster.partition().leader == -1
+    for _ in range(20):
+        cluster.pass_ms(3000)
+        cluster.heartbeat(1)
+    assert (cluster.partition().leader, cluster.partition().isr) == (1, (1,))
 
 
 def reassignment(cluster: Any, replicas: list[int] | None, *, name: str = "orders") -> ErrorCode:

@@ -92,31 +92,30 @@ def judge_decisions(decisions: Decisions) -> Iterator[Refusal]:
 @dataclass(slots=True)
 class _Move:
     """A reassignment (KIP-455), as the replicas of one decision after the other show it. ``settled``: the replicas
-    before it began.
+    before it began; None while they are unknown.
 
-    If one of those leaves, it is complete. A cancellation takes away only what was added.
+    If one of those leaves, it is complete, and all replicas that stay are in the ISR (KAFKA-15665). A cancellation
+    takes away only what was added.
     """
 
-    settled: frozenset[int] = frozenset()
+    settled: frozenset[int] | None = None
 
     def broken(self, decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:
         """Judge ``state``. Decisions that are missing in between may have been anything."""
         replicas, isr = frozenset(state["replicas"]), frozenset(state["isr"])
         if before is None or state["partition_epoch"] != before["partition_epoch"] + 1:
-            self.settled = replicas
-        elif set(before["replicas"]) <= replicas:
-            if replicas - self.settled <= isr:
-                self.settled = replicas
-        else:
-            missing = sorted(replicas - self.settled - isr)
-            if missing and not self.settled <= replicas and not decisions.is_zookeeper:
-                left = sorted(self.settled - replicas)
+            self.settled = replicas if state["reason"] == "created" else None
+        elif not set(before["replicas"]) <= replicas:
+            left, missing = sorted((self.settled or replicas) - replicas), sorted(replicas - isr)
+            if left and missing and not decisions.is_zookeeper:
                 yield (
                     "reassignment-in-sync",
-                    f"{_brokers(left)} left the replicas, now {state['replicas']}, while {_brokers(missing)} had not"
-                    f" joined the ISR, now {state['isr']}",
+                    f"{_brokers(left)} left the replicas, now {state['replicas']}, while {_brokers(missing)} were not"
+                    f" in the ISR, now {state['isr']}",
                 )
             self.settled = replicas
+        if replicas <= isr:
+            self.settled = replicas  # a reassignment that adds only is complete
 
 
 def _broken(decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:

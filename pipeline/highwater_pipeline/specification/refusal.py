@@ -13,7 +13,7 @@ RULES: Final[dict[str, str]] = {
     "leader-alive": "a new leader is registered and unfenced (KRaft mode)",
     "fenced-leaves-isr": "a fenced broker does not lead, and is in no ISR of more than one (KRaft mode)",
     "isr-grows-by-proposal": "a replica joins the ISR only by a proposal of the leader, based on the decision before",
-    "reassignment-in-sync": "a reassignment takes a replica away when all that it adds are in the ISR (KRaft mode)",
+    "reassignment-in-sync": "a reassignment takes a replica away when all that it leaves are in the ISR (KRaft mode)",
     # --- the log of a replica ---
     "load": "a log is loaded with what it held, or less after an unclean stop",
     "append": "an append begins at the log end offset, by a leader or a follower in its leader epoch",

@@ -9,7 +9,8 @@ Rules in words:
 * A preferred election moves to ``replicas[0]`` where that one may lead, and otherwise follows the rule above.
 * The last member never leaves the ISR: an empty target leaves the ISR as it was, without a leader (the exception that
   KIP-903 notes).
-* A reassignment completes in the same change whose ISR holds all that it adds and at least one replica that stays.
+* A reassignment completes in the same change whose ISR holds all replicas that it leaves (KAFKA-15665, Kafka 3.8).
+  If those that it adds were enough, they could be the only ones in sync when the others are deleted.
 * Each change bumps the partition epoch. The leader epoch is bumped when the leader changes, when a replica leaves the
   assignment, and, below metadata.version 3.6-IV0, when a replica leaves the ISR (KAFKA-15021).
 """
@@ -114,18 +115,18 @@ def complete_reassignment(target: PartitionTarget) -> PartitionTarget:
     """``target`` with its reassignment done where its ISR allows, else as it is."""
     if not target.adding and not target.removing:
         return target
-    isr = without(target.isr, target.removing)
-    if not isr or not set(target.adding) - set(target.removing) <= set(isr):
+    replicas, isr = without(target.replicas, target.removing), without(target.isr, target.removing)
+    if not set(replicas) <= set(isr):
         return target
-    return replace(target, replicas=without(target.replicas, target.removing), isr=isr, adding=(), removing=())
+    return replace(target, replicas=replicas, isr=isr, adding=(), removing=())
 
 
 def reassign(partition: PartitionRegistration, replicas: tuple[int, ...]) -> PartitionTarget:
     """Begin (or redirect) a reassignment to ``replicas``.
 
     Until it completes, the assignment is ``replicas`` followed by those to be removed. A replica that an earlier,
-    unfinished reassignment was adding still counts as being added, even while it is on its way out again: a later
-    request may name it once more, and it has not been in sync since. Apache Kafka 4.3 forgets it then.
+    unfinished reassignment was adding still counts as being added, even while it is on its way out again: whoever takes
+    the reassignment back takes it away as well. Apache Kafka forgets it then, and it stays.
     """
     held = without(partition.replicas, partition.adding_replicas)
     removing = without(partition.replicas, replicas)
@@ -168,4 +169,5 @@ def _bumps_leader_epoch(
 ) -> bool:
     if not set(partition.replicas) <= set(target.replicas):
         return True
-    return metadata_version.leader_epoch_bump_on_isr_shrink and not set(partition.isr) <= set(target.isr)
+    isr = target.isr or partition.isr  # an empty target leaves the ISR as it was
+    return metadata_version.leader_epoch_bump_on_isr_shrink and not set(partition.isr) <= set(isr)

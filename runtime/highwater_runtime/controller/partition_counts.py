@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from highwater_runtime.metadata import NO_LEADER, ConfigResource, MetadataImage, PartitionRegistration, TopicImage
-from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
+from highwater_runtime.metadata.registrations import ALL_BROKERS_RESOURCE, TOPIC_RESOURCE
 
 MIN_ISR: Final = "min.insync.replicas"
-_ALL_BROKERS: Final = ConfigResource(BROKER_RESOURCE, "")
 
 
 class Counts(NamedTuple):
@@ -67,7 +66,7 @@ class PartitionCounts:
             return
         if resource.type == TOPIC_RESOURCE:
             topics = [resource.name]
-        elif resource == _ALL_BROKERS:
+        elif resource == ALL_BROKERS_RESOURCE:
             topics = list(self._min_isr)
         else:
             return
@@ -80,7 +79,7 @@ class PartitionCounts:
                     self._add(_counted(state, after), _counted(state, before))
 
     def _least(self, image: MetadataImage, topic: str) -> int:
-        for resource in (ConfigResource(TOPIC_RESOURCE, topic), _ALL_BROKERS):
+        for resource in (ConfigResource(TOPIC_RESOURCE, topic), ALL_BROKERS_RESOURCE):
             value = image.configs.get(resource, {}).get(MIN_ISR)
             if value is not None:
                 return int(value)

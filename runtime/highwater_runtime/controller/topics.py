@@ -284,9 +284,10 @@ def _more_partitions(image: MetadataImage, asked: CreatePartitionsTopic, made: i
             f"topic {asked.name!r} has {present} partition(s) already; {asked.count} asked",
         )
     _check_size(more + made)
-    factor = len(topic.partitions[0].replicas)
+    first = max(topic.partitions) + 1  # not the number of partitions: ZooKeeper mode can remove any of them
+    factor = len(topic.partitions[min(topic.partitions)].replicas)
     if asked.assignments is None:
-        placed = place(image, more, factor, first=present)
+        placed = place(image, more, factor, first=first)
     elif len(asked.assignments) != more:
         raise Refused(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -294,4 +295,4 @@ def _more_partitions(image: MetadataImage, asked: CreatePartitionsTopic, made: i
         )
     else:
         placed = [check_assignment(image, assignment.broker_ids, factor) for assignment in asked.assignments]
-    return list(_partition_records(topic.id, present, placed))
+    return list(_partition_records(topic.id, first, placed))

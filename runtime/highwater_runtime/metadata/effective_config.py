@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata.image import MetadataImage
-from highwater_runtime.metadata.registrations import BROKER_RESOURCE, ConfigResource
+from highwater_runtime.metadata.registrations import ALL_BROKERS_RESOURCE, BROKER_RESOURCE, ConfigResource
 from highwater_runtime.metadata.topic_config import (
     DYNAMIC_BROKER_PROPERTIES,
     THROTTLED_RATES,
@@ -104,7 +104,7 @@ def allows_unclean_election(image: MetadataImage, node: NodeConfig, topic: str) 
 
     The topic's own value, or that of all brokers, or what the controller was started with (Apache Kafka 4.0).
     """
-    of_all = image.configs.get(ConfigResource(BROKER_RESOURCE, ALL_BROKERS), {})
+    of_all = image.configs.get(ALL_BROKERS_RESOURCE, {})
     value = image.topic_config(topic).get(UNCLEAN_LEADER_ELECTION, of_all.get(UNCLEAN_LEADER_ELECTION))
     return node.unclean_leader_election if value is None else value == "true"
 
@@ -167,7 +167,7 @@ def describe_all_brokers(image: MetadataImage) -> list[ConfigEntry]:
             sensitive=False,
             documentation=of_broker(name).documentation,
         )
-        for name, value in image.configs.get(ConfigResource(BROKER_RESOURCE, ALL_BROKERS), {}).items()
+        for name, value in image.configs.get(ALL_BROKERS_RESOURCE, {}).items()
         if is_dynamic(name)
     ]
 

@@ -40,6 +40,7 @@ LOST_DIRECTORY: Final = UUID(int=1)
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
+ALL_BROKERS_RESOURCE: Final = ConfigResource(BROKER_RESOURCE, "")
 
 
 class BrokerListener(NamedTuple):

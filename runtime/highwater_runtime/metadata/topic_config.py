@@ -192,6 +192,18 @@ def check_broker_property(name: str, value: str) -> None:
     _check("broker", name, of_broker(name), value)
 
 
+def can_be_read(name: str, value: str) -> bool:
+    """Whether a property's value is what those who read it expect; nobody reads properties that are not known."""
+    try:
+        if name in TOPIC_PROPERTIES:
+            check_topic_property(name, value)
+        elif is_dynamic(name):
+            check_broker_property(name, value)
+    except ValueError:
+        return False
+    return True
+
+
 def throttled_partitions(replicas: str, broker_id: int) -> frozenset[int] | None:
     """The partitions whose replica on this broker is in a list of throttled replicas; None: all."""
     if replicas == _ALL_REPLICAS:

@@ -25,11 +25,14 @@ path                                             value                          
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, TypeVar
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import msgspec
+
+from highwater_runtime.metadata.topic_config import can_be_read
 
 CONTROLLER: Final = "/controller"
 CONTROLLER_EPOCH: Final = "/controller_epoch"
@@ -41,6 +44,9 @@ PARTITIONS_REMOVE: Final = "/admin/partitions_remove"
 DELETE_TOPICS: Final = "/admin/delete_topics"
 TOPIC_CONFIGS: Final = "/config/topics"
 BROKER_CONFIGS: Final = "/config/brokers"
+ALL_BROKERS: Final = "<default>"
+"""Name of the node with what is configured for all brokers (Kafka's)."""
+ALL_BROKERS_CONFIG: Final = f"{BROKER_CONFIGS}/{ALL_BROKERS}"
 CONFIG_CHANGES: Final = "/config/changes"
 CONFIG_CHANGE_PREFIX: Final = "/config/changes/config_change_"
 ISR_CHANGES: Final = "/isr_change_notification"
@@ -206,3 +212,15 @@ def decode_node(kind: type[N], path: str, data: bytes) -> N:
     except (msgspec.DecodeError, RecursionError) as error:
         found = data[:80] + (b"..." if len(data) > 80 else b"")
         raise ZnodeError(f"{path}: expected a {kind.__name__}, found {found!r}: {error}") from None
+
+
+def decode_config(path: str, data: bytes) -> Mapping[str, str]:
+    """The properties in the node at ``path`` that can be read: clients of ZooKeeper may write what they like there.
+
+    None if it is not the JSON of a :class:`ConfigNode` (Kafka).
+    """
+    try:
+        written = decode_node(ConfigNode, path, data).config
+    except ZnodeError:
+        return {}
+    return {name: value for name, value in written.items() if can_be_read(name, value)}

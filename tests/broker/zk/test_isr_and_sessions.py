@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from highwater_runtime.metadata.znodes import encode_node, leader_and_isr_path
-from highwater_runtime.ports.coordination import Failure, Set
+import pytest
+
+from highwater_runtime.metadata.registrations import BROKER_RESOURCE
+from highwater_runtime.metadata.znodes import (
+    ALL_BROKERS_CONFIG,
+    CONFIG_CHANGE_PREFIX,
+    ConfigChangeNode,
+    ConfigNode,
+    encode_node,
+    leader_and_isr_path,
+)
+from highwater_runtime.ports.coordination import Create, Failure, Set
 from highwater_runtime.ports.trace import BatchCommitted, IsrProposalEnded
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+
+UNCLEAN = "unclean.leader.election.enable"
 
 
 def test_the_leader_writes_its_isr_and_tells_the_controller(make_cluster):
@@ -140,3 +157,89 @@ def test_a_topic_that_was_deleted_and_made_anew_while_a_broker_was_off(make_clus
     c.create_topic([1, 2, 0])
     assert c.produce(1, b"new") is ErrorCode.NONE
     c.until(lambda: c.values(2) == [b"new"])
+
+
+def leave_a_replica_outside_the_isr(c):
+    """Brokers that do not control: the only member of the ISR, which is down, and one that was down before."""
+    first, second, _ = (b for b in range(4) if b != c.controller)
+    c.create_topic([first, second])
+    c.sim.kill(f"broker-{second}")
+    c.until(lambda: c.state()[0].isr == (first,))
+    c.sim.kill(f"broker-{first}")
+    c.until(lambda: c.state()[0].leader == -1)
+    return first, second
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_new_controller_knows_what_is_configured_for_all_brokers(make_cluster, allowed):
+    """It takes precedence over what the brokers were started with."""
+    c = make_cluster(brokers=4, config={UNCLEAN: not allowed})
+    value = AlterableConfig(name=UNCLEAN, value=str(allowed).lower())
+    resource = AlterConfigsResource(resource_type=BROKER_RESOURCE, resource_name="", configs=[value])
+    answer = c.ask(c.controller, IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert answer.responses[0].error_code == ErrorCode.NONE
+    first, second = leave_a_replica_outside_the_isr(c)
+    before = c.controller
+    c.sim.kill(f"broker-{before}")
+    c.until(lambda: any(b.controller.is_active for b in map(c.broker, range(4)) if b is not None))
+    c.sim.start(f"broker-{second}")
+    if allowed:
+        c.until(lambda: c.leads(second))
+    c.run(5)
+    assert c.state()[0].isr == ((second,) if allowed else (first,))
+
+
+def test_a_controller_hears_of_what_another_client_of_zookeeper_configures(make_cluster):
+    c = make_cluster(brokers=4)
+    first, second = leave_a_replica_outside_the_isr(c)
+    c.sim.start(f"broker-{second}")
+    c.run(5)
+    assert c.state()[0].isr == (first,)
+    c.do(Create(ALL_BROKERS_CONFIG, encode_node(ConfigNode(config={UNCLEAN: "true"}))))
+    change = encode_node(ConfigChangeNode(entity_path="brokers/<default>"))
+    c.do(Create(CONFIG_CHANGE_PREFIX, change, sequential=True))
+    c.until(lambda: c.leads(second))
+    c.do(Set(ALL_BROKERS_CONFIG, b"no JSON", 0))
+    c.do(Create(CONFIG_CHANGE_PREFIX, change, sequential=True))
+    c.sim.kill(f"broker-{second}")
+    c.until(lambda: c.state()[0].leader == -1)
+    c.sim.start(f"broker-{first}")
+    c.run(5)
+    assert c.state()[0].isr == (second,), "what cannot be read allows nothing, and ends no controller"
+
+
+UNREADABLE = {
+    "cleanup.policy": "eternal",
+    "leader.replication.throttled.replicas": "x",
+    "leader.replication.throttled.rate": "x",
+    "log.retention.ms": "x",
+    "max.message.bytes": "-5",
+    "message.max.bytes": "x",
+    "min.insync.replicas": "x",
+    "retention.ms": "x",
+    "segment.bytes": "0",
+}
+
+
+@pytest.mark.parametrize("entity", ["topics/orders", "brokers/<default>"])
+def test_values_that_cannot_be_read_count_for_nothing(make_cluster, entity):
+    """Clients of ZooKeeper write what they like; no broker ends by that, and what can be read beside them holds."""
+    c = make_cluster()
+    c.create_topic([0, 1, 2])
+    node = encode_node(ConfigNode(config={**UNREADABLE, "unknown": "x", UNCLEAN: "true"}))
+    path = f"/config/{entity}"
+    written = c.do(Set(path, node, 0) if entity.startswith("topics") else Create(path, node))
+    assert not isinstance(written, Failure)
+    change = encode_node(ConfigChangeNode(entity_path=entity))
+    c.do(Create(CONFIG_CHANGE_PREFIX, change, sequential=True))
+    c.run(3)
+    assert c.produce(0, b"a") is ErrorCode.NONE
+    before = c.controller
+    c.sim.kill(f"broker-{before}")
+    c.until(lambda: any(b.controller.is_active for b in map(c.broker, range(3)) if b is not None))
+    c.sim.start(f"broker-{before}")
+    c.until(lambda: set(c.state()[0].isr) == {0, 1, 2} and all(map(c.is_up, range(3))))
+    for broker in map(c.broker, range(3)):
+        broker.refresh_metrics()
+        values = [config for resource, config in broker.image.configs.items() if config]
+        assert values == [{"unknown": "x", UNCLEAN: "true"}]

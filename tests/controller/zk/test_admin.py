@@ -11,12 +11,13 @@ from highwater_runtime.metadata.znodes import (
     CONFIG_CHANGES,
     DELETE_TOPICS,
     PARTITIONS_REASSIGNED,
+    PARTITIONS_REMOVE,
     ConfigNode,
     decode_node,
     topic_config_path,
     topic_path,
 )
-from highwater_runtime.ports.coordination import Children, Get
+from highwater_runtime.ports.coordination import Children, Create, Get, Set
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -143,6 +144,25 @@ def test_partitions_are_added() -> None:
     assert [one.error_code for one in c.ask(request, 3).results] == [int(ErrorCode.INVALID_PARTITIONS)]
 
 
+def test_partitions_are_added_behind_the_last_where_others_were_removed() -> None:
+    c = Cluster().up()
+    create(c, topic("orders", partitions=3, factor=2))
+    c.do(c.told, Create(f"{PARTITIONS_REMOVE}/orders"))
+    c.must(c.told, Create(f"{PARTITIONS_REMOVE}/orders/0"))
+    c.settle()
+    assert sorted(c.assignment("orders").partitions) == [1, 2]
+    request = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name="orders", count=4, assignments=None)], timeout_ms=10_000
+    )
+    assert [one.error_code for one in c.ask(request, 3).results] == [0]
+    assert {index: len(replicas) for index, replicas in c.assignment("orders").partitions.items()} == {
+        1: 2,
+        2: 2,
+        3: 2,
+        4: 2,
+    }
+
+
 def test_a_move_is_asked_for_listed_and_taken_back() -> None:
     c = Cluster().up()
     create(c, by_hand("orders", [0, 1]))
@@ -238,6 +258,28 @@ def test_what_nobody_can_take_over_is_left_to_the_broker() -> None:
     assert c.leader_and_isr("orders") == (victim, (victim,))
 
 
+def test_a_topic_that_is_being_deleted_keeps_no_broker_from_shutting_down() -> None:
+    """Nor is its replica only stopped: the two commands travel together while a request gets no response."""
+    c = Cluster().up()
+    victim, dead = (number for number in range(3) if number != c.controllers[0])
+    create(c, by_hand("orders", [victim, dead]))
+    c.sim.kill(c.brokers[dead])
+    c.await_state(victim, (victim,), "orders")
+    c.settle()
+    c.broker(victim).silent = True
+    create(c, by_hand("others", [c.controllers[0]]))
+    c.settle()
+    c.must(c.told, Create(f"{DELETE_TOPICS}/orders"))
+    c.settle()
+    assert c.ask(ControlledShutdownRequest(broker_id=victim), 3).remaining_partitions == []
+    c.broker(victim).silent = False
+    c.settle(35_000)  # the request that got no response is sent again
+    assert ("orders", 0) not in c.broker(victim).hosted
+    c.sim.start(c.brokers[dead])
+    c.settle(5000)
+    assert not c.exists(topic_path("orders"))
+
+
 def test_configurations_are_altered_and_told() -> None:
     c = Cluster().up()
     create(c, topic("orders", retention_ms="1000"))
@@ -257,3 +299,18 @@ def test_configurations_are_altered_and_told() -> None:
     assert alter(4, "", AlterableConfig(name="log.retention.ms", value="5000")) == 0
     node = c.must(c.told, Get("/config/brokers/<default>"))
     assert decode_node(ConfigNode, "", node.data).config == {"log.retention.ms": "5000"}
+
+
+def test_a_configuration_that_cannot_be_read_counts_as_none() -> None:
+    """Another client of ZooKeeper has written it. As in Kafka, no controller ends by that."""
+    c = Cluster().up()
+    create(c, topic("orders", retention_ms="1000"))
+    c.must(c.told, Set(topic_config_path("orders"), b"no JSON", 0))
+    c.sim.kill(c.brokers[c.controllers[0]])
+    c.until(lambda: c.controllers != [], within_ms=10_000)
+    assert create(c, topic("payments", factor=2)) == [ErrorCode.NONE]
+    value = AlterableConfig(name="min.insync.replicas", value="2")
+    resource = AlterConfigsResource(resource_type=2, resource_name="orders", configs=[value])
+    assert c.ask(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses[0].error_code == 0
+    node = c.must(c.told, Get(topic_config_path("orders")))
+    assert decode_node(ConfigNode, "", node.data).config == {"min.insync.replicas": "2"}

@@ -173,7 +173,7 @@ ELECTIONS: Final = (
     Mutant(
         "isr-shrink-without-new-leader-epoch",
         f"{_CHANGE}:_bumps_leader_epoch",
-        "return metadata_version.leader_epoch_bump_on_isr_shrink and not set(partition.isr) <= set(target.isr)",
+        "return metadata_version.leader_epoch_bump_on_isr_shrink and not set(partition.isr) <= set(isr)",
         "return False",
         "before 3.6 an ISR shrink bumps the leader epoch",
         mode="kraft",
@@ -207,16 +207,30 @@ TOPICS: Final = (
     Mutant(
         "reassignment-completes-early",
         f"{_CHANGE}:complete_reassignment",
-        "if not isr or not set(target.adding) - set(target.removing) <= set(isr):",
+        "if not set(replicas) <= set(isr):",
         "if not isr:",
-        "a reassignment completes when all new replicas are in sync",
+        "a reassignment completes when all replicas that it leaves are in sync",
+    ),
+    Mutant(
+        "reassignment-waits-for-added-alone",
+        f"{_CHANGE}:complete_reassignment",
+        "if not set(replicas) <= set(isr):",
+        "if not isr or not set(target.adding) <= set(isr):",
+        "a reassignment waits for the replicas that stay, too (KAFKA-15665)",
+    ),
+    Mutant(
+        "reassignment-never-completes",
+        f"{_CHANGE}:complete_reassignment",
+        "if not set(replicas) <= set(isr):",
+        "if True:",
+        "a reassignment that has all replicas that it leaves in sync is over",
     ),
     Mutant(
         "redirected-reassignment-forgets-added",
         f"{_CHANGE}:reassign",
         "without(replicas + removing, held)",
         "without(replicas, held)",
-        "a replica that was added must join the ISR after two redirections, too",
+        "a reassignment that is redirected and then cancelled takes away all that it added",
     ),
     Mutant(
         "reassignment-keeps-removed-in-isr",

@@ -4,7 +4,8 @@ Rules in words: the leader moves its log start offset, never beyond the HW and n
 is below is unreadable from then on; whole segments of it go with the next retention pass. Followers learn of the
 new log start with their next fetch, and tell with the one after that they have it. The request is answered when the
 *low watermark*, the least log start offset of all replicas whose brokers are alive, has arrived, or when its time is
-up (REQUEST_TIMED_OUT: the leader's log begins there all the same). Records of internal topics are not deleted.
+up (REQUEST_TIMED_OUT: the leader's log begins there all the same). Records of internal topics are not deleted;
+nor are those of topics whose ``cleanup.policy`` has no ``delete`` (POLICY_VIOLATION).
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def _delete(found: Partition | ErrorCode, offset: int) -> tuple[Partition, int] 
         return found
     if found.leading is None:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if not found.log.config.deletes:
+        return ErrorCode.POLICY_VIOLATION
     target = found.high_watermark if offset == HIGH_WATERMARK else offset
     if not 0 <= target <= found.high_watermark:
         return ErrorCode.OFFSET_OUT_OF_RANGE

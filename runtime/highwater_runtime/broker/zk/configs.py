@@ -12,18 +12,18 @@ from highwater_runtime.broker.zk.membership import Membership
 from highwater_runtime.metadata import ConfigResource
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
 from highwater_runtime.metadata.znodes import (
+    ALL_BROKERS,
     BROKER_CONFIGS,
     CONFIG_CHANGES,
     TOPIC_CONFIGS,
     ConfigChangeNode,
-    ConfigNode,
     ZnodeError,
+    decode_config,
     decode_node,
 )
 from highwater_runtime.ports.coordination import Children, Data, Failure, Get, Listing, WatchEvent, WatchKind
 
 _PARENTS = {"topics": (TOPIC_CONFIGS, TOPIC_RESOURCE), "brokers": (BROKER_CONFIGS, BROKER_RESOURCE)}
-_DEFAULT = "<default>"
 
 
 class Configs:
@@ -100,7 +100,7 @@ class Configs:
             if isinstance(result, Data) or result is Failure.NO_NODE:
                 if kind == "topics":
                     self._topics[name] = None
-                resource = ConfigResource(resource_type, "" if name == _DEFAULT else name)
+                resource = ConfigResource(resource_type, "" if name == ALL_BROKERS else name)
                 self._on_read(resource, _values(path, result))
             then()
 
@@ -131,9 +131,4 @@ class Configs:
 
 
 def _values(path: str, result: Data | Failure) -> Mapping[str, str]:
-    if isinstance(result, Failure):
-        return {}
-    try:
-        return decode_node(ConfigNode, path, result.data).config
-    except ZnodeError:
-        return {}
+    return {} if isinstance(result, Failure) else decode_config(path, result.data)

@@ -29,6 +29,7 @@ from highwater_runtime.broker.zk.lost_logs import FailedBroker
 from highwater_runtime.broker.zk.membership import Membership
 from highwater_runtime.broker.zk.producer_ids import WrittenBlocks
 from highwater_runtime.metadata import ConfigResource, MetadataImage
+from highwater_runtime.metadata.registrations import ALL_BROKERS_RESOURCE
 from highwater_runtime.ports import MS, Endpoint, InboundRequest, RpcFailure
 from highwater_runtime.ports.coordination import Coordination, Session, SessionEvent
 from highwater_runtime.ports.trace import BrokerStateChanged
@@ -73,6 +74,9 @@ class ControllerPart(Protocol):
 
     def on_request(self, request: InboundRequest) -> None:
         """Serve ``request``, or refuse it with NOT_CONTROLLER."""
+
+    def configured(self, of_all_brokers: Mapping[str, str]) -> None:
+        """Take note of the configuration of all brokers, each time it was read; first before a session begins."""
 
     def close(self) -> None:
         """Stop at once, sending and writing nothing more."""
@@ -257,6 +261,8 @@ class ZooKeeperMode:
 
     def _configured(self, resource: ConfigResource, values: Mapping[str, str]) -> None:
         self._cluster.configure(resource, values)
+        if resource == ALL_BROKERS_RESOURCE:
+            self.controller.configured(values)
         if self._core.replicas.is_loaded:
             self._publish()
             self._core.replicas.begin()

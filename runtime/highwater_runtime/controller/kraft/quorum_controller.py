@@ -417,14 +417,15 @@ class QuorumController:
         return lambda topic: allows_unclean_election(image, self.options.config, topic)
 
     def _arm_rebalance_timer(self) -> None:
-        if self.options.config.auto_leader_rebalance:
-            delay = self.options.config.leader_imbalance_check_ms * MS
-            self._rebalance_timer = self._ports.clock.call_later(delay, self._rebalance)
+        delay = self.options.config.leader_imbalance_check_ms * MS
+        self._rebalance_timer = self._ports.clock.call_later(delay, self._rebalance)
 
     def _rebalance(self) -> None:
         self._rebalance_timer = None
         if self._latest is None or not self.raft.is_leader:
             return
-        self._write(list(leadership.rebalance_leaders(self._latest)))
+        if self.options.config.auto_leader_rebalance:
+            self._write(list(leadership.rebalance_leaders(self._latest)))
+        # A topic may allow an unclean election by now. Kafka 4.0 looks for that whatever the setting is.
         self._write(broker_state.elect_leaderless(self._latest, NO_LEADER, self._unclean(self._latest)))
         self._arm_rebalance_timer()

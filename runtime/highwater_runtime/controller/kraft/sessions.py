@@ -57,8 +57,13 @@ class BrokerSessions:
         return session is not None and now_ns < session.last_contact_ns + self._timeout_ns
 
     def expired(self, now_ns: int) -> list[int]:
-        """Brokers whose sessions have timed out, by id."""
-        return sorted(broker_id for broker_id in self._sessions if not self.is_alive(broker_id, now_ns))
+        """Brokers whose sessions have timed out, the one heard longest ago first.
+
+        They are fenced in this order, as in Kafka, so the last member of an ISR is the one that was heard last. If this
+        controller was late (paused, overloaded), that one may be alive, and another one may have lost its disk.
+        """
+        expired = [broker_id for broker_id in self._sessions if not self.is_alive(broker_id, now_ns)]
+        return sorted(expired, key=lambda broker_id: (self._sessions[broker_id].last_contact_ns, broker_id))
 
     def next_deadline_ns(self) -> int | None:
         """When the next session times out if nothing is heard; ``None`` without sessions."""

@@ -28,8 +28,9 @@ from highwater_runtime.controller.zk.topic_deletion import begin_deletions, dele
 from highwater_runtime.controller.zk.work import EventQueue, Work, read
 from highwater_runtime.controller.zk.writes import order_path, reread, take_up_order, write
 from highwater_runtime.metadata import PartitionRegistration
-from highwater_runtime.metadata.registrations import LeaderRecoveryState
+from highwater_runtime.metadata.registrations import ALL_BROKERS_RESOURCE, LeaderRecoveryState
 from highwater_runtime.metadata.znodes import (
+    ALL_BROKERS_CONFIG,
     BROKER_IDS,
     DELETE_TOPICS,
     ISR_CHANGES,
@@ -41,6 +42,7 @@ from highwater_runtime.metadata.znodes import (
     IsrChangeNode,
     ZnodeError,
     broker_path,
+    decode_config,
     decode_node,
     topic_path,
 )
@@ -61,6 +63,7 @@ class ActiveController:
     """The controller of one epoch.
 
     Args:
+        of_all_brokers: the configuration of all brokers, as this broker knows it from its own reading of ``/config``.
         on_deposed: it has found that it is deposed; it has stopped by then.
         after_event: runs after each event.
     """
@@ -71,12 +74,14 @@ class ActiveController:
         elected: Elected,
         session: Session,
         ports: Ports,
+        of_all_brokers: Mapping[str, str],
         on_deposed: Callable[[], None],
         after_event: Callable[[], None],
     ) -> None:
         self.options = options
         self.elected = elected
         self.context = ControllerContext(topic_ids=options.topic_ids)
+        self.context.configure(ALL_BROKERS_RESOURCE, of_all_brokers)
         self._ports = ports
         self.queue = EventQueue(session, ports.clock, on_deposed, after_event)
         self._senders: dict[int, BrokerSender] = {}
@@ -350,6 +355,24 @@ class ActiveController:
         yield from delete_nodes(self.context, self.elected, topic)
         self.context.remove_topic(topic)
         yield from self.topics_changed()  # it may have been created again, before this was read
+
+    # --- configuration --------------------------------------------------------------------------------------------
+
+    def configured(self, of_all_brokers: Mapping[str, str]) -> None:
+        """This broker has read what is configured for all brokers: news if another client of ZooKeeper wrote it."""
+        if of_all_brokers != self.context.image.configs.get(ALL_BROKERS_RESOURCE, {}):
+            self.queue.put("configuration", self._read_configuration)
+
+    def _read_configuration(self) -> Work[None]:
+        """Read it once more: meanwhile this controller may have written another, which the broker has not read yet."""
+        (node,) = yield from read([Get(ALL_BROKERS_CONFIG)])
+        values = decode_config(ALL_BROKERS_CONFIG, node.data) if isinstance(node, Data) else {}
+        self.context.configure(ALL_BROKERS_RESOURCE, values)
+        yield from self.decide_leaderless()
+
+    def decide_leaderless(self) -> Work[None]:
+        """Give leaders to partitions that may have an unclean one now."""
+        yield from self.decide_and_tell(self.context.keys_at(self.context.image.index.leaderless()))
 
     # --- preferred leaders ----------------------------------------------------------------------------------------
 

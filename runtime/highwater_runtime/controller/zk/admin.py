@@ -25,6 +25,7 @@ from highwater_runtime.controller.zk.writes import order_path
 from highwater_runtime.metadata import NO_LEADER
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.metadata.znodes import (
+    ALL_BROKERS,
     BROKER_CONFIGS,
     CONFIG_CHANGE_PREFIX,
     DELETE_TOPICS,
@@ -34,7 +35,7 @@ from highwater_runtime.metadata.znodes import (
     ConfigNode,
     ReplicasNode,
     TopicNode,
-    decode_node,
+    decode_config,
     encode_node,
     topic_config_path,
     topic_path,
@@ -73,8 +74,6 @@ from highwater_runtime.wire.messages.topic_record import TopicRecord
 from highwater_runtime.wire.refusal import refusal
 
 NOT_ACTIVE: Final = "this broker is not the controller"
-ALL_BROKERS: Final = "<default>"
-"""Name of the node with what is configured for all brokers (Kafka's)."""
 _AT_ONCE: Final = 500
 """Orders in one multi."""
 
@@ -381,7 +380,8 @@ class Admin:
         if body.broker_epoch != -1:
             check_broker_epoch(context.image, broker_id, body.broker_epoch)
         context.begin_shutdown(broker_id)
-        keys = context.keys_on(broker_id)
+        # A topic that is being deleted keeps nobody, and its replicas are to be deleted, not only stopped.
+        keys = [key for key in context.keys_on(broker_id) if not context.is_going(key.topic)]
         changed = yield from active.decide(keys)
         commands = Commands(context)
         commands.changed(changed)
@@ -415,7 +415,7 @@ class Admin:
                 is_there = isinstance(node, Data)
                 versions[resource] = node.stat.version if is_there else None
                 path = _config_path(resource)
-                values = decode_node(ConfigNode, path, node.data).config if is_there else {}
+                values = decode_config(path, node.data) if is_there else {}
                 active.context.configure(resource, values)
             decision = configs.incremental_alter_configs(active.context.image, body)
             altered: dict[ConfigResource, dict[str, str]] = {}
@@ -439,8 +439,7 @@ class Admin:
             if all(isinstance(outcome, tuple) for outcome in outcomes):
                 for resource, own in altered.items():
                     active.context.configure(resource, own)
-                # A topic may allow an unclean election now.
-                yield from active.decide_and_tell(active.context.keys_at(active.context.image.index.leaderless()))
+                yield from active.decide_leaderless()
                 return cast(ApiMessage, decision.response)
 
     def _can_be_configured(self, kind: int, name: str) -> bool:

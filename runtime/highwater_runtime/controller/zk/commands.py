@@ -106,7 +106,7 @@ class Commands:
         for key in keys:
             state = self._context.partition(key)
             if state is not None and state.partition_epoch != NO_NODE:
-                gone = key.topic in self._context.deleting or key.topic in self._context.gone
+                gone = self._context.is_going(key.topic)
                 states[key] = self._cluster_state(key, state, gone=gone)
         self._tell(brokers, states)
 

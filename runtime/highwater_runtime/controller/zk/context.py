@@ -75,6 +75,10 @@ class ControllerContext:
         """As :meth:`is_online`, and the broker is not shutting down."""
         return self.is_online(broker_id, key) and self.image.brokers[broker_id].active
 
+    def is_going(self, topic: str) -> bool:
+        """Whether the topic is being deleted, or is gone."""
+        return topic in self.deleting or topic in self.gone
+
     def all_keys(self) -> list[PartitionKey]:
         """All partitions."""
         return [PartitionKey(topic.name, index) for topic, index, _ in self.image.all_partitions()]

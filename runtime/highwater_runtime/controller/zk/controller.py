@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from highwater_runtime.controller.partition_counts import PartitionCounts
@@ -49,6 +49,7 @@ class ZkController:
         self._session: Session | None = None
         self._active: ActiveController | None = None
         self._admin: Admin | None = None
+        self._of_all_brokers: Mapping[str, str] = {}
 
     @property
     def is_active(self) -> bool:
@@ -91,6 +92,12 @@ class ZkController:
         if self._active is not None and event is SessionEvent.CONNECTED:
             self._active.connected()
 
+    def configured(self, of_all_brokers: Mapping[str, str]) -> None:
+        """Take note of the configuration of all brokers, each time it was read; first before a session begins."""
+        self._of_all_brokers = of_all_brokers
+        if self._active is not None:
+            self._active.configured(of_all_brokers)
+
     def close(self) -> None:
         """Stop at once, sending and writing nothing more."""
         self._deposed()
@@ -118,7 +125,7 @@ class ZkController:
     def _elected(self, elected: Elected) -> None:
         assert self._session is not None, "an election is held in a session"
         self._active = ActiveController(
-            self.options, elected, self._session, self._ports, self._deposed, self._after_event
+            self.options, elected, self._session, self._ports, self._of_all_brokers, self._deposed, self._after_event
         )
         self._admin = Admin(self._active, self._ports.clock)
         self._active.begin()

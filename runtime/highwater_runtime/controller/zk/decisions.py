@@ -89,7 +89,7 @@ def next_state(
 ) -> Change | None:
     """The next step of one partition; None: it is as it is to be, or nothing can be done now."""
     before = context.partition(key)
-    if before is None or key.topic in context.deleting or key.topic in context.gone:
+    if before is None or context.is_going(key.topic):
         return None
     if before.partition_epoch == NO_NODE:
         return _first_leader(context, key, before)

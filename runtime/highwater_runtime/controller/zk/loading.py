@@ -14,9 +14,9 @@ from highwater_runtime.controller.zk.writes import take_up
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.metadata.znodes import (
     BrokerNode,
-    ConfigNode,
     TopicNode,
     broker_path,
+    decode_config,
     decode_node,
     encode_node,
     leader_and_isr_path,
@@ -68,7 +68,7 @@ def read_topics(
         configs = yield from read([Get(topic_config_path(topic)) for topic in configured])
         for topic, config in zip(configured, configs, strict=True):
             if isinstance(config, Data):
-                values = decode_node(ConfigNode, topic_config_path(topic), config.data).config
+                values = decode_config(topic_config_path(topic), config.data)
                 context.configure(ConfigResource(TOPIC_RESOURCE, topic), values)
         states = yield from read([Get(leader_and_isr_path(*key)) for key in added])
         for key, state in zip(added, states, strict=True):

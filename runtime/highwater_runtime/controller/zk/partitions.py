@@ -86,7 +86,7 @@ def remove_partitions(context: ControllerContext, elected: Elected, asked: Tree)
 def _partitions(context: ControllerContext, topic: str) -> dict[int, PartitionRegistration]:
     """Those of a topic that is there and stays."""
     image = context.image.topics_by_name.get(topic)
-    return {} if image is None or topic in context.deleting or topic in context.gone else dict(image.partitions)
+    return {} if image is None or context.is_going(topic) else dict(image.partitions)
 
 
 def _assign(

@@ -13,6 +13,8 @@ from uuid import UUID
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.controller.kraft import QuorumController
+from highwater_runtime.metadata import PartitionRegistration
 from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.simulator import Simulator
@@ -21,7 +23,7 @@ UNKNOWN_TOPIC = "0" * 32
 
 
 class LiveCluster:
-    """Live brokers and their replicas, and which topic each node means by a partition's name."""
+    """Live nodes and their replicas, and which topic each node means by a partition's name."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
@@ -72,6 +74,15 @@ class LiveCluster:
             return None
         core = host.process.core
         return core if isinstance(core, Broker) else None
+
+    def committed(self, node: str, name: str, topic_id: str) -> PartitionRegistration | None:
+        """What a live controller of KRaft mode has as the committed state of this topic's partition."""
+        host = self._simulator.nodes.get(node)
+        core = None if host is None or host.process is None else host.process.core
+        if not isinstance(core, QuorumController):
+            return None
+        topic = core.committed_image.topics_by_id.get(UUID(hex=topic_id))
+        return None if topic is None else topic.partitions.get(int(name.rpartition("-")[2]))
 
     def replica(self, node: str, name: str, topic_id: str) -> Partition | None:
         """The replica of this topic's partition on a live broker."""

@@ -1,4 +1,5 @@
 """Invariants of partitions: replicas that may lead keep committed records; one leader in an epoch; a true ISR.
+A reassignment that has all replicas in sync is over.
 
 Partitions are identified by topic id: a topic that was deleted and created again under its old name is another one.
 ``true HW`` is the highest HW that any leader has reported. Records below it may have been acknowledged.
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, get_args
 
 from highwater_runtime.log.errors import LogOffline
+from highwater_runtime.metadata import LeaderRecoveryState
 from highwater_runtime.ports.trace import (
     AlterPartitionHandled,
     BatchCommitted,
@@ -103,7 +105,7 @@ class PartitionInvariants:
                 self._touch(self._record(node, event))
             case PartitionChanged():
                 self._incarnations_differ = not node.startswith("zookeeper-")
-                self._partition_changed(self._record(node, event), event)
+                self._partition_changed(self._record(node, event), node, event)
             case AlterPartitionHandled(reason="NONE"):
                 self._accepted(self._record(node, event), event)
 
@@ -129,7 +131,7 @@ class PartitionInvariants:
             if event.broker in record.isr:
                 self._touch(record)
 
-    def _partition_changed(self, record: PartitionRecord, event: PartitionChanged) -> None:
+    def _partition_changed(self, record: PartitionRecord, node: str, event: PartitionChanged) -> None:
         if event.metadata_offset <= record.applied:
             return
         record.applied = event.metadata_offset
@@ -148,6 +150,21 @@ class PartitionInvariants:
         if not set(event.isr) <= set(event.replicas):
             what = f"ISR {event.isr} is not among the replicas {event.replicas}"
             self._violations.add("isr-not-assigned", record.name, what, (record.topic_id, event.metadata_offset))
+        self._reassignment(record, node, event)
+
+    def _reassignment(self, record: PartitionRecord, node: str, event: PartitionChanged) -> None:
+        """In KRaft mode a reassignment is over with the change that has all replicas that it leaves in the ISR.
+
+        Not with an unclean election: that makes the ISR of a leader alone, and the next change ends the reassignment.
+        """
+        state = self._live.committed(node, record.name, record.topic_id)
+        if state is None or state.partition_epoch != event.partition_epoch:
+            return
+        staying = [replica for replica in state.replicas if replica not in state.removing_replicas]
+        recovering = state.leader_recovery_state is LeaderRecoveryState.RECOVERING
+        if state.reassigning and not recovering and set(staying) <= set(state.isr):
+            what = f"the move to {staying} is not over with the ISR {list(state.isr)}"
+            self._violations.add("reassignment-open", record.name, what, (record.topic_id, event.metadata_offset))
 
     def _high_watermark(self, record: PartitionRecord, event: HighWatermarkAdvanced) -> None:
         if event.leader_epoch >= record.hw_epoch and event.offset < record.true_hw:
