@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from highwater_chaos.availability import healthy_nodes
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.faults import Evidence, FaultRecord, Touch
 from highwater_runtime.ports import SECOND
@@ -101,6 +102,8 @@ def test_failing_disks_are_seen_by_a_probe(busy_harness, kind, probe):
     healed(harness, record)
     assert record.heal_evidence[0].data["probe"] == "ok"
     assert harness.until(harness.all_unfenced)
+    healthy = healthy_nodes(harness.cluster, harness.view, harness.backend.state, harness.faults.records)
+    assert "broker-1" in healthy, "it owes what every broker owes"
 
 
 def test_pause(harness):
