@@ -249,6 +249,32 @@ def test_what_the_backend_cannot_do_is_refused_before_anything_starts(make_exper
     assert not hasattr(backend, "simulator"), "nothing was built"
 
 
+class Processes(SimBackend):
+    """Real processes, as far as refusals know."""
+
+    name = "local"
+
+
+@pytest.mark.parametrize(
+    ("mode", "check", "problem"),
+    [
+        ("kraft", "raft-commit-durable", "needs a look at the disks of voters, which local does not have"),
+        ("kraft", "raft-log-matching", None),
+        ("zookeeper", "raft-log-matching", "needs events of the quorum, and ZooKeeper's own servers report none"),
+        ("zookeeper", "stable-leadership", "needs events of the quorum, and ZooKeeper's own servers report none"),
+        ("zookeeper", "lost-write", None),
+    ],
+)
+def test_an_invariant_that_nobody_would_look_at_is_refused(make_experiment, mode, check, problem):
+    """It would be ok, whatever happened."""
+    experiment = make_experiment()
+    cluster = Cluster(mode=mode, brokers=3, topics=experiment.cluster.topics)
+    spec = experiment.spec.model_copy(update={"checks": ["all", check], "cluster": cluster})
+    experiment = experiment.model_copy(update={"spec": spec})
+    assert refusals(experiment, SimBackend()) == []
+    assert refusals(experiment, Processes()) == ([] if problem is None else [f"spec.checks: {check} {problem}"])
+
+
 def test_a_random_step_is_refused_by_its_kinds(make_experiment):
     backend = LackingBackend(*SimBackend().primitives)
     kinds = "{powerLoss: 1, partition: 1, diskStall: 1, clockSkew: 1}"
