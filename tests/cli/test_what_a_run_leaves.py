@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -238,6 +239,32 @@ def test_spool_directories_go_with_their_harness(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [foreign]
 
 
+KILLED = """
+import sys, time
+from pathlib import Path
+from highwater_chaos.run_directory import new_run_directory
+with new_run_directory(Path(sys.argv[1]), "tiny") as (partial, final):
+    (partial / "half").write_text("half of a recording")
+    print(flush=True)
+    time.sleep(600)
+"""
+
+
+def test_so_does_the_run_directory_that_it_was_writing(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert len(list(tmp_path.iterdir())) == 2
+    finally:
+        process.kill()
+        process.communicate()
+    with new_spool_directory(tmp_path, "next"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
+    assert list((tmp_path / "tiny").iterdir()) == [], "it held the name, and is no run"
+
+
 def test_a_disk_that_is_full_is_named_and_nothing_stays(tiny_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = Path(sys.executable).with_name("highwater")
@@ -253,6 +280,24 @@ def test_a_disk_that_is_full_is_named_and_nothing_stays(tiny_file: Path, tmp_pat
         f"{out}: expected a directory that takes a run; found: File too large; free some space, or give another --out"
     )
     assert list(out.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_while_a_run_records_is_named(
+    highwater: Any, tiny_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recordings of real processes are files below ``--out`` from the start."""
+
+    def record(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("highwater_chaos.judged_run.run_experiment", record)
+    done = highwater("run", tiny_file, "--out", "out")
+    assert (done.status, done.err.splitlines()[-1]) == (
+        254,
+        "out: expected a directory that takes a run; found: No space left on device; free some space, or give another"
+        " --out",
+    )
+    assert list((highwater.folder / "out").iterdir()) == []
 
 
 WITHOUT_PANDAS = """
