@@ -231,3 +231,12 @@ def test_a_run_of_another_backend_is_not_replayed(highwater: Any, tiny_run: Path
     (copy / "verdict.json").write_text(verdict.replace('"backend": "sim"', '"backend": "kubernetes"'), encoding="utf-8")
     done = highwater("replay", copy)
     assert (done.status, "only runs of sim, local can be replayed" in done.err) == (254, True)
+
+
+def test_the_longest_name_has_a_run_directory(highwater: Any, tiny: str) -> None:
+    """A name of an object has 253 characters, one of a file 255, and a directory's has the time in it."""
+    name = "a" * 253
+    file = highwater.write("long.yaml", tiny.replace("name: tiny", f"name: {name}"))
+    done = highwater("run", file, "--switch", "replica-epoch-check=on", "--json")
+    assert done.status == 0, done.err
+    assert [run["name"] for run in done.json["runs"]] == [name]

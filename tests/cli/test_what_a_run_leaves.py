@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from highwater_chaos.experiment import load_experiment
+from highwater_chaos.junit import junit_xml
 from highwater_chaos.run_directory import new_run_directory, new_spool_directory
 from highwater_pipeline.anomalies import CHECKS
 from highwater_runtime.switches import SWITCHES
@@ -208,6 +209,20 @@ def test_junit_has_a_case_for_each_run_and_each_directory_its_own(highwater: Any
     assert len(set(names)) == 2, "CI systems tell cases apart by name"
     for run in (highwater.folder / "runs").iterdir():
         assert len(ElementTree.fromstring((run / "junit.xml").read_bytes())) == 1
+
+
+def test_junit_is_xml_whatever_a_node_wrote(tiny_run: Path) -> None:
+    verdict = json.loads((tiny_run / "verdict.json").read_text(encoding="utf-8"))
+    strange = 'log ends:\x1b[31m\x00 \ud800 \ufffe <&" é 😀'
+    crash = {"count": 1, "examples": [{"story": strange, "stack": strange}]}
+    assertions = [{"name": strange, "holds": None}]
+    expected = {**verdict["expected"], "whyNot": strange}
+    verdict |= {"asExpected": False, "reasons": [strange], "assertions": assertions, "expected": expected}
+    verdict |= {"anomalies": {"node-crash": crash}}
+    (case,) = ElementTree.fromstring(junit_xml([verdict]))
+    shown = strange.translate(dict.fromkeys(map(ord, "\x1b\x00\ud800\ufffe"), "\ufffd"))
+    assert case[0].get("message") == shown
+    assert (case[0].text or "").startswith(shown)
 
 
 def test_simulated_messages_may_go_through_the_codec(highwater: Any, tiny_file: Path) -> None:
