@@ -127,6 +127,17 @@ def test_administration_that_fails_makes_the_run_inconclusive(harness):
     assert "TOPIC_ALREADY_EXISTS" in harness.runner.inconclusive_reasons[0]
 
 
+def test_a_throttled_move_of_a_partition_that_is_gone_makes_the_run_inconclusive(harness):
+    move = {"partition": "more-0", "replicas": [1], "throttle": 5000}
+    assert not harness.steps(
+        {"admin": {"createTopic": {"name": "more", "partitions": 1, "replicationFactor": 1}}},
+        {"admin": {"deleteTopic": {"name": "more"}}},
+        {"admin": {"reassign": move}},
+    )
+    (reason,) = harness.runner.inconclusive_reasons
+    assert reason == "admin reassign: there is no such partition, so no replicas to throttle"
+
+
 def random_step(**fields):
     return {
         "random": {
