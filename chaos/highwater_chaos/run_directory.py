@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -55,15 +55,26 @@ def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
         raise CannotWriteError(parent, error) from error
     with made as directory:
         spool = Path(directory)
-        with (spool / f"{_OWNED}.part").open("wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            (spool / f"{_OWNED}.part").rename(spool / _OWNED)  # it is never visible without its lock
-            try:
+        try:
+            with (spool / f"{_OWNED}.part").open("wb") as file:
+                if _is_locked(file):
+                    (spool / f"{_OWNED}.part").rename(spool / _OWNED)  # it is never visible without its lock
                 yield spool
-            except OSError as error:
-                if error.errno in _NO_ROOM:
-                    raise CannotWriteError(parent, error) from error
-                raise
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                raise CannotWriteError(parent, error) from error
+            raise
+
+
+def _is_locked(file: BinaryIO) -> bool:
+    """Lock a file, where its file system can; if it cannot, what a killed harness leaves stays."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            return False
+        raise
+    return True
 
 
 def _remove_ownerless(parent: Path) -> None:

@@ -280,6 +280,22 @@ def test_so_does_the_run_directory_that_it_was_writing(tmp_path: Path) -> None:
     assert list((tmp_path / "tiny").iterdir()) == [], "it held the name, and is no run"
 
 
+def test_a_file_system_without_locks_takes_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", without)
+    for _ in range(2):
+        with new_run_directory(tmp_path, "tiny") as (partial, _final):
+            (partial / "whole").touch()
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "tiny",
+        "tiny-2",
+        "tiny-2/whole",
+        "tiny/whole",
+    ]
+
+
 def test_a_disk_that_is_full_is_named_and_nothing_stays(tiny_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = Path(sys.executable).with_name("highwater")
