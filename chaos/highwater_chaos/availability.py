@@ -55,7 +55,9 @@ def healthy_nodes(
     for fault in faults:
         if fault.kind in DISK_FAULTS:
             for name in fault.targets:
-                failed_until[name] = max(fault.healed_ns or fault.started_ns, failed_until.get(name, 0))
+                # The heal mends the disk, then starts the node again. Probes see both later.
+                over_ns = fault.started_ns if fault.heal_started_ns is None else fault.heal_started_ns
+                failed_until[name] = max(over_ns, failed_until.get(name, 0))
 
     def is_healthy(name: str) -> bool:
         node = view.nodes.get(name)

@@ -32,6 +32,7 @@ from highwater_chaos.backends.protocol import (
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
+from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.steps import Admin, CreateTopic
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import FaultRecord
@@ -207,6 +208,8 @@ class _Run:
             self.inconclusive_reasons.append(short)
         if clients.acknowledged == 0 and spec.workload.acks != "0":
             self.inconclusive_reasons.append("no write was acknowledged, so none can have been lost")
+        elif clients.acknowledged == 0 and clients.read == 0:
+            self.inconclusive_reasons.append("no record was read, so none is known to have been written (acks: 0)")
         return RunResult(
             name=self.experiment.metadata.name,
             seed=spec.seed,
@@ -516,11 +519,15 @@ class _Run:
             lambda: "operations on registers had no outcome when the run ended",
         )
         if self.experiment.spec.workload.producers or clients.status().offered:
-            clients.start_final_reader()
+            clients.start_final_reader(self._written())
             self._drain()
         clients.finish("consumer", "group-member")
         self._until(lambda: clients.idle("consumer"), _DRAIN_NS, lambda: "a consumer's last poll did not end")
         self._end_clients()
+
+    def _written(self) -> list[str]:
+        """The partitions that were written to and that are there."""
+        return [name for name in self.view.partitions if self.clients.acknowledged_at(name) is not None]
 
     def _drain(self) -> None:
         """Let the final reader read all; add an inconclusive reason if it has read nothing more for a while."""
@@ -541,6 +548,12 @@ class _Run:
             self.final_reads_cut_short = True
         elif not clients.drained():
             self.inconclusive_reasons.append(f"{left()} (nothing was read for {format_duration(_DRAIN_NS)})")
+            self.final_reads_cut_short = not self._is_readable()
+
+    def _is_readable(self) -> bool:
+        """Whether nothing but the cluster itself can keep clients from reading: every fault is seen to be gone, and
+        every node is healthy."""
+        return all(fault.healed for fault in self.faults) and self._healthy() == {*node_names(self.cluster)}
 
     def _end_clients(self) -> None:
         """Let processes of clients end, also past the run's time-out: what they did is in files then."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from highwater_chaos import assertions
 from highwater_chaos.assertions import read_phases
@@ -28,6 +28,9 @@ from highwater_chaos.scratch import ScratchDirectory
 from highwater_chaos.table_format import TableFormat
 from highwater_chaos.verdict import verdict_of
 from highwater_runtime.sim import frozen_collector
+
+_LONGEST: Final = 200
+"""Characters of what a directory is called after: a name of a file may have 255 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ def run_and_judge(
     then is written and judged. ``tables``: the format of the large tables; None: by the amount of recordings.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
+    title = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items())])
+    name = f"{title[:_LONGEST]}-{stamp}"
     with new_spool_directory(parent, name) as spool:
         log = spool / "harness-process.log"
         with frozen_collector(), logged_to(log):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,8 @@ _EXAMPLES: Final = 3
 """Examples of an anomaly that are told."""
 _LONGEST: Final = 2_000
 """Characters of one story."""
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML document may have: logs and exceptions of nodes may have any."""
 
 
 def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
@@ -40,9 +43,16 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
         _add_assertions(case, verdict["assertions"])
     for name, count in counts.items():
         suite.set(name, str(count))
+    for element in suite.iter():
+        element.text = None if element.text is None else _as_xml(element.text)
+        element.attrib.update({name: _as_xml(value) for name, value in element.attrib.items()})
     ElementTree.indent(suite)
     xml: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
     return xml
+
+
+def _as_xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)
 
 
 def _anomalies(verdict: dict[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from highwater_chaos.faults import Fault, fault_of, kind_named
 from highwater_chaos.faults.messages import AMONG_VOTERS, MessageFault
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.drivers import DRIVERS
+from highwater_pipeline.anomalies import ON_REQUEST, QUORUM_INVARIANTS, SIMULATED_INVARIANTS
 from highwater_runtime.portable import PortableError
 
 _BY_THE_NODE: Final = frozenset({SkewsClocks, StallsDisks})
@@ -42,6 +43,8 @@ def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
             missing[
                 f"spec.schedule: {kind} happens inside a node of ours, and ZooKeeper's servers are not: name brokers"
             ] = None
+    if backend.name != "sim":
+        missing |= dict.fromkeys(_unseen_invariants(experiment, backend.name))
     if experiment.spec.prometheus is not None and backend.name == "sim":
         missing["spec.prometheus needs real time, which sim does not have: leave it out there"] = None
     driver = DRIVERS.get(experiment.spec.workload.driver)
@@ -52,6 +55,15 @@ def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
         elif (problem := driver.missing()) is not None:
             missing[f"workload.driver {driver.name} {problem}"] = None
     return list(missing)
+
+
+def _unseen_invariants(experiment: ChaosExperiment, backend: str) -> Iterator[str]:
+    """Invariants that the experiment names and that real processes do not show."""
+    for name in experiment.spec.checks:
+        if name in SIMULATED_INVARIANTS:
+            yield f"spec.checks: {name} needs a look at the disks of voters, which {backend} does not have"
+        elif name in {*QUORUM_INVARIANTS, *ON_REQUEST} and experiment.cluster.mode == "zookeeper":
+            yield f"spec.checks: {name} needs events of the quorum, and ZooKeeper's own servers report none"
 
 
 def _lacking(experiment: ChaosExperiment, backend: Abilities, primitive: Primitive) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -45,7 +45,7 @@ def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
     Those of harnesses that were killed are removed too.
 
     Raises:
-        CannotWriteError: ``parent`` cannot be written to.
+        CannotWriteError: ``parent`` cannot be written to, or its disk is full.
     """
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -55,10 +55,26 @@ def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
         raise CannotWriteError(parent, error) from error
     with made as directory:
         spool = Path(directory)
-        with (spool / f"{_OWNED}.part").open("wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            (spool / f"{_OWNED}.part").rename(spool / _OWNED)  # it is never visible without its lock
-            yield spool
+        try:
+            with (spool / f"{_OWNED}.part").open("wb") as file:
+                if _is_locked(file):
+                    (spool / f"{_OWNED}.part").rename(spool / _OWNED)  # it is never visible without its lock
+                yield spool
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                raise CannotWriteError(parent, error) from error
+            raise
+
+
+def _is_locked(file: BinaryIO) -> bool:
+    """Lock a file, where its file system can; if it cannot, what a killed harness leaves stays."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            return False
+        raise
+    return True
 
 
 def _remove_ownerless(parent: Path) -> None:
@@ -73,27 +89,26 @@ def new_run_directory(parent: Path, name: str) -> Iterator[tuple[Path, Path]]:
     """Fill a new directory below ``parent``, which is made where it is missing.
 
     Yields (where to write, what it will be called). It gets its name when the block ends without an exception;
-    otherwise nothing is left. An existing directory is never touched: the new one gets a number.
+    otherwise nothing is left. An existing directory is never touched: the new one gets a number. If this process is
+    killed meanwhile, an empty directory of that name is left, and the next run removes the rest.
 
     Raises:
         CannotWriteError: ``parent`` cannot be written to, or its disk is full.
     """
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        final = _reserve(parent, name)
-        partial = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
-    except OSError as error:
-        raise CannotWriteError(parent, error) from error
-    try:
-        partial.chmod(0o755)
-        yield partial, final
-        partial.rename(final)
-    except BaseException as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        final.rmdir()
-        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+    with new_spool_directory(parent, name) as hidden:
+        try:
+            final = _reserve(parent, name)
+        except OSError as error:
             raise CannotWriteError(parent, error) from error
-        raise
+        partial = hidden / "run"
+        try:
+            partial.mkdir()
+            partial.chmod(0o755)
+            yield partial, final
+            partial.rename(final)
+        except BaseException:
+            final.rmdir()
+            raise
 
 
 def _reserve(parent: Path, name: str) -> Path:

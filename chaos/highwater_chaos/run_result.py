@@ -68,7 +68,8 @@ class RunResult:
     began_unix_ns: int
     """When run time began, by this machine's wall clock. Means nothing where time is not real."""
     final_reads_cut_short: bool = False
-    """Whether the run's time was over before the final reads had reached every high watermark."""
+    """Whether the final reads did not reach every high watermark, for the run's time was over, or a fault or a dead
+    node may have kept them from it."""
     spool: object = None
     """Keeps the files that the result lies in."""
     recorder: Recorder | None = None

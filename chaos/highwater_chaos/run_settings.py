@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.experiment.steps import CreateTopic, Step
+from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
+from highwater_chaos.experiment.properties import (
+    Properties,
+    elects_uncleanly,
+    every_step,
+    properties_of_nodes,
+    properties_of_topics,
+)
 from highwater_pipeline.settings import EVERY_TOPIC, Settings
 from highwater_runtime.config import NodeConfig
 
@@ -15,25 +21,22 @@ _LOSE_RESPONSES: Final = frozenset({"drop", "hold", "delay", "partition", "pause
 
 
 def settings_of(experiment: ChaosExperiment) -> Settings:
-    """What the experiment's clients and topics are set to, as far as a promise to clients depends on it."""
+    """What the experiment's clients and topics are set to, as far as a promise to clients depends on it.
+
+    A property that nodes get later, by a restart, counts as if they had it from the beginning.
+    """
     spec = experiment.spec
-    if spec.cluster is None:
-        assert spec.cluster_ref is not None
-        topics, nodes = spec.cluster_ref.topics, None
-    else:
-        topics, nodes = spec.cluster.topics, spec.cluster.config
-    every = [*topics, *_created(spec.schedule)]
-    deletion = {EVERY_TOPIC} if nodes is None else set(_deleted(spec.schedule))  # others may use a borrowed cluster
-    configs = [(topic.name, {name: str(value) for name, value in topic.config.items()}) for topic in every]
-    deleting = {name for name, config in configs if _deletes(config)}
-    compacting = {name for name, config in configs if "compact" in config.get("cleanup.policy", "")}
-    deleting |= set(_records_deleted(spec.schedule))
-    if nodes is None or _deletes({name: str(value) for name, value in nodes.items()}):
+    nodes, topics = properties_of_nodes(spec), properties_of_topics(spec)
+    deletion = {EVERY_TOPIC} if nodes is None else set(_deleted(spec))  # others may use a borrowed cluster
+    deleting = {name for name, properties in topics if _deletes(properties)}
+    compacting = {name for name, properties in topics if "compact" in properties.get("cleanup.policy", "")}
+    deleting |= set(_records_deleted(spec))
+    if nodes is None or any(map(_deletes, nodes)):
         deleting.add(EVERY_TOPIC)  # what a borrowed cluster's nodes are set to is not known
-    if nodes is not None and "compact" in str(nodes.get("log.cleanup.policy", "")):
+    if any("compact" in properties.get("log.cleanup.policy", "") for properties in nodes or ()):
         compacting.add(EVERY_TOPIC)
-    unclean = {name for name, config in configs if _elects_uncleanly(config)}
-    if nodes is None or _elects_uncleanly({name: str(value) for name, value in nodes.items()}):
+    unclean = {name for name, properties in topics if elects_uncleanly(properties)}
+    if nodes is None or any(map(elects_uncleanly, nodes)):
         unclean.add(EVERY_TOPIC)
     return Settings(
         acks=spec.workload.acks,
@@ -42,66 +45,48 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         compaction=tuple(sorted(compacting)),
         deletion=tuple(sorted(deletion)),
         unclean=tuple(sorted(unclean)),
-        lost_command_ms=_lost_command_ms(experiment),
+        lost_command_ms=_lost_command_ms(spec),
     )
 
 
-def _lost_command_ms(experiment: ChaosExperiment) -> int:
+def _lost_command_ms(spec: ExperimentSpec) -> int:
     """In ZooKeeper mode the controller sends a broker one command after the other, and waits for each response."""
-    cluster = experiment.spec.cluster
-    if cluster is None or cluster.mode != "zookeeper":
+    if spec.cluster is None or spec.cluster.mode != "zookeeper":
         return 0
     kinds: set[str] = set()
-    for step in _all_steps(experiment.spec.schedule):
+    for step in every_step(spec.schedule):
         if step.inject is not None:
             kinds.update(step.inject.model_dump(exclude_none=True))
         if step.random is not None:
             kinds.update(step.random.faults)
-    default = NodeConfig().controller_socket_timeout_ms
-    return int(cluster.config.get("controller.socket.timeout.ms", default)) if kinds & _LOSE_RESPONSES else 0
+    if not kinds & _LOSE_RESPONSES:
+        return 0
+    name, default = "controller.socket.timeout.ms", NodeConfig().controller_socket_timeout_ms
+    at_first = int(spec.cluster.config.get(name, default))
+    return max([at_first, *(int(one[name]) for one in properties_of_nodes(spec) or () if name in one)])
 
 
-def _elects_uncleanly(config: Mapping[str, str]) -> bool:
-    """Whether properties of a topic or of nodes allow a leader from outside the ISR."""
-    return config.get("unclean.leader.election.enable", "false").lower() == "true"
-
-
-def _deletes(config: Mapping[str, str]) -> bool:
+def _deletes(properties: Properties) -> bool:
     """Whether properties of a topic or of nodes set a bound on what is kept. The default, seven days, counts for none:
     what it deletes in a run shows in node events."""
-    return any(name.removeprefix("log.").startswith("retention.") and value != "-1" for name, value in config.items())
+    return any(
+        name.removeprefix("log.").startswith("retention.") and value != "-1" for name, value in properties.items()
+    )
 
 
-def _created(steps: Sequence[Step]) -> Iterator[CreateTopic]:
-    """The topics that steps create."""
-    for step in _all_steps(steps):
-        if step.admin is not None and step.admin.create_topic is not None:
-            yield step.admin.create_topic
-
-
-def _deleted(steps: Sequence[Step]) -> Iterator[str]:
+def _deleted(spec: ExperimentSpec) -> Iterator[str]:
     """The names of the topics that steps may delete."""
-    for step in _all_steps(steps):
+    for step in every_step(spec.schedule):
         if step.admin is not None and step.admin.delete_topic is not None:
             yield step.admin.delete_topic.name
         if step.random is not None and "deleteTopic" in step.random.faults:
             yield EVERY_TOPIC
 
 
-def _records_deleted(steps: Sequence[Step]) -> Iterator[str]:
+def _records_deleted(spec: ExperimentSpec) -> Iterator[str]:
     """The names of the topics of which steps may delete records."""
-    for step in _all_steps(steps):
+    for step in every_step(spec.schedule):
         if step.admin is not None and step.admin.delete_records is not None:
             yield step.admin.delete_records.partition.rpartition("-")[0]
         if step.random is not None and "deleteRecords" in step.random.faults:
             yield EVERY_TOPIC
-
-
-def _all_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    """Steps wherever in a schedule they stand."""
-    for step in steps:
-        yield step
-        for branch in step.parallel or ():
-            yield from _all_steps(branch)
-        if step.repeat is not None:
-            yield from _all_steps(step.repeat.steps)

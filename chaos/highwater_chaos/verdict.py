@@ -9,7 +9,7 @@ from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
 from highwater_chaos.run_summary import RunSummary
 from highwater_pipeline.anomalies import AVAILABILITY, ON_REQUEST, QUORUM_INVARIANTS
-from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.judgement import NO_CHECKS, Judgement
 from highwater_runtime.switches import SWITCHES
 
 _EXAMPLES: Final = 10
@@ -65,10 +65,14 @@ def verdict_of(
     }
     checks: dict[str, str] = dict(judgement.checks)
     _add_violations(experiment.spec, run, anomalies, checks)
+    reasons_of_run = [*run.inconclusive_reasons, *_missing_operations(run, judgement)]
     verdict: str = judgement.verdict
+    judged = judgement.reasons
+    if judged == [NO_CHECKS]:  # only invariants were asked for
+        verdict, judged = "pass", []
     if anomalies:
         verdict = "fail"
-    elif run.inconclusive_reasons and verdict == "pass":
+    elif reasons_of_run and verdict == "pass":
         verdict = "inconclusive"
     verdict = changed_verdict(verdict, assertions)
     failed = [one.name for one in assertions if one.holds is False]
@@ -85,10 +89,10 @@ def verdict_of(
             "assertions": expected.assertions,
             "whyNot": why_not,
         },
-        "reasons": [*reasons_of(assertions, False), *run.inconclusive_reasons, *judgement.reasons, *unjudged],
+        "reasons": [*reasons_of(assertions, False), *reasons_of_run, *judged, *unjudged],
         "inconclusiveReasons": [
-            *run.inconclusive_reasons,
-            *(judgement.reasons if judgement.verdict == "inconclusive" else []),
+            *reasons_of_run,
+            *(judged if judgement.verdict == "inconclusive" else []),
             *unjudged,
         ],
         "anomalies": anomalies,
@@ -111,6 +115,16 @@ def verdict_of(
         "wire": run.wire,
         "traceDigest": run.trace_digest,
     }
+
+
+def _missing_operations(run: RunSummary, judgement: Judgement) -> list[str]:
+    """A sentence if the history has fewer acknowledgements than clients reported: they write each down before they
+    report it, and what is missing fails no check."""
+    recorded = judgement.stats.get("acknowledged", run.acknowledged)
+    if recorded >= run.acknowledged:
+        return []
+    reported = f"clients reported {run.acknowledged} acknowledged records"
+    return [f"{reported}, and the history has {recorded}: a part is missing"]
 
 
 def is_judged(invariant: str, spec: ExperimentSpec) -> bool:

@@ -83,6 +83,9 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
 }
 """What the simulator looks at after every event of the quorum; a violation is an anomaly under its name."""
 
+SIMULATED_INVARIANTS: Final = ("raft-commit-durable",)
+"""Those of them that events do not show: the simulator alone sees what is on disk while a node runs."""
+
 AVAILABILITY: Final[dict[str, str]] = {
     "unavailable": "no progress for longer than the experiment allows, although a majority was healthy",
 }

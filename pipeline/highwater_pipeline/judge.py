@@ -68,9 +68,9 @@ def judge_both(
     of_log = None if everything else [name for name in checks or () if name not in REGISTER_CHECKS]
     of_registers = [name for name in REGISTER_CHECKS if everything or name in (checks or ())]
     log = judge_log(of_log or ["node-crash"] if of_log is not None else None)
-    judgements = [log] if of_log != [] or log.anomalies else []
-    if of_registers:
-        judgements.append(_only(judge_registers(), of_registers))
+    judgements = [_only(judge_registers(), of_registers)] if of_registers else []
+    if log.anomalies or not judgements or (of_log != [] and log.checks):
+        judgements.insert(0, log)
     verdicts = [judgement.verdict for judgement in judgements]
     worst: Verdict = "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
     return Judgement(

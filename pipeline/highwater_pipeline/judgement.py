@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 NOT_JUDGED: Final = ": not judged on "
 """In the reason why some checks are not available, between what is missing and their names."""
 
+NO_CHECKS: Final = "none of the checks that were asked for is about what was recorded"
+"""The reason if only invariants were asked for, which the program that ran it has looked after."""
+
 MAX_EXAMPLES: Final = 10
 """Examples kept of one anomaly, in a unit and in a verdict alike."""
 
@@ -188,6 +191,8 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
         else:
             why = "no poll began after the last acknowledged send, so the final reads are missing"
         reasons.append(f"{why}: nothing can be said on {', '.join(unknown)}")
+    if not states:
+        reasons.append(NO_CHECKS)
     missing = [name for name, state in states.items() if state == "not-available"]
     unacknowledged = [name for name in missing if name in OF_ACKNOWLEDGED]
     if unacknowledged:

@@ -19,8 +19,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
     superseded by others of the same key. ``deletion`` names the topics that a client may delete as a whole.
-    ``final_reads_cut_short``: the run's time was over before the final reads had reached every high watermark, so that
-    a record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR.
+    ``final_reads_cut_short``: something else than the cluster kept the final reads from every high watermark, so that a
+    record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR.
     ``exact_order``: the events of different nodes are recorded in the order in which they happened, as the simulator
     does; otherwise only the order within each node is known. ``lost_command_ms``: how long a command of the controller
     may wait behind one whose response was lost.

@@ -67,6 +67,7 @@ def test_it_is_silent_where_it_holds(tmp_path):
         (KRAFT, False),
         (f"{KRAFT}, switches: {{pre-vote: off}}", False),
         (f"{KRAFT}, config: {{unclean.leader.election.enable: true}}", True),
+        (f"{KRAFT}, config: {{unclean.leader.election.enable: false}}", False),
         (ZOOKEEPER, False),
         (f"{ZOOKEEPER}, switches: {{unclean-leader-election: off}}", False),
         (f"{ZOOKEEPER}, switches: {{unclean-leader-election: on}}", True),
@@ -75,3 +76,19 @@ def test_it_is_silent_where_it_holds(tmp_path):
 )
 def test_when_an_unclean_election_is_allowed(tmp_path, cluster, allows):
     assert allows_unclean_elections(parsed(tmp_path, cluster).spec) is allows
+
+
+@pytest.mark.parametrize(
+    ("step", "allows"),
+    [
+        ("inject: {name: unclean, restart: {target: {broker: 0}, config: {log.flush.interval.ms: 5}}}", False),
+        ("inject: {restart: {target: {broker: 0}, config: {unclean.leader.election.enable: true}}}", True),
+        ("admin: {createTopic: {name: unclean}}", False),
+        ("admin: {createTopic: {name: more, config: {unclean.leader.election.enable: 'true'}}}", True),
+    ],
+)
+def test_what_a_step_sets_allows_one_and_a_name_does_not(tmp_path, step, allows):
+    file = tmp_path / "defaults.yaml"
+    parsed(tmp_path)
+    file.write_text(file.read_text().replace("[{wait: 1s}]", f"[{{{step}}}]"))
+    assert allows_unclean_elections(load_experiment(file).spec) is allows

@@ -38,6 +38,16 @@ def test_a_resumed_campaign_runs_what_is_missing() -> None:
     assert [unit.key for unit in units] == [("y", "", 1), ("x", "", 2), ("y", "", 2), ("x", "", 3)]
 
 
+def test_a_failing_seed_of_an_earlier_part_stops_no_other_seeds() -> None:
+    """``--resume`` with other seeds: what failed is none of them."""
+    earlier = [Outcome("x", seed, "", "fail" if seed == 3 else "pass") for seed in (1, 2, 3)]
+    progress = Progress(Plan((SERIES,), range(4, 6)), earlier)
+    (units,) = progress.rounds()
+    assert [unit.seed for unit in units] == [4, 5]
+    assert progress.of_series(SERIES) == []
+    assert not row_of("x", "", "pass", []).as_expected, "no seed says nothing"
+
+
 def test_an_error_is_never_as_expected() -> None:
     outcomes = [Outcome("x", 1, "", "fail"), Outcome("x", 2, "", "error")]
     assert not row_of("x", "", "fail", outcomes).as_expected

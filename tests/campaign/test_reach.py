@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 import pytest
 
-from highwater_chaos.campaign import Outcome, Unit, run_unit
+from highwater_chaos.campaign import Outcome, Unit, run_unit, seed
 from highwater_chaos.campaign.mutants import CATALOGUE, applied, watching
 from highwater_runtime.broker import isr
 from highwater_runtime.broker.follower_state import FollowerState
@@ -88,3 +88,14 @@ def test_a_mutant_that_is_not_reached_is_not_run() -> None:
 def test_a_mutant_that_is_reached_is_found() -> None:
     found = run_unit(Unit("random", SEEDS["kraft"], mutant="hw-is-leader-end", mode="kraft"))
     assert (found.mutant_reached, found.verdict, "isr-incomplete" in found.anomalies) == (True, "fail", True)
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_a_seed_that_fails_without_the_bug_finds_none(monkeypatch: pytest.MonkeyPatch, reached: bool) -> None:
+    """A fail of it says nothing of the bug, which is neither found nor missed."""
+    name = "hw-is-leader-end"
+    failing = Outcome("", 7, "", "fail", ("lost-write",))
+    monkeypatch.setattr(seed, "_watched", lambda *_: (failing, frozenset({name} if reached else ())))
+    found = run_unit(Unit("random", 7, mutant=name))
+    assert (found.verdict, found.anomalies, found.mutant_reached) == ("inconclusive", (), reached)
+    assert found.reasons == ("it fails without the bug, too: lost-write",)

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.campaign import BadCampaign, CampaignDirectory, Outcome
+from highwater_chaos.campaign import BadCampaign, CampaignDirectory, Outcome, Unit, examples
+from highwater_chaos.campaign.seed import experiment_of
+from highwater_chaos.shrink.search import Shrunk
+from highwater_chaos.shrink.size import size_of
 
 
 @contextmanager
@@ -43,3 +46,15 @@ def test_a_full_disk_is_named_and_what_was_known_is_kept(tmp_path: Path) -> None
 def add(directory: CampaignDirectory, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         directory.add(outcome)
+
+
+def test_the_small_experiment_of_the_longest_name_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of an experiment has up to 253 characters, one of a file 255 bytes."""
+    unit = Unit("a" * 253, 1)
+    experiment = experiment_of(unit)
+    small = Shrunk(experiment, "lost-write", size_of(experiment), size_of(experiment), runs=1, finished=True)
+    monkeypatch.setattr(examples, "find_smallest", lambda *_, **__: small)
+    failed = Outcome(unit.experiment, 1, "", "fail", ("lost-write",))
+    written = examples.shrink_example(examples.Example(unit, tmp_path, same=True), failed, tmp_path, most_runs=1)
+    assert written.shrunk is not None
+    assert written.shrunk.read_text(encoding="utf-8").startswith("#")

@@ -19,14 +19,18 @@ CLUSTER = Cluster(brokers=3, controllers=3)
 def test_a_broker_whose_disk_failed_is_healthy_again_after_a_restart() -> None:
     view = ClusterView()
     view.nodes.update({f"broker-{i}": NodeView(incarnation=1, up=True, changed_ns=0) for i in range(3)})
-    failed = FaultRecord("f", None, "diskError", {}, targets=("broker-1",), started_ns=5, healed_ns=9)
-    stalled = FaultRecord("s", None, "diskStall", {}, targets=("broker-2",), started_ns=5, healed_ns=9)
+    failed, stalled = (
+        FaultRecord(kind, None, kind, {}, targets=(node,), started_ns=5, heal_started_ns=8, healed_ns=12)
+        for kind, node in (("diskError", "broker-1"), ("diskStall", "broker-2"))
+    )
 
     def healthy() -> set[str]:
         return healthy_nodes(CLUSTER, view, lambda name: NodeState.UP, [failed, stalled])
 
     assert healthy() == {"broker-0", "broker-2"}
-    view.nodes["broker-1"].changed_ns = 10
+    view.nodes["broker-1"].changed_ns = 7
+    assert healthy() == {"broker-0", "broker-2"}, "its disk still failed when it started"
+    view.nodes["broker-1"].changed_ns = 8  # before a probe sees that it runs again
     assert healthy() == {"broker-0", "broker-1", "broker-2"}
     view.nodes["broker-0"].up = False
     assert healthy() == {"broker-1", "broker-2"}

@@ -14,9 +14,12 @@ import pytest
 from highwater_chaos.backends.primitives import PausesNodes, SkewsClocks
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment import load_experiment
-from highwater_chaos.refusals import BackendCannotError
+from highwater_chaos.experiment import Cluster, load_experiment
+from highwater_chaos.judged_run import write_judged
+from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.units import EventsPerSecond
+from highwater_chaos.workload.clients import Clients
+from highwater_chaos.workload.consumer import RecordingConsumer
 from highwater_runtime.ports import MS, SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "kip-903"
@@ -175,6 +178,59 @@ def test_past_its_timeout_a_run_is_healed_and_inconclusive(make_experiment):
     assert 20 * SECOND <= result.run_ns < 25 * SECOND
 
 
+def test_what_nobody_can_read_because_of_a_fault_is_not_lost(make_experiment, tmp_path, monkeypatch):
+    """The only broker of one of two partitions is never started again: its records are unread, and there."""
+    schedule = "[{inject: {name: death, kill: {target: {broker: 2}}}}, {wait: 1s}, {heal: death}]"
+    workload = "{producers: 1, rate: 50/s, consumers: 0, deliveryTimeout: 2s}"
+    experiment = make_experiment(schedule, workload=workload, recovery="5s", timeout="10m")
+    (topic,) = experiment.cluster.topics
+    cluster = experiment.cluster.model_copy(
+        update={
+            "topics": [topic.model_copy(update={"partitions": 2, "assignment": [[0], [2]], "replication_factor": None})]
+        }
+    )
+    experiment = experiment.model_copy(update={"spec": experiment.spec.model_copy(update={"cluster": cluster})})
+    monkeypatch.setattr(SimBackend, "start", lambda *_: None)
+    result = run(experiment)
+    (record,) = result.faults
+    assert not record.healed
+    assert any("the final reads did not reach the high watermark" in reason for reason in result.inconclusive_reasons)
+    verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
+    assert (verdict["verdict"], verdict["checks"]["unseen"]) == ("inconclusive", "unknown"), verdict["reasons"]
+
+
+def test_what_nobody_can_read_without_a_fault_is_not_seen(make_experiment, tmp_path, monkeypatch):
+    """All nodes run, and no broker answers a Fetch: the cluster is at fault."""
+    experiment = make_experiment(workload="{producers: 1, rate: 50/s, consumers: 0}")
+    monkeypatch.setattr(RecordingConsumer, "_fetch", lambda *_: None)
+    result = run(experiment)
+    verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
+    assert (verdict["verdict"], list(verdict["anomalies"])) == ("fail", ["unseen"])
+
+
+def test_the_final_reader_waits_for_every_partition_that_was_written_to(make_experiment, monkeypatch):
+    expected = []
+    start = Clients._start
+
+    def started(clients, driver, settings):
+        expected.extend(key for reader in settings.consumers for key in reader.expected)
+        start(clients, driver, settings)
+
+    monkeypatch.setattr(Clients, "_start", started)
+    run(make_experiment())
+    assert expected == [("orders", 0)]
+
+
+def test_without_acknowledgements_a_run_in_which_nothing_was_read_decides_nothing(make_experiment, tmp_path):
+    """Whichever checks are chosen: nothing is known to have been written."""
+    experiment = make_experiment(workload="{producers: 0, consumers: 1, acks: 0, idempotence: false}")
+    spec = experiment.spec.model_copy(update={"checks": ["two-leaders"]})
+    experiment = experiment.model_copy(update={"spec": spec})
+    verdict = write_judged(experiment, run(experiment), tmp_path, "run", wire=False).verdict
+    assert verdict["verdict"] == "inconclusive"
+    assert verdict["reasons"] == ["no record was read, so none is known to have been written (acks: 0)"]
+
+
 def test_a_cluster_that_does_not_recover_makes_the_run_inconclusive(make_experiment):
     result = run(make_experiment("[{inject: {kill: {target: {all: brokers}}}}]", recovery="50ms"))
     assert any(
@@ -206,6 +262,32 @@ def test_what_the_backend_cannot_do_is_refused_before_anything_starts(make_exper
         "pause needs pause, which sim does not have",
     ]
     assert not hasattr(backend, "simulator"), "nothing was built"
+
+
+class Processes(SimBackend):
+    """Real processes, as far as refusals know."""
+
+    name = "local"
+
+
+@pytest.mark.parametrize(
+    ("mode", "check", "problem"),
+    [
+        ("kraft", "raft-commit-durable", "needs a look at the disks of voters, which local does not have"),
+        ("kraft", "raft-log-matching", None),
+        ("zookeeper", "raft-log-matching", "needs events of the quorum, and ZooKeeper's own servers report none"),
+        ("zookeeper", "stable-leadership", "needs events of the quorum, and ZooKeeper's own servers report none"),
+        ("zookeeper", "lost-write", None),
+    ],
+)
+def test_an_invariant_that_nobody_would_look_at_is_refused(make_experiment, mode, check, problem):
+    """It would be ok, whatever happened."""
+    experiment = make_experiment()
+    cluster = Cluster(mode=mode, brokers=3, topics=experiment.cluster.topics)
+    spec = experiment.spec.model_copy(update={"checks": ["all", check], "cluster": cluster})
+    experiment = experiment.model_copy(update={"spec": spec})
+    assert refusals(experiment, SimBackend()) == []
+    assert refusals(experiment, Processes()) == ([] if problem is None else [f"spec.checks: {check} {problem}"])
 
 
 def test_a_random_step_is_refused_by_its_kinds(make_experiment):

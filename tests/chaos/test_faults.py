@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from highwater_chaos.availability import healthy_nodes
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.faults import Evidence, FaultRecord, Touch
 from highwater_runtime.ports import SECOND
+from highwater_runtime.sim.simulator import Simulator
 
 
 def healed(harness, record):
@@ -101,6 +103,8 @@ def test_failing_disks_are_seen_by_a_probe(busy_harness, kind, probe):
     healed(harness, record)
     assert record.heal_evidence[0].data["probe"] == "ok"
     assert harness.until(harness.all_unfenced)
+    healthy = healthy_nodes(harness.cluster, harness.view, harness.backend.state, harness.faults.records)
+    assert "broker-1" in healthy, "it owes what every broker owes"
 
 
 def test_pause(harness):
@@ -235,6 +239,21 @@ def test_clock_skew(harness):
     assert harness.backend.clock_error("broker-1") == (0, 1.0)
 
 
+@pytest.mark.parametrize("skew", [{"offset": "1ms"}, {"offset": "800ms"}, {"offset": "3s"}, {"rate": 1.01}])
+def test_a_skew_that_does_nothing_is_not_confirmed(harness, monkeypatch, skew):
+    """However small it was to be: a right clock is no evidence."""
+    monkeypatch.setattr(Simulator, "set_clock", lambda *_, **__: None)
+    record = harness.inject(clockSkew={"target": {"broker": 1}, **skew})
+    assert not record.confirmed
+    assert "never took hold" in record.inconclusive_reason()
+
+
+@pytest.mark.parametrize("skew", [{"offset": "1ms"}, {"offset": "800ms"}, {"offset": "1ms", "rate": 2}])
+def test_a_small_skew_is_confirmed(harness, skew):
+    record = harness.inject(clockSkew={"target": {"broker": 1}, **skew})
+    healed(harness, record)
+
+
 def test_a_skew_of_nothing_did_not_happen(harness):
     record = harness.inject(clockSkew={"target": {"broker": 1}})
     assert "never took hold" in record.inconclusive_reason()
@@ -295,3 +314,28 @@ def test_records_become_rows(harness):
     assert row["injected_ns"] < row["healed_ns"]
     assert row["parameters"]["isolate"] == {"broker": 1}
     assert {"time_ns", "what", "ok", "data"} <= set(row["evidence"]["inject"][0])
+
+
+CLOCK, FULL, STALL = "clockSkew", "diskFull", "diskStall"
+
+
+@pytest.mark.parametrize(("first", "second"), [(CLOCK, CLOCK), (STALL, FULL), (FULL, FULL)])
+def test_a_fault_that_would_end_with_another_of_its_node_did_not_happen(harness, first, second):
+    """A clock is set right, and a disk is mended, as a whole: one heal would end both."""
+    more = {CLOCK: {"offset": "5s"}}
+    before = harness.inject(name="before", **{first: {"target": {"broker": 1}, **more.get(first, {})}})
+    refused = harness.inject(**{second: {"target": {"all": "brokers"}, **more.get(second, {})}})
+    assert "fault-1 (before) is in force on broker-1" in refused.inconclusive_reason()
+    assert refused.intent == [], "nothing was done"
+    assert before.heal_started_ns is None
+    healed(harness, before)
+    harness.until(harness.all_unfenced)
+    healed(harness, harness.inject(**{second: {"target": {"broker": 1}, **more.get(second, {})}}))
+
+
+def test_faults_of_different_parts_of_a_node_do_not_end_each_other(harness):
+    skewed = harness.inject(clockSkew={"target": {"broker": 1}, "offset": "5s"})
+    stalled = harness.inject(diskStall={"target": {"broker": 1}})
+    assert stalled.confirmed
+    healed(harness, stalled)
+    healed(harness, skewed)

@@ -48,6 +48,12 @@ def test_topics_whose_records_the_schedule_may_delete(tmp_path: Path, step: str,
         ("zookeeper", "random: {for: 10s, every: 1s, faults: {partition: 1}}", 30_000),
         ("zookeeper", "random: {for: 10s, every: 1s, faults: {kill: 1}}", 0),
         ("kraft", "random: {for: 10s, every: 1s, faults: {partition: 1}}", 0),
+        (
+            "zookeeper",
+            "parallel: [[{inject: {partition: {isolate: {broker: 0}}, for: 1s}}], [{inject: {restart: {target: {broker:"
+            " 0}, config: {controller.socket.timeout.ms: 40000}}}}]]",
+            40_000,
+        ),
     ],
 )
 def test_how_long_a_command_may_wait_behind_another(tmp_path: Path, mode: str, step: str, lost_command_ms: int) -> None:
@@ -81,3 +87,22 @@ def test_what_brokers_are_set_to_is_promised_of_every_topic(
         **dict.fromkeys(("compaction", "retention", "unclean"), ()),
         **settings,
     }
+
+
+@pytest.mark.parametrize(
+    ("set_to", "settings"),
+    [
+        ("log.cleanup.policy: compact", {"compaction": ("*",)}),
+        ("log.retention.bytes: 4000", {"retention": ("*",)}),
+        ("unclean.leader.election.enable: true", {"unclean": ("*",)}),
+        ("log.flush.interval.ms: 2", {}),
+    ],
+)
+def test_so_is_what_a_restart_sets_them_to(tmp_path: Path, set_to: str, settings: dict[str, tuple[str, ...]]) -> None:
+    """A rolling change of properties: what it lets be deleted later is no loss."""
+    file = tmp_path / "tiny.yaml"
+    step = f"parallel: [[{{inject: {{restart: {{target: {{broker: 0}}, config: {{{set_to}}}}}}}}}]]"
+    file.write_text(f"{TINY}    - {step}\n")
+    found = settings_of(load_experiment(file))
+    given = {name: getattr(found, name) for name in ("compaction", "retention", "unclean")}
+    assert {name: value for name, value in given.items() if value} == settings

@@ -7,6 +7,8 @@ import pytest
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION
+from highwater_chaos.faults.kill import Kill
+from highwater_chaos.process import Sleep
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import LogStartMoved
 
@@ -46,8 +48,9 @@ def test_for_ends_a_fault_by_itself(harness):
 
 
 def test_heal_by_name_by_list_and_all(harness):
-    for index, name in enumerate(("a", "b", "c", "d")):
-        harness.inject(name=name, clockSkew={"target": {"broker": index % 3}, "offset": "5s"})
+    targets = {"a": {"broker": 0}, "b": {"broker": 1}, "c": {"broker": 2}, "d": {"controller": 0}}
+    for name, target in targets.items():
+        harness.inject(name=name, clockSkew={"target": target, "offset": "5s"})
     names = lambda: [record.name for record in harness.faults.active]  # noqa: E731
     assert harness.steps({"heal": "b"})
     assert names() == ["a", "c", "d"]
@@ -64,8 +67,10 @@ def test_an_injection_that_fails_ends_the_schedule(harness):
 
 def test_parallel_branches_run_side_by_side(harness):
     before = harness.backend.now_ns()
-    branch = [{"wait": "2s"}, {"inject": {"clockSkew": {"target": {"broker": 0}, "offset": "1s"}}}]
-    assert harness.steps({"parallel": [branch, [{"wait": "3s"}], branch]})
+    branches = [
+        [{"wait": "2s"}, {"inject": {"clockSkew": {"target": {"broker": broker}, "offset": "1s"}}}] for broker in (0, 1)
+    ]
+    assert harness.steps({"parallel": [branches[0], [{"wait": "3s"}], branches[1]]})
     assert 3 * SECOND <= harness.backend.now_ns() - before < 4 * SECOND
     assert len(harness.faults.records) == 2
 
@@ -120,6 +125,17 @@ def test_records_are_deleted_on_every_replica(busy_harness):
 def test_administration_that_fails_makes_the_run_inconclusive(harness):
     assert not harness.steps({"admin": {"createTopic": {"name": "orders", "partitions": 1}}})
     assert "TOPIC_ALREADY_EXISTS" in harness.runner.inconclusive_reasons[0]
+
+
+def test_a_throttled_move_of_a_partition_that_is_gone_makes_the_run_inconclusive(harness):
+    move = {"partition": "more-0", "replicas": [1], "throttle": 5000}
+    assert not harness.steps(
+        {"admin": {"createTopic": {"name": "more", "partitions": 1, "replicationFactor": 1}}},
+        {"admin": {"deleteTopic": {"name": "more"}}},
+        {"admin": {"reassign": move}},
+    )
+    (reason,) = harness.runner.inconclusive_reasons
+    assert reason == "admin reassign: there is no such partition, so no replicas to throttle"
 
 
 def random_step(**fields):
@@ -211,3 +227,37 @@ def test_random_faults_spare_the_last_in_sync_replica_unless_told_otherwise(busy
     assert busy_harness.steps(random_step(**plan, spare="none"))
     hit = {node for record in busy_harness.faults.records[before + 1 :] for node in record.targets}
     assert "broker-0" in hit
+
+
+def test_a_heal_that_was_cancelled_in_the_middle_is_done_again(harness, monkeypatch):
+    """A branch waits for its heal when another branch fails, which cancels it."""
+    whole = Kill.heal
+
+    def slowly(fault, context):
+        yield Sleep(5 * SECOND)
+        yield from whole(fault, context)
+
+    monkeypatch.setattr(Kill, "heal", slowly)
+    death = [{"inject": {"name": "death", "kill": {"target": {"broker": 1}}}}, {"heal": "death"}]
+    impossible = {"await": {"leader": {"partition": "orders-0", "none": True}, "within": "3s"}}
+    assert not harness.steps({"parallel": [death, [impossible]]})
+    assert harness.backend.state("broker-1") is NodeState.DOWN
+    harness.runner.cancel()
+    harness.heal_all()
+    (record,) = harness.faults.records
+    assert record.inconclusive_reason() is None
+    assert harness.backend.state("broker-1") is NodeState.UP
+
+
+def test_a_heal_that_came_to_its_end_is_not_done_again(harness, monkeypatch):
+    """What it did may be undone by another fault, rightly."""
+    heals = []
+
+    def nothing(fault, context):
+        heals.append(context.record.id)
+        yield Sleep(0)
+
+    monkeypatch.setattr(Kill, "heal", nothing)
+    harness.inject(kill={"target": {"broker": 1}})
+    harness.heal_all()
+    assert heals == ["fault-1"]

@@ -30,6 +30,7 @@ from highwater_chaos.shrink.search import Search
 from highwater_chaos.shrink.size import size_of
 from highwater_chaos.shrink.timeline import timeline_of
 from highwater_chaos.shrink.trial import Trial, Tried, anomalies_of, as_data, experiment_of, run_quietly
+from highwater_runtime.broker.broker import Broker
 from highwater_runtime.ports import SECOND
 
 FAILING = """
@@ -593,3 +594,15 @@ def step(number: int):
 
 def inject(name: str, length: str | None = None):
     return {"inject": {"name": name, "kill": {"target": {"broker": 1}}, **({"for": length} if length else {})}}
+
+
+def test_a_run_that_fails_before_its_schedule_needs_none_of_it(failing, monkeypatch):
+    """A broker that crashes as it starts: the cluster never comes up."""
+
+    def crash(_broker: Broker) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(Broker, "start", crash)
+    found = shrink(failing, "node-crash", most_runs=12, wire=False, jobs=1)
+    assert (found.before.steps, found.after.steps) == (0, 0)
+    assert anomalies_of(as_data(found.experiment), wire=False) == {"node-crash"}

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.workload.clients import Clients
+
 KILL = "kill: {target: {followerOf: orders-0}, restartAfter: 500ms}"
 
 
@@ -115,3 +117,32 @@ def test_255_a_recording_that_does_not_replay(highwater: Any, tiny_run: Path) ->
     done = highwater("replay", copy)
     assert done.status == 255
     assert f"NOT the same as {copy}: history/operations.jsonl differ" in done.out
+
+
+def test_0_a_pass_of_what_the_harness_looked_after_alone(highwater: Any, tiny: str) -> None:
+    """No table has the quorum's invariants: the simulator looked at them, and ``check`` believes what it wrote."""
+    text = tiny.replace("  expect:", "  checks: [raft-election-safety, unavailable]\n  expect:")
+    assert highwater("run", highwater.write("quorum.yaml", text)).status == 0
+    verdict = verdict_of(highwater.folder)
+    assert (verdict["verdict"], verdict["reasons"]) == ("pass", [])
+    assert verdict["checks"] == {"raft-election-safety": "ok", "unavailable": "ok"}
+    assert highwater("check", "runs").status == 0
+    assert highwater("store", "runs", "--out", "store").status == 0
+    done = highwater("check", "store")
+    assert (done.status, "none of the checks that were asked for" in done.out) == (2, True)
+
+
+def test_2_a_history_that_lacks_what_clients_reported(
+    highwater: Any, tiny_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No check misses a send that is nowhere in the recording."""
+    whole = Clients.history
+
+    def half(clients: Clients) -> list[bytes]:
+        rows = [(line, json.loads(line)) for line in whole(clients)]
+        return [line for line, row in rows if row["f"] != "send" or row["value"][0]["value"] % 2]
+
+    monkeypatch.setattr(Clients, "history", half)
+    assert highwater("run", tiny_file).status == 2
+    reasons = verdict_of(highwater.folder)["reasons"]
+    assert any("acknowledged records, and the history has" in reason for reason in reasons), reasons

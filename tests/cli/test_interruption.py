@@ -74,3 +74,50 @@ def test_a_reader_that_goes_away_changes_no_status(tmp_path: Path, tiny: str) ->
     assert process.wait() == 0, err
     assert "BrokenPipe" not in err
     assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+@pytest.mark.parametrize("option", [(), ("--json",)], ids=["text", "json"])
+def test_a_full_disk_under_stdout_is_no_verdict(tmp_path: Path, tiny: str, option: tuple[str, ...]) -> None:
+    """``highwater run … > FILE``: the run is kept, and what the file lacks is said. Status 1 would be a fail."""
+    (tmp_path / "short.yaml").write_text(tiny, encoding="utf-8")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [HIGHWATER, "run", "short.yaml", *option],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 254, done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "standard output: cannot be written: No space left on device; what had been printed is not whole"
+    )
+    assert "Traceback" not in done.stderr
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2>&1 >&3 | true"], ids=["full", "closed", "pipe"])
+def test_progress_that_nobody_can_read_changes_no_status(tmp_path: Path, tiny: str, stderr: str) -> None:
+    """Status 1 would be a fail."""
+    (tmp_path / "short.yaml").write_text(tiny, encoding="utf-8")
+    script = f"exec 3>&1; {{ {HIGHWATER} run short.yaml; echo $? >status; }} {stderr}"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, stdout=subprocess.PIPE, check=False, text=True)
+    assert (tmp_path / "status").read_text() == "0\n"
+    assert done.stdout.startswith("PASS as expected: tiny")
+
+
+def test_no_file_gets_the_number_of_a_standard_stream(tmp_path: Path) -> None:
+    """Or what other programs print to a stream that was closed would be in a recording."""
+    script = f"""
+import os
+os.closerange(0, 3)
+from highwater_chaos.cli import main
+try:
+    main(["--version"])
+finally:
+    os.write(os.open({str(tmp_path / "number")!r}, os.O_CREAT | os.O_WRONLY), b"a file")
+    os.write(2, b"a message")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert (tmp_path / "number").read_text() == "a file"

@@ -109,6 +109,24 @@ def test_bad_options_of_run(highwater: Any, tiny_file: Path, options: list[str],
     assert highwater.files() == ["tiny.yaml"]
 
 
+def test_a_path_that_no_report_can_name(highwater: Any, tiny_file: Path) -> None:
+    done = highwater("run", tiny_file, "--out", os.fsdecode(b"runs-\xff"))
+    assert (done.status, done.out) == (254, "")
+    assert "--out: expected a path in UTF-8" in done.err
+    assert highwater.files() == ["tiny.yaml"]
+
+
+@pytest.mark.parametrize("option", ["--junit", "--summary"])
+def test_a_file_that_takes_nothing_is_named_when_the_runs_are_over(
+    highwater: Any, tiny_file: Path, option: str
+) -> None:
+    (highwater.folder / "full").symlink_to("/dev/full")
+    done = highwater("run", tiny_file, option, "full", "--json")
+    problem = f"{option} full: cannot be written: No space left on device"
+    assert (done.status, done.err.splitlines()[-1]) == (254, problem)
+    assert [run["verdict"] for run in done.json["runs"]] == ["pass"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_without_permission(highwater: Any, tiny_file: Path) -> None:
     closed = highwater.folder / "closed"
@@ -213,3 +231,12 @@ def test_a_run_of_another_backend_is_not_replayed(highwater: Any, tiny_run: Path
     (copy / "verdict.json").write_text(verdict.replace('"backend": "sim"', '"backend": "kubernetes"'), encoding="utf-8")
     done = highwater("replay", copy)
     assert (done.status, "only runs of sim, local can be replayed" in done.err) == (254, True)
+
+
+def test_the_longest_name_has_a_run_directory(highwater: Any, tiny: str) -> None:
+    """A name of an object has 253 characters, one of a file 255, and a directory's has the time in it."""
+    name = "a" * 253
+    file = highwater.write("long.yaml", tiny.replace("name: tiny", f"name: {name}"))
+    done = highwater("run", file, "--switch", "replica-epoch-check=on", "--json")
+    assert done.status == 0, done.err
+    assert [run["name"] for run in done.json["runs"]] == [name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from highwater_chaos.experiment import load_experiment
+from highwater_chaos.junit import junit_xml
 from highwater_chaos.run_directory import new_run_directory, new_spool_directory
 from highwater_pipeline.anomalies import CHECKS
 from highwater_runtime.switches import SWITCHES
@@ -209,6 +211,20 @@ def test_junit_has_a_case_for_each_run_and_each_directory_its_own(highwater: Any
         assert len(ElementTree.fromstring((run / "junit.xml").read_bytes())) == 1
 
 
+def test_junit_is_xml_whatever_a_node_wrote(tiny_run: Path) -> None:
+    verdict = json.loads((tiny_run / "verdict.json").read_text(encoding="utf-8"))
+    strange = 'log ends:\x1b[31m\x00 \ud800 \ufffe <&" é 😀'
+    crash = {"count": 1, "examples": [{"story": strange, "stack": strange}]}
+    assertions = [{"name": strange, "holds": None}]
+    expected = {**verdict["expected"], "whyNot": strange}
+    verdict |= {"asExpected": False, "reasons": [strange], "assertions": assertions, "expected": expected}
+    verdict |= {"anomalies": {"node-crash": crash}}
+    (case,) = ElementTree.fromstring(junit_xml([verdict]))
+    shown = strange.translate(dict.fromkeys(map(ord, "\x1b\x00\ud800\ufffe"), "\ufffd"))
+    assert case[0].get("message") == shown
+    assert (case[0].text or "").startswith(shown)
+
+
 def test_simulated_messages_may_go_through_the_codec(highwater: Any, tiny_file: Path) -> None:
     (run,) = highwater("run", tiny_file, "--wire", "--json").json["runs"]
     assert json.loads((Path(run["dir"]) / "verdict.json").read_text(encoding="utf-8"))["wire"] is True
@@ -238,6 +254,48 @@ def test_spool_directories_go_with_their_harness(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [foreign]
 
 
+KILLED = """
+import sys, time
+from pathlib import Path
+from highwater_chaos.run_directory import new_run_directory
+with new_run_directory(Path(sys.argv[1]), "tiny") as (partial, final):
+    (partial / "half").write_text("half of a recording")
+    print(flush=True)
+    time.sleep(600)
+"""
+
+
+def test_so_does_the_run_directory_that_it_was_writing(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert len(list(tmp_path.iterdir())) == 2
+    finally:
+        process.kill()
+        process.communicate()
+    with new_spool_directory(tmp_path, "next"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
+    assert list((tmp_path / "tiny").iterdir()) == [], "it held the name, and is no run"
+
+
+def test_a_file_system_without_locks_takes_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", without)
+    for _ in range(2):
+        with new_run_directory(tmp_path, "tiny") as (partial, _final):
+            (partial / "whole").touch()
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "tiny",
+        "tiny-2",
+        "tiny-2/whole",
+        "tiny/whole",
+    ]
+
+
 def test_a_disk_that_is_full_is_named_and_nothing_stays(tiny_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = Path(sys.executable).with_name("highwater")
@@ -253,6 +311,24 @@ def test_a_disk_that_is_full_is_named_and_nothing_stays(tiny_file: Path, tmp_pat
         f"{out}: expected a directory that takes a run; found: File too large; free some space, or give another --out"
     )
     assert list(out.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_while_a_run_records_is_named(
+    highwater: Any, tiny_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recordings of real processes are files below ``--out`` from the start."""
+
+    def record(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("highwater_chaos.judged_run.run_experiment", record)
+    done = highwater("run", tiny_file, "--out", "out")
+    assert (done.status, done.err.splitlines()[-1]) == (
+        254,
+        "out: expected a directory that takes a run; found: No space left on device; free some space, or give another"
+        " --out",
+    )
+    assert list((highwater.folder / "out").iterdir()) == []
 
 
 WITHOUT_PANDAS = """

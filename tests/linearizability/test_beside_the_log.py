@@ -8,6 +8,7 @@ import pytest
 
 from highwater_pipeline.anomalies import CHECKS, REGISTER_CHECKS
 from highwater_pipeline.judge import judge_log_and_registers, judge_run
+from highwater_pipeline.judgement import NO_CHECKS
 from highwater_pipeline.linearizability import check_registers
 
 
@@ -53,3 +54,14 @@ def test_only_what_was_asked_for_counts(stale: Any, checks: list[str], verdict: 
 def test_a_name_that_is_no_check_s(sound: Any) -> None:
     with pytest.raises(ValueError, match="nonsense"):
         judge_log_and_registers(sound, ["nonsense"])
+
+
+def test_an_invariant_that_no_table_has_leaves_the_rest_to_count(sound: Any, stale: Any) -> None:
+    asked_for = ["raft-election-safety", "stale-read"]
+    judgements = [judge_log_and_registers(tables, asked_for) for tables in (sound, stale)]
+    assert [(one.verdict, list(one.checks)) for one in judgements] == [
+        ("pass", ["stale-read"]),
+        ("fail", ["stale-read"]),
+    ]
+    alone = judge_log_and_registers(sound, asked_for[:1])
+    assert (alone.verdict, alone.reasons) == ("inconclusive", [NO_CHECKS])

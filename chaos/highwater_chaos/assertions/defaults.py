@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from highwater_chaos.experiment import ExperimentSpec
+from highwater_chaos.experiment.properties import elects_uncleanly, properties_of_nodes, properties_of_topics
 from highwater_runtime.switches import SWITCHES
 
 NAME: Final = "no-unclean-election-where-none-is-allowed"
@@ -29,14 +30,14 @@ _ALLOWING: Final = ("unclean-leader-election", "init-leaderless-isr")
 
 def allows_unclean_elections(spec: ExperimentSpec) -> bool:
     """Whether anything in an experiment may make an unclean election right, or is not known (a cluster that exists)."""
-    if spec.cluster is None:
+    nodes = properties_of_nodes(spec)
+    if spec.cluster is None or nodes is None:
         return True
     given = spec.cluster.switches
     if any(given.get(name, SWITCHES[name].default) != "off" for name in _ALLOWING):
         return True
-    said = spec.model_dump_json(by_alias=True, exclude_defaults=True, include={"cluster": True, "schedule": True})
-    # unclean.leader.election.enable of brokers or topics, or an election that is asked for.
-    return "unclean" in said.replace('"unclean-leader-election"', "")
+    topics = [properties for _, properties in properties_of_topics(spec)]
+    return any(map(elects_uncleanly, [*nodes, *topics]))
 
 
 def first_unclean_election(directory: Path) -> tuple[int, str, float] | None:

@@ -76,7 +76,7 @@ class Row:
         """Whether all seeds passed, or, where a fail is expected, one failed; and none is in question."""
         if self.errors and not (self.mutant and self.found):  # a bug on purpose may well upset the harness too
             return False
-        return self.found if self.expected == "fail" else self.verdicts.get("pass", 0) == self.seeds
+        return self.found if self.expected == "fail" else self.verdicts.get("pass", 0) == self.seeds > 0
 
     def to_dict(self) -> dict[str, Any]:
         """As ``--json`` has it."""

@@ -52,7 +52,7 @@ def shrink_example(example: Example, outcome: Outcome, campaign: Path, most_runs
         except CannotShrink as error:
             return example._replace(sizes=str(error))
     name = "-".join([unit.experiment, *(f"{name}={value}" for name, value in unit.switches), unit.mutant or "seed"])
-    path = campaign / "shrunk" / f"{name}-{unit.seed}.yaml"
+    path = campaign / "shrunk" / f"{name[:200]}-{unit.seed}.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(file_text(shrunk, f"{unit.experiment} (seed {unit.seed})"), encoding="utf-8")
     return example._replace(shrunk=path, sizes=f"{shrunk.before} → {shrunk.after}, {shrunk.runs} runs")

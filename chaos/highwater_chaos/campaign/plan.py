@@ -178,7 +178,7 @@ class Progress:
     def add(self, outcome: Outcome) -> None:
         """Take in an outcome."""
         self._done[outcome.key] = outcome
-        if outcome.verdict == "fail":
+        if outcome.verdict == "fail" and outcome.seed in self.plan.seeds:  # a campaign may go on with other seeds
             series = outcome.key[:2]
             self._first[series] = min(outcome.seed, self._first.get(series, outcome.seed))
 

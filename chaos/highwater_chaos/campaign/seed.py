@@ -155,8 +155,14 @@ def _judged(unit: Unit) -> Outcome:
     if not unit.mutant:
         return _run(unit, experiment)
     without, reached = _watched(dump_experiment(experiment), unit.wire, unit.combinations)
-    if unit.mutant not in reached:
-        return msgspec.structs.replace(without, experiment=unit.experiment, mutant=unit.mutant, mutant_reached=False)
+    is_reached, fails_anyway = unit.mutant in reached, without.verdict == "fail"
+    if fails_anyway:  # so a fail would say nothing of the bug
+        why = f"it fails without the bug, too: {', '.join(without.anomalies)}"
+        without = msgspec.structs.replace(without, verdict="inconclusive", anomalies=(), reasons=(why,))
+    if fails_anyway or not is_reached:
+        return msgspec.structs.replace(
+            without, experiment=unit.experiment, mutant=unit.mutant, mutant_reached=is_reached
+        )
     with applied(mutant_named(unit.mutant)):
         return _run(unit, experiment)
 

@@ -25,6 +25,9 @@ from highwater_chaos.user_error import UserError
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 """Every error about arguments; typer brings its own copy of click and exports only this subclass of it."""
 
+_STDERR: Final = 2
+"""The last descriptor of the standard streams."""
+
 _TYPER_INTERRUPTED: Final = 130
 """What typer makes of Ctrl-C, as a result; no command of ours has this status."""
 
@@ -111,13 +114,26 @@ def _not_wanted() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with the documented status; SIGTERM cleans up as Ctrl-C does."""
+    _open_what_was_closed()
     interrupts = Interrupts()
     interrupts.listen()
-    sys.stdout = HeardOutput(sys.stdout)
+    sys.stdout = HeardOutput(sys.stdout, matters=True)
+    sys.stderr = HeardOutput(sys.stderr, matters=False)
     status = execute(sys.argv[1:] if arguments is None else arguments, interrupts)
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except UserError as error:
+        print(error, file=sys.stderr)
+        status = Exit.USAGE
     gc.freeze()  # or Python looks through all that was imported for garbage, which is a tenth of a command's time
     sys.exit(status)
+
+
+def _open_what_was_closed() -> None:
+    """Or the first file to be opened would get the number of a standard stream, and what other programs print there."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        os.set_inheritable(opened, True)
+    os.close(opened)
 
 
 def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> int:

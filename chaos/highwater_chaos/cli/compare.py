@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.output import check_output
+from highwater_chaos.cli.output import check_output, writing
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import ExperimentError
 from highwater_chaos.report import BadRunFile
@@ -45,7 +45,8 @@ def compare(
     except (BadRunFile, ExperimentError) as error:
         raise UsageError(str(error)) from error
     if out is not None:
-        out.write_text(render(found), encoding="utf-8")
+        with writing(out, "--out"):
+            out.write_text(render(found), encoding="utf-8")
     if as_json:
         lines = [{"what": one.label, "first": one.first, "second": one.second} for one in found.lines]
         print(json.dumps({"runs": list(found.names), "lines": lines, "settings": list(found.settings)}, indent=2))

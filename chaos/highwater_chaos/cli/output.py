@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from highwater_chaos.cli.exits import UsageError
@@ -11,6 +13,13 @@ from highwater_chaos.cli.exits import UsageError
 def check_output(folder: Path, option: str) -> None:
     """Raise :class:`UsageError` unless ``folder`` is, or could be made, a directory to write to; makes nothing."""
     existing = folder.absolute()
+    try:
+        os.fsencode(existing).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{option}: expected a path in UTF-8, which reports and recordings can hold, found"
+            f" {os.fsencode(existing)!r}; choose another place"
+        ) from error
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir():
@@ -19,3 +28,12 @@ def check_output(folder: Path, option: str) -> None:
         )
     if not os.access(existing, os.W_OK | os.X_OK):
         raise UsageError(f"{option}: no permission to write to {existing}")
+
+
+@contextmanager
+def writing(file: Path, option: str) -> Iterator[None]:
+    """Raise :class:`UsageError` if what is done here cannot write ``file``: its disk is full, or has failed."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{option} {file}: cannot be written: {error.strerror or error}") from error

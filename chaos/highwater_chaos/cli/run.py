@@ -15,7 +15,7 @@ from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarly, ending_early
 from highwater_chaos.cli.on_kubernetes import cluster_commands
-from highwater_chaos.cli.output import check_output
+from highwater_chaos.cli.output import check_output, writing
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
@@ -126,12 +126,14 @@ def run(
             if early.why is not None:
                 ended_early = True
                 break
-    if junit is not None:
-        write_junit(junit, [done.verdict for done in runs])
-    if summary is not None:
-        append_summary(summary, [(done.verdict, done.directory) for done in runs])
     if as_json:
         print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
+    if junit is not None:
+        with writing(junit, "--junit"):
+            write_junit(junit, [done.verdict for done in runs])
+    if summary is not None:
+        with writing(summary, "--summary"):
+            append_summary(summary, [(done.verdict, done.directory) for done in runs])
     if ended_early:
         raise EndedEarly
     return exit_status(verdicts)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.output import check_output
+from highwater_chaos.cli.output import check_output, writing
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import load_experiment
@@ -56,10 +56,8 @@ def shrink(
             progress=lambda count, size: progress(f"{count} runs: {size}"),
         )
     text = file_text(shrunk, f"{experiment.metadata.name} (seed {experiment.spec.seed})")
-    try:
+    with writing(out, "--out"):
         out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--out {out}: cannot be written: {error.strerror or error}") from error
     seconds = time.monotonic() - began
     print(json.dumps(_row(shrunk, out, seconds), indent=2) if as_json else _summary(shrunk, out, seconds))
     return Exit.OK

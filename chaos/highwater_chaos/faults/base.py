@@ -17,7 +17,7 @@ that no probe saw injected, or that no probe saw healed, makes the verdict incon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeVar
@@ -36,7 +36,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import FaultModel
 from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.faults.targets import resolve
+from highwater_chaos.faults.targets import TargetError, resolve
 from highwater_chaos.process import Process, Until
 from highwater_runtime.ports import SECOND
 
@@ -181,6 +181,8 @@ class FaultContext:
     record: FaultRecord
     granted: frozenset[Primitive]
     """The primitives that the fault has named in ``needs``."""
+    in_force: Callable[[], Sequence[FaultRecord]] = tuple
+    """The faults that are being injected, in force or being healed."""
 
     def using(self, primitive: type[P]) -> P:
         """Return the backend as one that has a primitive, which the fault's ``needs`` must name.
@@ -230,6 +232,20 @@ class FaultContext:
     def aim(self, target: Target) -> list[Touch]:
         """Resolve a target and note the intent to act upon its nodes. Raises ``TargetError``."""
         return [self.intend("node", node, (node,)) for node in self.resolve(target)]
+
+    def aim_alone(self, target: Target, kinds: Collection[str]) -> list[Touch]:
+        """As :meth:`aim`, for a fault that shares a node with no other of these kinds: its heal would end the other.
+
+        Raises:
+            TargetError: the target names no node at this moment, or one on which such a fault is in force.
+        """
+        nodes = self.resolve(target)
+        for other in self.in_force():
+            shared = [node for node in nodes if any(touch.name == node for touch in other.intent)]
+            if shared and other.kind in kinds:
+                what = f"{other.id} ({other.name or other.kind}) is in force on {shared[0]}"
+                raise TargetError(f"{what}, and the heal of one would end the other")
+        return [self.intend("node", node, (node,)) for node in nodes]
 
     def intend(self, kind: Literal["node", "link", "rule"], name: str, nodes: Sequence[str]) -> Touch:
         """Note the intent to act upon one thing."""

@@ -46,18 +46,25 @@ class ClockSkew(Fault):
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Skew the clocks. Confirmed by reading each node's clock beside the right one."""
-        touched = context.aim(self.target)
+        touched = context.aim_alone(self.target, {self.KIND})
+        began_ns = context.backend.now_ns()
         for touch in touched:
             context.using(SkewsClocks).skew_clock(touch.name, self.offset, self.rate)
         yield Sleep(10 * MS)
         for touch in touched:
             offset, rate = context.using(SkewsClocks).clock_error(touch.name)
-            # The rate moves the offset while time goes by.
-            right = abs(offset - self.offset) <= 1_000 * MS and abs(rate - self.rate) < 1e-6
-            skewed = self.offset != 0 or self.rate != 1.0
-            context.saw(
-                touch, _text(touch, offset, rate), right and skewed, node=touch.name, offsetNs=offset, rate=rate
-            )
+            seen = self._is_seen(offset, rate, context.backend.now_ns() - began_ns)
+            context.saw(touch, _text(touch, offset, rate), seen, node=touch.name, offsetNs=offset, rate=rate)
+
+    def _is_seen(self, offset: int, rate: float, within_ns: int) -> bool:
+        """Whether a clock that is ``offset`` ahead, at most ``within_ns`` after it was set, shows this skew. A right
+        clock never does."""
+        if self.offset == 0 and self.rate == 1.0:
+            return False
+        tolerance = min(1_000 * MS, self.offset // 2)
+        if self.rate != 1.0:  # it moves the offset while time goes by
+            tolerance += MS + round(abs(self.rate - 1.0) * within_ns)
+        return abs(rate - self.rate) < 1e-6 and abs(offset - self.offset) <= tolerance
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Set the clocks right."""

@@ -8,7 +8,7 @@ after replacing a disk.
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from highwater_chaos.backends.primitives import FailsDisks, FillsDisks, KillsNodes, MendsDisks, Primitive, StallsDisks
 from highwater_chaos.backends.protocol import NodeState
@@ -16,6 +16,9 @@ from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.nodes import runs, start_all_again
 from highwater_chaos.process import Process
+
+_TROUBLES: Final = ("diskFull", "diskError", "diskStall")
+"""All of them: a disk is mended as a whole."""
 
 
 class DiskTroubleFault(Fault):
@@ -42,7 +45,7 @@ class DiskTroubleFault(Fault):
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Fill, break or stall the disks."""
-        touched = context.aim(self.target)
+        touched = context.aim_alone(self.target, _TROUBLES)
         for touch in touched:
             self._trouble(context, touch.name)
         for touch in touched:

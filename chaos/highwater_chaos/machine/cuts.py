@@ -4,8 +4,8 @@ Where the receiver is out of reach (a pod on another machine), the sender can dr
 
 A cut is one rule. Two cuts of the same pair are two rules, so that each heals on its own and the pair is connected
 again when the last is gone. Dropping at the receiver, before connection tracking or sockets see the packet, hits old
-and new connections alike and leaves the way back open, as a one-way fault must. The rule counts what it dropped, which
-is half of the evidence; the other half is a probe that no longer comes through (:mod:`~.reach`).
+and new connections alike and leaves the way back open, as a one-way fault must. The evidence is
+a probe that no longer comes through (:mod:`~.reach`); the rule also counts what it dropped.
 """
 
 from __future__ import annotations

@@ -79,12 +79,14 @@ class Administration:
                 admin.add_partitions(name, total, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
             case Reassign(throttle=None) as move:
                 self._reassign(move, on_outcome)
-            case Reassign() as move:
+            case Reassign(partition=name) as move if name in self._view.partitions:
                 admin.alter_configs(
-                    _throttled(move, self._view.partitions[move.partition].replicas),
+                    _throttled(move, self._view.partitions[name].replicas),
                     timeout_ns=_TIMEOUT_NS,
                     on_outcome=lambda set_: on_outcome(set_) if set_.error else self._reassign(move, on_outcome),
                 )
+            case Reassign(partition=name):
+                on_outcome(AdminOutcome(f"reassign {name}", "there is no such partition, so no replicas to throttle"))
             case CancelReassign(partition=name):
                 topic_name, index = _split(name)
                 admin.reassign(topic_name, index, None, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)

@@ -33,6 +33,8 @@ class _Active:
     context: FaultContext
     injecting: bool = True
     healing: bool = False
+    undoing: bool = False
+    undone: bool = False
     timer: Task | None = None
     touched: tuple[str, ...] | None = None
     disturbed: tuple[str, ...] = ()
@@ -112,7 +114,13 @@ class FaultManager:
         )
         self.records.append(record)
         context = FaultContext(
-            self._backend, self._cluster, self._view, self._random_for(number), record, fault.needs_in(self._cluster)
+            self._backend,
+            self._cluster,
+            self._view,
+            self._random_for(number),
+            record,
+            fault.needs_in(self._cluster),
+            lambda: self.active,
         )
         disturbed, lingers_ns = fault.disturbs(self._cluster), fault.lingers_ns(self._cluster)
         active = _Active(fault, context, touched=touched, disturbed=disturbed, lingers_ns=lingers_ns)
@@ -189,11 +197,19 @@ class FaultManager:
         yield from self._look_again()
 
     def _undo(self, active: _Active) -> Process[None]:
-        """Once: what the backend could not undo then, it goes on trying by itself."""
+        """Once, to the end: a heal that was cancelled in the middle is done again. What the backend could not undo
+        then, it goes on trying by itself."""
         record = active.context.record
+        if active.undone or active.undoing:
+            return
         if record.heal_started_ns is None:
             record.heal_started_ns = self._backend.now_ns()
+        active.undoing = True
+        try:
             yield from active.fault.heal(active.context)
+            active.undone = True
+        finally:
+            active.undoing = False
 
     def _look_again(self) -> Process[None]:
         """Repeat the probes of heals that nobody has seen yet: other faults may have hidden them."""

@@ -20,8 +20,11 @@ _EVERY_FAULT: Final = "all"
 
 
 def timeline_of_run(result: RunResult) -> Timeline:
-    """The schedule of a run that came to the end of it."""
-    began_ns, end_ns = next((phase.start_ns, phase.end_ns) for phase in result.phases if phase.name == "fault")
+    """The schedule of a run that came to the end of it; an empty one if it did not begin with it."""
+    fault = next((phase for phase in result.phases if phase.name == "fault"), None)
+    if fault is None:
+        return Timeline((), 0)
+    began_ns, end_ns = fault.start_ns, fault.end_ns
     done = sorted(result.done, key=lambda one: one.at_ns)
     timed: list[Timed] = []
     for number, (at_ns, step) in enumerate((one.at_ns, one.step) for one in done):

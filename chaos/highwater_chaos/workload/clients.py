@@ -21,6 +21,7 @@ from highwater_chaos.workload.drivers.lines import ProcessSettings, encode_setti
 from highwater_chaos.workload.group_member import MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.history_files import MergedHistory
+from highwater_chaos.workload.metadata import PartitionKey
 from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, batch_bytes
 from highwater_chaos.workload.registers import RegisterOptions
 from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
@@ -124,7 +125,7 @@ class Clients:
         broker is asked to give up on each early enough for all requests in flight to be answered.
         """
         workload = self._workload
-        keys = [(topic, int(index)) for topic, _, index in (name.rpartition("-") for name in partitions)]
+        keys = [_key(partition) for partition in partitions]
         self._written.update(dict.fromkeys(topic for topic, _ in keys))
         options = replace(
             self._producer(workload.producers),
@@ -142,7 +143,7 @@ class Clients:
     def start_batch(self, number: int, partition: str, records: int, patience_ns: int) -> None:
         """A producer that writes one batch to ``partition``. ``number`` counts these producers from 1."""
         workload = self._workload
-        topic, _, index = partition.rpartition("-")
+        topic, index = _key(partition)
         self._written[topic] = None
         options = replace(
             self._producer(workload.producers + number),
@@ -150,16 +151,18 @@ class Clients:
             topics=[topic],
             interval_ns=_PROBE_INTERVAL_NS,
             delivery_timeout_ns=patience_ns,
-            probed=[(topic, int(index))] * records,
+            probed=[(topic, index)] * records,
             batch_bytes=batch_bytes(records, workload.record_size),
             max_open=records,
         )
         self._start(OWN, ClientSettings(producers=(options,)))
 
-    def start_final_reader(self) -> None:
-        """A consumer that reads everything that was written once more, from the earliest offset to the HW."""
+    def start_final_reader(self, partitions: Iterable[str]) -> None:
+        """A consumer that reads everything that was written once more, from the earliest offset to the HW; all of
+        ``partitions`` at least, even if the first metadata that it gets lack some."""
         self._reading = True
-        reader = replace(self._consumer("final-reader", drain=True), topics=list(self._written))
+        expected = [_key(partition) for partition in partitions]
+        reader = replace(self._consumer("final-reader", drain=True), topics=list(self._written), expected=expected)
         self._start(OWN, ClientSettings(consumers=(reader,)))
 
     def _start(self, driver: Driver, settings: ClientSettings) -> None:
@@ -352,6 +355,11 @@ class Clients:
                 linearizable=metadata.reads == "linearizable",
                 request_timeout_ns=self._workload.request_timeout,
             )
+
+
+def _key(partition: str) -> PartitionKey:
+    topic, _, index = partition.rpartition("-")
+    return topic, int(index)
 
 
 def _settings(part: dict[str, list[Any]]) -> ClientSettings:

@@ -53,7 +53,8 @@ _MAX_FETCH_BYTES: Final = 50 << 20
 
 @dataclass(frozen=True, slots=True)
 class ConsumerOptions:
-    """``drain``: read what is there once and be done, instead of polling for ever."""
+    """``drain``: read what is there once and be done, instead of polling for ever; not before all partitions that are
+    ``expected`` have been read."""
 
     name: str
     bootstrap: Sequence[Endpoint]
@@ -62,6 +63,7 @@ class ConsumerOptions:
     request_timeout_ns: int = 2 * SECOND
     max_wait_ns: int = 500 * MS
     max_bytes: int = 1 << 20
+    expected: Sequence[PartitionKey] = ()
 
 
 class _Position:
@@ -113,7 +115,7 @@ class RecordingConsumer:
         """Partitions that need something else than they have asked for."""
         self._resting: deque[tuple[int, PartitionKey]] = deque()
         """Partitions that wait for their back-off, which is the same for all, and until when."""
-        self._undrained: dict[PartitionKey, None] = {}
+        self._undrained: dict[PartitionKey, None] = dict.fromkeys(options.expected)
         """Partitions not read up to their end."""
         self._leaders: dict[int, _Leader] = {}
         self._topic_ids: dict[str, UUID] = {}
@@ -166,9 +168,12 @@ class RecordingConsumer:
     def remaining(self) -> dict[str, str]:
         """Partitions not read to the end yet, with position and end, for a message."""
         return {
-            key_name(key): f"{place.offset} of {place.end}"
-            for key, place in self._positions.items()
-            if key in self._undrained
+            **{
+                key_name(key): f"{place.offset} of {place.end}"
+                for key, place in self._positions.items()
+                if key in self._undrained
+            },
+            **{key_name(key): "nothing: no broker names it" for key in self._undrained if key not in self._positions},
         }
 
     # --- polls ---

@@ -1,0 +1,57 @@
+"""The properties that an experiment gives to nodes and topics, wherever in the file it does so.
+
+Nodes have those of ``spec.cluster.config``, and from a ``restart`` on those that it gives. Topics are there from the
+beginning, or a step creates them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from highwater_chaos.experiment.model import ExperimentSpec
+from highwater_chaos.experiment.steps import CreateTopic, Step
+
+Properties = dict[str, str]
+"""By Kafka's names."""
+
+
+def every_step(steps: Sequence[Step]) -> Iterator[Step]:
+    """Yield all steps of a schedule, those inside ``parallel`` and ``repeat`` too."""
+    for step in steps:
+        yield step
+        for branch in step.parallel or ():
+            yield from every_step(branch)
+        if step.repeat is not None:
+            yield from every_step(step.repeat.steps)
+
+
+def properties_of_nodes(spec: ExperimentSpec) -> list[Properties] | None:
+    """Return the properties that nodes have at first, and those that each restart adds; None: a cluster that exists
+    already, whose properties are not known."""
+    if spec.cluster is None:
+        return None
+    injected = [step.inject.chosen for step in every_step(spec.schedule) if step.inject is not None]
+    restarts = [found for fault in injected if isinstance(found := getattr(fault, "config", None), Mapping)]
+    return [_as_text(config) for config in (spec.cluster.config, *restarts)]
+
+
+def every_topic(spec: ExperimentSpec) -> list[CreateTopic]:
+    """Return the topics that are there from the beginning, and those that steps create."""
+    at_first = spec.cluster or spec.cluster_ref
+    assert at_first is not None
+    admins = [step.admin for step in every_step(spec.schedule) if step.admin is not None]
+    return [*at_first.topics, *(admin.create_topic for admin in admins if admin.create_topic is not None)]
+
+
+def properties_of_topics(spec: ExperimentSpec) -> list[tuple[str, Properties]]:
+    """Return the name of each topic, with the properties that it is created with."""
+    return [(topic.name, _as_text(topic.config)) for topic in every_topic(spec)]
+
+
+def elects_uncleanly(properties: Properties) -> bool:
+    """Return whether properties of a topic or of nodes allow a leader from outside the ISR."""
+    return properties.get("unclean.leader.election.enable", "false").lower() == "true"
+
+
+def _as_text(config: Mapping[str, str | int | bool]) -> Properties:
+    return {name: str(value) for name, value in config.items()}
