@@ -1,4 +1,4 @@
-"""Where the last leader epoch of a log may begin."""
+"""Where the leader epochs of a log may begin."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from highwater_runtime.log.names import parse_partition_dir
+from highwater_runtime.ports.trace import LogLoaded, LogStartMoved, LogTruncated, NodeEvent
 from highwater_runtime.sim.invariants.logs import LogInvariants
 from highwater_runtime.sim.invariants.violation import Violations
 
@@ -42,4 +44,59 @@ def test_the_last_leader_epoch_begins_within_the_log(
     )
     violations = Violations()
     LogInvariants(cast(Any, None), violations)._epochs_ascend("broker-0", cast(Any, log), leads=leads)
+    assert [one.name for one in violations.found] == ["leader-epoch-cache"] * is_broken
+
+
+MOVED = LogStartMoved(
+    partition="orders-0", topic_id="t", offset=0, end_offset=43, reason="leader", retention_ms=-1, retention_bytes=-1
+)
+RECOVERED = LogLoaded(partition="orders-0", topic_id="t", offset=3, end_offset=51, reason="recovered")
+ANOTHER = LogLoaded(partition="orders-0", topic_id="t", offset=0, end_offset=0, reason="created")
+CUT = LogTruncated(partition="orders-0", leader_epoch=1, offset=20, end_offset=51, reason="diverging-epoch")
+
+
+@pytest.mark.parametrize(
+    ("events", "offset", "in_cache", "is_broken"),
+    [
+        ([MOVED, RECOVERED], 42, -1, False),
+        ([MOVED, RECOVERED], 43, -1, True),
+        ([MOVED, RECOVERED], 42, 1, True),
+        ([RECOVERED], 42, -1, True),
+        ([MOVED, ANOTHER], 42, -1, True),
+        ([MOVED, RECOVERED, CUT], 20, -1, True),
+    ],
+    ids=[
+        "a crash brings an older log start back",
+        "above the highest log start",
+        "an epoch that is not that of the batch",
+        "the log start never moved",
+        "another log",
+        "written since it was cut",
+    ],
+)
+def test_only_what_was_below_the_log_start_may_lack_its_epoch(
+    events: list[NodeEvent], offset: int, in_cache: int, *, is_broken: bool
+) -> None:
+    batch = SimpleNamespace(producer_id=-1, base_offset=offset, leader_epoch=0)
+    log = SimpleNamespace(
+        partition="orders-0",
+        log_start_offset=3,
+        log_end_offset=51,
+        latest_epoch=0,
+        epoch_entries=[],
+        recovery_point=0,
+        is_online=True,
+        config=SimpleNamespace(compacts=False),
+        producers={},
+        headers=lambda begin: [batch],
+        epoch_of=lambda at: in_cache,
+    )
+    broker = SimpleNamespace(logs={parse_partition_dir("orders-0"): log})
+    live = SimpleNamespace(broker=lambda node: broker, disk_fails=lambda node: False)
+    violations = Violations()
+    invariants = LogInvariants(cast(Any, live), violations)
+    for event in events:
+        invariants.on_event("broker-0", 1, event)
+    invariants._wrote["broker-0"] = 1
+    invariants.after_event()
     assert [one.name for one in violations.found] == ["leader-epoch-cache"] * is_broken

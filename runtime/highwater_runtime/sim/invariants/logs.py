@@ -16,6 +16,10 @@ The trap: such a log works until that power loss. Clients see nothing until this
 A log is looked at as a whole when it was loaded or cut. An append only compares the recovery point and the last leader
 epoch with those that were seen before, and looks at what is new. An fsync that failed dropped pages (Linux forgets
 them); what is on such a file no process can know, so nothing is asked of it.
+
+When the log start moves, the cache forgets the epochs below it. The checkpoint of leader epochs is written before that
+of log starts, as in Apache Kafka, so after a crash a log can begin lower than its cache. Of batches below the highest
+log start the cache need not name the epoch.
 """
 
 from __future__ import annotations
@@ -26,15 +30,24 @@ from itertools import pairwise
 from typing import Final
 
 from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN
+from highwater_runtime.log.epoch_cache import UNDEFINED_EPOCH
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import TopicPartition, parse_partition_dir
-from highwater_runtime.ports.trace import BecameLeader, LogAppended, LogLoaded, LogTruncated, NodeEvent, TransitionTaken
+from highwater_runtime.ports.trace import (
+    BecameLeader,
+    LogAppended,
+    LogLoaded,
+    LogStartMoved,
+    LogTruncated,
+    NodeEvent,
+    TransitionTaken,
+)
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 
-OF_LOGS: Final = frozenset((LogAppended, LogLoaded, LogTruncated, BecameLeader, TransitionTaken))
+OF_LOGS: Final = frozenset((LogAppended, LogLoaded, LogStartMoved, LogTruncated, BecameLeader, TransitionTaken))
 """Events that :meth:`LogInvariants.on_event` has to see."""
 
 _Last = dict[bytes, tuple[int, bool]]
@@ -74,12 +87,17 @@ class LogInvariants:
         """A log whose compaction goes on, and the last record of each key when it began."""
         self._wrote: dict[str, int] = {}
         """The last incarnation of each node that was seen to write."""
+        self._highest_start: dict[tuple[str, str], int] = {}
+        """The log start of each log that has moved, also if a crash has brought a lower one back."""
 
     def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """Note which log an event touched."""
         match event:
             case TransitionTaken(reason="compaction-begun" | "compacted"):
                 self._compaction(node, event.partition, begins=event.reason == "compaction-begun")
+                return
+            case LogStartMoved():
+                self._highest_start[node, event.partition] = event.end_offset
                 return
             case LogAppended() | LogLoaded() | LogTruncated() | BecameLeader():
                 key = (node, event.partition)
@@ -95,9 +113,13 @@ class LogInvariants:
                 touched.leads = True
             case LogLoaded():
                 touched.changed = True
+                if event.end_offset < self._highest_start.get(key, 0):
+                    del self._highest_start[key]  # another log: the disk was lost, or the topic created again
             case LogTruncated():
                 touched.wrote = touched.changed = True
                 self._compacting.pop(key, None)
+                if event.offset < self._highest_start.get(key, 0):
+                    self._highest_start[key] = event.offset
 
     def after_event(self) -> None:
         """Check the logs that the event touched."""
@@ -119,7 +141,7 @@ class LogInvariants:
         seen = self._seen.get((node, name))
         if touched.changed or seen is None or log is not seen.log:
             seen = self._seen[node, name] = _Seen(log, 0, -1)
-            self._fits_its_batches(node, log)
+            self._fits_its_batches(node, log, self._highest_start.get((node, name), 0))
         if log.recovery_point != seen.recovery_point:
             self._is_durable(node, log, seen.recovery_point)
             seen.recovery_point = log.recovery_point
@@ -180,7 +202,7 @@ class LogInvariants:
             what = f"{node} has leader epoch {entries[-1][0]} from offset {entries[-1][1]}, but its log ends at {end}"
             self._violations.add("leader-epoch-cache", log.partition, what, (node, log.latest_epoch))
 
-    def _fits_its_batches(self, node: str, log: Log) -> None:
+    def _fits_its_batches(self, node: str, log: Log, highest_start: int) -> None:
         """Compare leader epochs and producers with the headers of all batches."""
         begin, end, compacts = log.log_start_offset, log.log_end_offset, log.config.compacts
         last: dict[int, tuple[int, int, int]] = {}
@@ -189,7 +211,8 @@ class LogInvariants:
                 if batch.producer_id >= 0:
                     last[batch.producer_id] = (batch.producer_epoch, batch.last_sequence, batch.last_offset)
                 epoch = log.epoch_of(max(batch.base_offset, begin))
-                if epoch != batch.leader_epoch and not compacts:
+                is_forgotten = epoch == UNDEFINED_EPOCH and batch.base_offset < highest_start
+                if epoch != batch.leader_epoch and not compacts and not is_forgotten:
                     batches = f"whose batch has {batch.leader_epoch}"
                     what = f"{node} has leader epoch {epoch} for offset {batch.base_offset}, {batches}"
                     self._violations.add("leader-epoch-cache", log.partition, what, (node, batch.base_offset))
