@@ -85,7 +85,9 @@ class _SlowToStart(SimBackend):
 
 def test_a_heal_that_comes_after_its_probe_is_seen_in_the_end(make_experiment):
     schedule = '[{"inject": {"kill": {"target": {"broker": 1}, "restartAfter": "1s"}}}, {"wait": "40s"}]'
-    result = run_experiment(make_experiment(schedule, timeout="10m", recovery="2m"), _SlowToStart())
+    workload = "{producers: 1, rate: 2/s}"
+    experiment = make_experiment(schedule, timeout="10m", recovery="2m", workload=workload)
+    result = run_experiment(experiment, _SlowToStart())
     (fault,) = result.faults
     assert [item.ok for item in fault.heal_evidence] == [False, False, True]
     assert result.inconclusive_reasons == []
