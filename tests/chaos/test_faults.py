@@ -7,6 +7,8 @@ import pytest
 from highwater_chaos.availability import healthy_nodes
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.faults import Evidence, FaultRecord, Touch
+from highwater_chaos.faults.nodes import NodeDownFault
+from highwater_chaos.process import Sleep
 from highwater_runtime.ports import SECOND
 from highwater_runtime.sim.simulator import Simulator
 
@@ -289,6 +291,22 @@ def test_a_node_that_needs_minutes_to_start_is_seen_when_it_has_started(harness,
     harness.faults.look_once_more()
     assert late.healed
     assert late.inconclusive_reason() is None
+
+
+def test_a_fault_whose_time_ends_while_all_are_healed_is_healed_once(harness, monkeypatch):
+    heal, began = NodeDownFault.heal, []
+
+    def slowly(self, context):
+        began.append(context.record.id)
+        yield Sleep(2 * SECOND)
+        yield from heal(self, context)
+
+    monkeypatch.setattr(NodeDownFault, "heal", slowly)
+    record = harness.inject(kill={"target": {"broker": 2}, "restartAfter": "5s"})
+    harness.pass_time(4)
+    harness.run(harness.faults.heal_all())
+    assert began == [record.id]
+    assert record.inconclusive_reason() is None
 
 
 def test_no_evidence_is_no_evidence():
