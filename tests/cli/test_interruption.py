@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -95,6 +96,17 @@ def test_a_full_disk_under_stdout_is_no_verdict(tmp_path: Path, tiny: str, optio
     )
     assert "Traceback" not in done.stderr
     assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_what_is_written_last_must_be_written_too() -> None:
+    """Output that a command leaves in the buffer reaches the full disk when the command has ended."""
+    program = "from highwater_chaos import cli; cli.execute = lambda *_: print('kept') or 0; cli.main([])"
+    buffers = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=buffers, check=False)
+    assert done.returncode == 254
+    assert done.stderr.startswith("standard output: cannot be written: No space left on device")
 
 
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2>&1 >&3 | true"], ids=["full", "closed", "pipe"])
