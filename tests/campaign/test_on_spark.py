@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkValueError
 
-from highwater_chaos.campaign.on_spark import batch_size, on_spark
+from highwater_chaos.campaign.on_spark import SparkGone, batch_size, on_spark
 from highwater_chaos.campaign.seed import Outcome, Unit
 from highwater_pipeline.spark.session import first_lines
 
@@ -51,6 +52,18 @@ def test_an_error_of_java_has_words_when_its_jvm_is_gone() -> None:
     assert (
         first_lines(Py4JJavaError("An error occurred\nwhile calling o1", java)) == "An error occurred while calling o1"
     )
+
+
+def test_whatever_pyspark_raises_when_its_jvm_is_gone() -> None:
+    """PySpark 4.0 raises an AssertionError if the JVM ends while it asks for a schema: its own error has a parameter
+    that its message does not know."""
+
+    def dataframe_range(*_: int) -> Any:
+        raise PySparkValueError(errorClass="CANNOT_PARSE_DATATYPE", messageParameters={"error": "Error while sending"})
+
+    gone: Any = SimpleNamespace(range=dataframe_range, sparkContext=SimpleNamespace(defaultParallelism=1, _jsc=None))
+    with pytest.raises(SparkGone, match=r"Spark has ended: .*Error while sending"):
+        list(on_spark([Unit("x", 1)], gone))
 
 
 def test_batches_are_tens_of_seeds_where_there_are_enough() -> None:

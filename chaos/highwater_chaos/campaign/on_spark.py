@@ -78,9 +78,11 @@ def on_spark(
                     lot, attempts = running.pop(future)
                     try:
                         found = future.result()
-                    except (PySparkException, Py4JError, OSError) as error:
-                        if _is_gone(spark):
+                    except Exception as error:
+                        if _is_gone(spark):  # PySpark may then raise anything, AssertionError too
                             raise SparkGone(f"Spark has ended: {_shown(error)}") from error
+                        if not isinstance(error, (PySparkException, Py4JError, OSError)):
+                            raise
                         if len(lot) > 1 or attempts < ATTEMPTS:
                             again.extend(((unit,), attempts + 1 if len(lot) == 1 else 1) for unit in lot)
                         else:
