@@ -54,6 +54,19 @@ class _Network:
 
         self._inner.send(to, request, version, run, timeout_ns=timeout_ns, channel=channel)
 
+    def repeat_while_held_up(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: ResponseHandler,
+        *,
+        every_ns: int,
+        timeout_ns: int,
+    ) -> None:
+        # What a heartbeat is answered changes no replica: no step follows.
+        self._inner.repeat_while_held_up(to, request, version, on_response, every_ns=every_ns, timeout_ns=timeout_ns)
+
     def disconnect(self, to: Endpoint) -> None:
         self._inner.disconnect(to)
 

@@ -16,7 +16,7 @@ must be idempotent or bear being refused the second time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from highwater_runtime.ports import MS, ApiMessage, Endpoint, Ports, ResponseHandler, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -28,6 +28,13 @@ RETRY_BACKOFF_NS = 50 * MS
 
 RequestBuilder = Callable[[], tuple[ApiMessage, int]]
 """Makes the request and its version afresh for each attempt."""
+
+
+class Repeated(NamedTuple):
+    """How a heartbeat is repeated; see :meth:`~highwater_runtime.ports.Network.repeat_while_held_up`."""
+
+    every_ns: int
+    on_response: ResponseHandler
 
 
 class ControllerChannel:
@@ -57,7 +64,14 @@ class ControllerChannel:
         """Send nothing more; answers still under way are dropped."""
         self._closed = True
 
-    def ask(self, build: RequestBuilder, on_answer: ResponseHandler, *, give_up_at_ns: int | None = None) -> None:
+    def ask(
+        self,
+        build: RequestBuilder,
+        on_answer: ResponseHandler,
+        *,
+        give_up_at_ns: int | None = None,
+        repeated: Repeated | None = None,
+    ) -> None:
         """Ask until an active controller answers, then call ``on_answer`` with its response.
 
         With ``give_up_at_ns`` (by the node's clock), ``on_answer(RpcFailure.TIMED_OUT)`` once that is past.
@@ -66,7 +80,7 @@ class ControllerChannel:
             return
         controller = self._controller()
         if controller is None:
-            self._ask_later(build, on_answer, give_up_at_ns)
+            self._ask_later(build, on_answer, give_up_at_ns, repeated)
             return
         request, version = build()
 
@@ -74,7 +88,7 @@ class ControllerChannel:
             if self._closed:
                 return
             if isinstance(response, RpcFailure) or says_not_controller(response):
-                self._ask_later(build, on_answer, give_up_at_ns)
+                self._ask_later(build, on_answer, give_up_at_ns, repeated)
             else:
                 on_answer(response)
 
@@ -82,14 +96,29 @@ class ControllerChannel:
         if give_up_at_ns is not None:
             timeout_ns = max(1, min(timeout_ns, give_up_at_ns - self._ports.clock.now_ns()))
         self._ports.network.send(controller, request, version, answered, timeout_ns=timeout_ns, channel=self._name)
+        if repeated is not None:
+            self._ports.network.repeat_while_held_up(
+                controller,
+                request,
+                version,
+                lambda response: None if self._closed else repeated.on_response(response),
+                every_ns=repeated.every_ns,
+                timeout_ns=timeout_ns,
+            )
 
-    def _ask_later(self, build: RequestBuilder, on_answer: ResponseHandler, give_up_at_ns: int | None) -> None:
+    def _ask_later(
+        self,
+        build: RequestBuilder,
+        on_answer: ResponseHandler,
+        give_up_at_ns: int | None,
+        repeated: Repeated | None,
+    ) -> None:
         now = self._ports.clock.now_ns()
         over = give_up_at_ns is not None and now + RETRY_BACKOFF_NS >= give_up_at_ns
 
         def go_on() -> None:
             if not over:
-                self.ask(build, on_answer, give_up_at_ns=give_up_at_ns)
+                self.ask(build, on_answer, give_up_at_ns=give_up_at_ns, repeated=repeated)
             elif not self._closed:
                 on_answer(RpcFailure.TIMED_OUT)
 

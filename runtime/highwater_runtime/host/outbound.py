@@ -29,6 +29,8 @@ from highwater_runtime.wire.framing import MAX_FRAME_BYTES, decode_response, enc
 _FOREVER: Final = 1 << 62
 _HEARD_ADDRESS_S: Final = 1.0
 """How long the address that a peer was heard from may take to accept a connection."""
+OnHeartbeat = Callable[[Endpoint, ApiMessage, int, ResponseHandler, int, int], None]
+"""See :meth:`HostNetwork.repeat_while_held_up`."""
 _unpack_id: Final = Struct(">i").unpack_from
 
 
@@ -312,6 +314,8 @@ class HostNetwork:
         self.reachability = Reachability(node.log, node.loop.time)
         self.addresses = PeerAddresses(node.log)
         self.authentication_timeout_ns = 10_000_000_000
+        self.on_heartbeat: OnHeartbeat | None = None
+        """Repeats heartbeats while the loop is held up; None if nobody does."""
         self.received_bytes = 0
         self.sent_bytes = 0
         self._connections: dict[tuple[Endpoint, str], OutboundConnection] = {}
@@ -335,6 +339,20 @@ class HostNetwork:
             connection = self._connections[to, channel] = OutboundConnection(self, to, channel)
             connection.open()
         connection.send(request, version, on_response, self.node.clock.now_ns() + timeout_ns)
+
+    def repeat_while_held_up(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: ResponseHandler,
+        *,
+        every_ns: int,
+        timeout_ns: int,
+    ) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+        if self.on_heartbeat is not None and not self._closed:
+            self.on_heartbeat(to, request, version, on_response, every_ns, timeout_ns)
 
     def disconnect(self, to: Endpoint) -> None:
         """See :class:`highwater_runtime.ports.Network`."""

@@ -23,6 +23,7 @@ from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
 from highwater_runtime.host.descriptors import raise_descriptor_limit, within_descriptors
 from highwater_runtime.host.exits import ExitStatus
+from highwater_runtime.host.heartbeat_thread import HeartbeatThread
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
 from highwater_runtime.host.node import Ending, HostedNode, NodeEnd
@@ -77,6 +78,7 @@ class _NodeProcess:
             security=security.outbound,
             partitions=lambda core: partitions_in(self._role.metadata_of(core)),
         )
+        self._heartbeats = HeartbeatThread(self._node, security.outbound)
         security.read_credentials_from(lambda: self._role.metadata_of(self._node.core))
         security.handshake_failed = self._handshake_failed
         is_controller = settings.role == "controller"
@@ -136,6 +138,7 @@ class _NodeProcess:
         return ExitStatus.CRASHED
 
     def close(self) -> None:
+        self._heartbeats.close()
         self._control.close()
         if self._admin is not None:
             self._admin.close()

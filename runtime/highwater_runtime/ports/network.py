@@ -67,6 +67,24 @@ class Network(Protocol):
         in flight on it with ``DISCONNECTED``.
         """
 
+    def repeat_while_held_up(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: ResponseHandler,
+        *,
+        every_ns: int,
+        timeout_ns: int,
+    ) -> None:
+        """Have the host send ``request``, a heartbeat that the core sends now, again while it can run no event.
+
+        An event of the core may take long: a ``write()`` blocks. If the core does not call this again within
+        ``every_ns`` for that reason, the host sends the request on a connection of its own, each ``every_ns``, until
+        the event is over. ``on_response`` then gets each response in an event of its own; it may never be called. The
+        next call takes the place of this one.
+        """
+
     def disconnect(self, to: Endpoint) -> None:
         """Close all connections to ``to``, because another node than the one that was meant answers there.
 

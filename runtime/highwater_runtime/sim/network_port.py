@@ -50,6 +50,18 @@ class SimNetwork:
         else:
             connection.outbox.append(call)
 
+    def repeat_while_held_up(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: ResponseHandler,
+        *,
+        every_ns: int,
+        timeout_ns: int,
+    ) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+
     def disconnect(self, to: Endpoint) -> None:
         """See :class:`highwater_runtime.ports.Network`."""
         for (endpoint, _), connection in list(self._connections.items()):

@@ -18,6 +18,8 @@ Rules in words:
   heartbeat for ever). If it gets the epoch that it has, nothing has changed.
 * A broker asks to stay fenced until it has replayed the metadata log up to its own registration and loaded its
   replicas. A session that lapsed later fences it; the next heartbeat unfences it, under the same epoch.
+* A heartbeat waits for nothing that this broker does. While an event takes long (a ``write()`` blocks), the host
+  repeats the last heartbeat; Kafka's has a thread of its own.
 * A broker whose heartbeats have not been answered for two thirds of the session time-out says so: it is still time to
   find out why.
 * A registration that is refused is repeated until it is granted. Each reason is reported once, until another one
@@ -34,7 +36,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from highwater_runtime.broker.controller_channel import ControllerChannel
+from highwater_runtime.broker.controller_channel import ControllerChannel, Repeated
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata import BrokerListener, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
@@ -236,7 +238,8 @@ class Lifecycle:
             self._timer.cancel()
             self._timer = None
         self._asking, self._soon = True, False
-        self._channel.ask(self._heartbeat_request, self._heartbeat_answered)
+        repeated = Repeated(self._heartbeat_interval_ns(), self._repetition_answered)
+        self._channel.ask(self._heartbeat_request, self._heartbeat_answered, repeated=repeated)
 
     def _heartbeat_request(self) -> tuple[BrokerHeartbeatRequest, int]:
         request = BrokerHeartbeatRequest(
@@ -263,18 +266,23 @@ class Lifecycle:
                 self._soon = False
         self._schedule_heartbeat()
 
+    def _repetition_answered(self, response: Any) -> None:
+        """The session goes on. All else follows from the next heartbeat of this broker's own."""
+        if self.state is not LifecycleState.STOPPED and response.error_code == ErrorCode.NONE:
+            self._watch_session()
+
     def _schedule_heartbeat(self) -> None:
-        match self.state:
-            case LifecycleState.STOPPED:
-                return
-            case _ if self._soon:
-                self._heartbeat()
-                return
-            case LifecycleState.CONTROLLED_SHUTDOWN:
-                interval_ns = min(SHUTDOWN_HEARTBEAT_NS, self._config.broker_heartbeat_interval_ms * MS)
-            case _:
-                interval_ns = self._config.broker_heartbeat_interval_ms * MS
-        self._timer = self._ports.clock.call_later(interval_ns, self._heartbeat)
+        if self.state is LifecycleState.STOPPED:
+            return
+        if self._soon:
+            self._heartbeat()
+        else:
+            self._timer = self._ports.clock.call_later(self._heartbeat_interval_ns(), self._heartbeat)
+
+    def _heartbeat_interval_ns(self) -> int:
+        interval_ns = self._config.broker_heartbeat_interval_ms * MS
+        leaving = self.state is LifecycleState.CONTROLLED_SHUTDOWN
+        return min(SHUTDOWN_HEARTBEAT_NS, interval_ns) if leaving else interval_ns
 
     def _watch_session(self) -> None:
         if self._session is not None:

@@ -1,0 +1,162 @@
+"""A thread that repeats a node's heartbeats while its event loop is held up.
+
+A broker of Apache Kafka sends its heartbeats from a thread of their own (``BrokerLifecycleManager``, all releases with
+KRaft). So a broker whose disk stalls keeps its session, though the threads that serve requests block in ``write()``. A
+core of ours runs in one event loop. It appends there too, and a ``write()`` blocks if the kernel throttles writers, if
+the file system waits for its journal, or if it is frozen.
+
+The thread knows the last heartbeat that the core has sent (:meth:`HeartbeatThread.remember`). If the next one is
+overdue, the thread asks the loop whether it runs. A loop that does not answer is held up: the thread sends that
+heartbeat again and again, over a connection of its own, until the loop answers. The heartbeat is still true, since
+nothing happens to the core meanwhile.
+
+A loop that answers waits for the controller, which is the core's affair: the thread sends nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from time import monotonic_ns
+from typing import Any, Final, NamedTuple
+
+from highwater_runtime.host.listeners import OutboundSecurity
+from highwater_runtime.host.node import HostedNode
+from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, InboundRequest, Ports, ResponseHandler, RpcFailure
+
+_CHANNEL: Final = "heartbeat-repeated"
+_OVERDUE: Final = 1.25
+"""Intervals after which the next heartbeat is overdue."""
+_ANSWERS_WITHIN: Final = 0.25
+"""Intervals that the loop may take to answer before it counts as held up."""
+_ANSWERS_WITHIN_S: Final = 0.25
+"""The least of that: a busy machine holds up every loop for a moment."""
+_LOOK_S: Final = 0.02
+"""How often the thread looks whether the loop goes on."""
+
+
+class _Heartbeat(NamedTuple):
+    sent_ns: int
+    to: Endpoint
+    request: ApiMessage
+    version: int
+    on_response: ResponseHandler
+    every_ns: int
+    timeout_ns: int
+
+
+class HeartbeatThread:
+    """Of ``node``; it starts with the first heartbeat. ``security``: how the node meets the server at an endpoint."""
+
+    def __init__(self, node: HostedNode, security: Callable[[Endpoint], OutboundSecurity]) -> None:
+        self._node = node
+        self._security = security
+        self._last: _Heartbeat | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = threading.Event()
+        self.asked = 0
+        """How often a heartbeat was overdue, and the loop was asked whether it runs."""
+        self.repeated = 0
+        """Heartbeats that this thread has sent."""
+        node.network.on_heartbeat = self.remember
+
+    def remember(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: ResponseHandler,
+        every_ns: int,
+        timeout_ns: int,
+    ) -> None:
+        """Take note of a heartbeat that the core sends now; see :meth:`.Network.repeat_while_held_up`."""
+        self._last = _Heartbeat(monotonic_ns(), to, request, version, on_response, every_ns, timeout_ns)
+        if self._thread is None and not self._closed.is_set():
+            # A daemon: no process waits for a name that is being resolved.
+            self._thread = threading.Thread(target=self._run, name=f"{self._node.name}-heartbeat", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._closed.set()
+
+    # --- in the thread ---
+
+    def _run(self) -> None:
+        while (beat := self._last) is not None:
+            overdue_ns = beat.sent_ns + int(beat.every_ns * _OVERDUE) - monotonic_ns()
+            if overdue_ns > 0:
+                if self._closed.wait(overdue_ns / SECOND):
+                    return
+                continue
+            goes_on = threading.Event()
+            self.asked += 1
+            if not self._ask_loop(goes_on.set) or self._closed.is_set():
+                return
+            patience_s = max(_ANSWERS_WITHIN_S, beat.every_ns * _ANSWERS_WITHIN / SECOND)
+            if not goes_on.wait(patience_s):
+                asyncio.run(self._repeat(beat, goes_on))
+            elif self._last is beat and self._closed.wait(patience_s):  # the core waits for the controller
+                return
+
+    def _ask_loop(self, answer: Callable[[], None]) -> bool:
+        """Have the node's loop call ``answer``; returns whether there is a loop."""
+        with suppress(RuntimeError):  # it is closed
+            self._node.loop.call_soon_threadsafe(answer)
+            return True
+        return False
+
+    async def _repeat(self, beat: _Heartbeat, goes_on: threading.Event) -> None:
+        """Send ``beat`` each interval until the node's loop goes on."""
+        sender = HostedNode(self._node.name, _Sender, security=self._security)
+        sender.network.addresses = self._node.network.addresses
+        await sender.start()
+        began_ns, repeated_before = monotonic_ns(), self.repeated
+        sender.log.warning(
+            "the event loop is held up: heartbeats go on from another thread",
+            last_heartbeat_ms=(began_ns - beat.sent_ns) // 1_000_000,
+        )
+        next_ns = began_ns
+        try:
+            while not (goes_on.is_set() or self._closed.is_set()):
+                now = monotonic_ns()
+                if now >= next_ns:
+                    next_ns = now + beat.every_ns
+                    self.repeated += 1
+                    sender.run(partial(self._send, sender, beat))
+                await asyncio.sleep(_LOOK_S)
+        finally:
+            sender.kill()
+        sender.log.info(
+            "the event loop goes on",
+            held_up_ms=(monotonic_ns() - began_ns) // 1_000_000,
+            heartbeats=self.repeated - repeated_before,
+        )
+
+    def _send(self, sender: HostedNode, beat: _Heartbeat) -> None:
+        def answered(response: Any) -> None:
+            if not isinstance(response, RpcFailure):
+                self._ask_loop(partial(self._node.run, partial(beat.on_response, response)))
+
+        sender.network.send(beat.to, beat.request, beat.version, answered, timeout_ns=beat.timeout_ns, channel=_CHANNEL)
+
+
+class _Sender:
+    """The core of the node in the thread: its host sends for it."""
+
+    def __init__(self, ports: Ports) -> None:
+        """``ports`` are not used."""
+
+    def start(self) -> None:
+        """Nothing to do."""
+
+    def on_request(self, request: InboundRequest) -> None:
+        """It has no listeners."""
+        raise AssertionError(f"{request.body.NAME} without a listener")
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Nothing to do."""
+        on_stopped()
