@@ -43,9 +43,14 @@ class Wire:
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, Any, int, Callable[[Any], None], int]] = []
+        self.repeated: tuple[str, int, Callable[[Any], None]] | None = None
 
     def send(self, to, request, version, on_response, *, timeout_ns, channel="") -> None:
         self.sent.append((to.host, request, version, on_response, timeout_ns))
+
+    def repeat_while_held_up(self, to, request, version, on_response, *, every_ns, timeout_ns) -> None:
+        assert request is self.sent[-1][1], "what is repeated is what was sent"
+        self.repeated = (to.host, every_ns, on_response)
 
     def answer(self, response: Any) -> None:
         """Answer the last request."""
@@ -333,6 +338,29 @@ def test_from_start_to_running(life, recorder, fake_clock):
     fake_clock.advance(HEARTBEAT_NS)
     life.beat()
     assert states(recorder) == [("starting", -1), ("registered", 7), ("recovery", 7), ("running", 7)]
+
+
+def test_late_heartbeats_are_reported_unless_the_host_repeats_them(life, wire, recorder, fake_clock):
+    """The session is 9 s, and a broker says after 6 s that it runs out. While an event takes long, the host repeats the
+    last heartbeat: a response to a repetition shows that the session goes on."""
+
+    def late() -> int:
+        return sum(event.reason == "heartbeats-late" for event in recorder.of(TransitionTaken))
+
+    life.register(7)
+    assert wire.repeated is not None
+    to, every_ns, on_response = wire.repeated
+    assert (to, every_ns) == ("controller-0", HEARTBEAT_NS)
+    life.beat(fenced=True)
+    life.lifecycle.caught_up()
+    life.beat()
+    fake_clock.advance(5 * SECOND)
+    on_response(BrokerHeartbeatResponse(error_code=ErrorCode.NONE))
+    fake_clock.advance(5 * SECOND)
+    assert late() == 0
+    on_response(BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
+    fake_clock.advance(2 * SECOND)
+    assert late() == 1
 
 
 def test_news_during_a_heartbeat_makes_another_one_at_once(life, wire):
