@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kafka.record import MemoryRecords
 
-from highwater_runtime.log import LogError, Record, build_batch
+from highwater_runtime.log import LogError, Record, admission, build_batch
 from highwater_runtime.log.admission import Admission, check_client_batch, whole_batches
 from highwater_runtime.log.compression import XERIAL_MAGIC, decompress
 from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, InvalidTimestamp, RecordTooLarge
+from highwater_runtime.log.record_runs import Run, run_behind
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, assemble_batch
 from highwater_runtime.wire.errors import ErrorCode
 
@@ -312,6 +313,76 @@ def test_what_gets_in_can_be_read_and_what_does_not_is_refused_by_a_code_of_kafk
     assert max(record.timestamp for record in records) == latest or latest == -1
     if not BatchView(data).is_compressed:
         assert [r.value for r in BatchView(data).records()] == [r.value for r in records]
+
+
+# --- runs of records of one shape -----------------------------------------------------------------------------------
+
+
+def judged(payload: bytes, count: int, *, keyed: bool, walk: bool) -> int | str:
+    batch = BatchView(batch_of(payload, count))
+    with pytest.MonkeyPatch.context() as patch:
+        if walk:
+            patch.setattr(admission, "run_behind", lambda *_: Run(0, -1))
+        try:
+            return check_client_batch(batch, Admission(MOST, keyed=keyed), alone=True)
+        except LogError as refusal:
+            return f"{type(refusal).__name__} {refusal}"
+
+
+SHAPES = {
+    "plain": Record(key=None, value=b"vvv"),
+    "key": Record(key=b"kk", value=b"vvv"),
+    "tombstone": Record(key=b"kk", value=None),
+    "dated in two bytes": Record(timestamp=1100, key=b"", value=b"vvv"),
+    "dated in three bytes": Record(timestamp=11000, key=b"", value=b"vvv"),
+    "dated before": Record(timestamp=999, key=b"", value=b"vvv"),
+    "value with a length of two bytes": Record(key=None, value=b"v" * 64),
+    "headers": Record(key=None, value=b"vvv", headers=(("h", b"v"),)),
+}
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("record", SHAPES.values(), ids=SHAPES)
+def test_runs_of_records_are_judged_as_if_each_was_walked(record, keyed):
+    """Any byte of a record in the midst of a run is changed to any value."""
+    for count, changed in ((40, 25), (100, 80)):
+        payload = bytearray(payload_of(*[record] * count))
+        begin, end = len(payload_of(*[record] * changed)), len(payload_of(*[record] * (changed + 1)))
+        assert judged(payload, count, keyed=keyed, walk=False) == judged(payload, count, keyed=keyed, walk=True)
+        for at in range(begin, end):
+            before = payload[at]
+            for byte in range(256) if count == 40 else (0, 1, before ^ 1, before ^ 2, before ^ 0x80):
+                payload[at] = byte
+                found = judged(payload, count, keyed=keyed, walk=False)
+                assert found == judged(payload, count, keyed=keyed, walk=True), (at - begin, byte)
+            payload[at] = before
+
+
+@pytest.mark.parametrize("said", [63, 65])
+def test_a_run_is_no_longer_than_the_header_says(said):
+    payload = payload_of(*[b"v"] * 64)
+    assert "InvalidRecord" in str(judged(payload, said, keyed=False, walk=False))
+
+
+def test_a_number_in_more_bytes_than_it_needs_begins_no_run():
+    """Offset delta 0 in two bytes is valid. Where its second byte is, the others have a key of negative length."""
+    first = bytes((2 * 10, 0, 0, 0x80, 0, 1, 6, *b"vvv", 0))
+    others = b"".join(bytes((2 * 10, 0, 0, 2 * number, 3, 1, 6, *b"vvv", 0)) for number in range(1, 40))
+    found = judged(first + others, 40, keyed=False, walk=False)
+    assert found == judged(first + others, 40, keyed=False, walk=True)
+    assert "key of negative length" in str(found)
+
+
+@pytest.mark.parametrize("step_ms", [0, 1, 2])
+def test_records_of_one_shape_are_not_walked(monkeypatch, step_ms):
+    """5,000 records change the width of their offset deltas once, and that of their timestamp deltas once at most."""
+    runs: list[int] = []
+    monkeypatch.setattr(
+        admission, "run_behind", lambda *args: runs.append(run_behind(*args).length) or run_behind(*args)
+    )
+    records = [Record(value=b"v" * 100, timestamp=1000 + step_ms * (n // 10)) for n in range(5000)]
+    assert check(build_batch(records, timestamp_ms=1000)) == 1000 + step_ms * 499
+    assert sum(runs) > 4800
 
 
 def _latest_or_code(data: bytes) -> int | ErrorCode:
