@@ -180,3 +180,40 @@ def test_a_broken_injection_is_inconclusive(make_experiment, tmp_path, monkeypat
     verdict, (record,) = verdict_of_run(make_experiment, [kind], tmp_path, backend, break_it)
     assert verdict["verdict"] == "inconclusive", verdict["reasons"]
     assert "took hold" in record.inconclusive_reason() or "take hold" in record.inconclusive_reason()
+
+
+WRITES = "{target: {broker: 1}, writes: true}"
+
+
+def no_undo(monkeypatch):
+    monkeypatch.setattr(SimDisk, "heal", lambda self: None)
+
+
+def no_injection(monkeypatch):
+    monkeypatch.setattr(SimDisk, "set_stalled", lambda self, stalled, *, writes=False: None)
+
+
+def flushes_alone(monkeypatch):
+    whole = SimDisk.set_stalled
+
+    def ignore_writes(self, stalled, *, writes=False):
+        whole(self, stalled)
+
+    monkeypatch.setattr(SimDisk, "set_stalled", ignore_writes)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [(None, None), (no_undo, "not known to be healed"), (no_injection, "took hold"), (flushes_alone, "took hold")],
+)
+def test_writes_that_do_not_block_are_inconclusive(make_experiment, tmp_path, monkeypatch, broken, reason):
+    monkeypatch.setitem(FAULTS, "diskStall", WRITES)
+
+    def break_it(_records):
+        if broken is not None:
+            broken(monkeypatch)
+
+    verdict, (record,) = verdict_of_run(make_experiment, ["diskStall"], tmp_path, SimBackend(), break_it)
+    assert verdict["verdict"] == ("pass" if broken is None else "inconclusive"), verdict["reasons"]
+    assert broken is None or reason in record.inconclusive_reason()

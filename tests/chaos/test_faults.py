@@ -109,6 +109,61 @@ def test_failing_disks_are_seen_by_a_probe(busy_harness, kind, probe):
     assert "broker-1" in healthy, "it owes what every broker owes"
 
 
+def test_a_disk_whose_writes_block_holds_its_node_until_it_is_healed(busy_harness):
+    harness = busy_harness
+    node = harness.backend.simulator.node("broker-0")
+    record = harness.inject(diskStall={"target": {"leaderOf": "orders-0"}, "writes": True})
+    assert record.confirmed, record.inconclusive_reason()
+    assert record.inject_evidence[0].data["probe"] == "blocked"
+    assert harness.until(lambda: node.is_held, seconds=5), "it leads, so it writes"
+    assert harness.backend.state("broker-0") is NodeState.UP
+    before = harness.clients.acknowledged
+    harness.pass_time(1)
+    assert harness.clients.acknowledged == before
+    healed(harness, record)
+    assert record.heal_evidence[-1].data["probe"] == "ok"
+    assert harness.until(lambda: harness.all_unfenced() and harness.clients.acknowledged > before + 10)
+
+
+PROCESS_FAULTS = ("kill", "stop", "restart", "pause", "powerLoss", "diskWipe")
+
+
+@pytest.mark.parametrize("kind", PROCESS_FAULTS)
+def test_no_signal_is_sent_to_a_process_that_waits_for_its_disk(harness, kind):
+    """On a real machine it would neither stop nor end."""
+    stalled = harness.inject(name="stalled", diskStall={"target": {"broker": 1}, "writes": True})
+    refused = harness.inject(**{kind: {"target": {"all": "brokers"}}})
+    assert "the process of broker-1 waits for its disk, where no signal" in refused.inconclusive_reason()
+    assert "until fault-1 (stalled) is healed" in refused.inconclusive_reason()
+    assert refused.intent == [], "nothing was done"
+    assert harness.inject(**{kind: {"target": {"broker": 2}}}).confirmed
+    harness.heal_all()
+    assert harness.until(harness.all_unfenced)
+    assert harness.backend.incarnation("broker-1") == 1
+    assert stalled.inconclusive_reason() is None
+    assert harness.inject(**{kind: {"target": {"broker": 1}}}).confirmed
+
+
+def test_flushes_alone_keep_no_signal_from_a_process(harness):
+    harness.inject(diskStall={"target": {"broker": 1}})
+    assert harness.faults.hits_now("broker-1"), "random leaves it alone"
+    assert not harness.faults.hits_now("broker-1", loses_cache=True), "but for what loses what was not flushed"
+    assert harness.inject(kill={"target": {"broker": 1}}).confirmed
+
+
+def test_random_leaves_a_process_alone_that_waits_for_its_disk(harness):
+    harness.inject(diskStall={"target": {"broker": 1}, "writes": True})
+    assert harness.faults.hits_now("broker-1", loses_cache=True)
+
+
+def test_writes_of_a_node_that_is_down_do_not_block(harness):
+    harness.inject(kill={"target": {"broker": 1}})
+    refused = harness.inject(diskStall={"target": {"broker": 1}, "writes": True})
+    assert "broker-1 is down: it has no process to hold up" in refused.inconclusive_reason()
+    assert refused.intent == []
+    assert harness.backend.disk_probe("broker-1") == "waiting"
+
+
 def test_pause(harness):
     record = harness.inject(pause={"target": {"leaderOf": "orders-0"}})
     assert harness.backend.state("broker-0") is NodeState.PAUSED

@@ -10,6 +10,7 @@ from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.isolated import IsolatedBackend
 from highwater_chaos.backends.primitives import (
     PRIMITIVES,
+    BlocksWrites,
     ConfiguresNodes,
     CutsLinks,
     ExpiresSessions,
@@ -32,10 +33,13 @@ from highwater_chaos.workload.client_host import HostsClientProcesses
     ("backend", "missing"),
     [
         (SimBackend, {HostsClientProcesses}),
-        (LocalBackend, {LosesPower, LosesPowerAtWrites, CutsLinks, FillsDisks, FailsDisks}),
+        (LocalBackend, {LosesPower, LosesPowerAtWrites, CutsLinks, FillsDisks, FailsDisks, BlocksWrites}),
         (IsolatedBackend, {LosesPowerAtWrites}),
-        (KubernetesBackend, {LosesPower, LosesPowerAtWrites, WipesDisks, FillsDisks, FailsDisks, ConfiguresNodes}),
-        (CrashableBackend, {LosesPowerAtWrites, ConfiguresNodes}),
+        (
+            KubernetesBackend,
+            {LosesPower, LosesPowerAtWrites, WipesDisks, FillsDisks, FailsDisks, BlocksWrites, ConfiguresNodes},
+        ),
+        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes}),
     ],
 )
 def test_each_backend_lacks_what_it_has_no_methods_for(backend: type, missing: set[type]) -> None:
@@ -50,14 +54,16 @@ def test_a_primitive_with_a_method_missing_is_none() -> None:
         disk_probe = None  # type: ignore[assignment]
 
     assert implemented_by(SimBackend) - implemented_by(CannotUndoCuts) == {CutsLinks}
-    assert implemented_by(SimBackend) - implemented_by(CannotProbeDisks) == {FillsDisks, FailsDisks, StallsDisks}
+    unprobed = {FillsDisks, FailsDisks, StallsDisks, BlocksWrites}
+    assert implemented_by(SimBackend) - implemented_by(CannotProbeDisks) == unprobed
 
 
 def test_without_a_primitive_those_faults_are_missing_that_need_it() -> None:
     every = frozenset(PRIMITIVES)
     assert available_faults(every) == list(fault_kinds())
     # No fault needs these in its simplest form: expiry needs a client in ZooKeeper mode alone, a restart may configure,
-    # and power may fail at once.
-    for primitive in every - {HostsClientProcesses, ExpiresSessions, ConfiguresNodes, LosesPowerAtWrites}:
+    # power may fail at once, and a stall may spare writes.
+    on_demand = {HostsClientProcesses, ExpiresSessions, ConfiguresNodes, LosesPowerAtWrites, BlocksWrites}
+    for primitive in every - on_demand:
         lost = set(fault_kinds()) - set(available_faults(every - {primitive}))
         assert lost == {kind for kind in fault_kinds() if primitive in kind_named(kind).example().needs} != set()

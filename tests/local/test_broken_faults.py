@@ -31,6 +31,7 @@ from highwater_chaos.faults.base import Fault
 from highwater_chaos.judged_run import write_judged
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import Process
@@ -237,6 +238,29 @@ def test_a_broken_injection(site: Site, broken: Broken, kind: str) -> None:
         site.restart("broker-1")
 
 
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(("step", "reason"), [("make", "took hold"), ("undo", "is not known to be healed")])
+def test_a_disk_that_is_not_frozen_or_not_thawed(site: Site, broken: Broken, step: str, reason: str) -> None:
+    site.whole()
+    broken.leave_out(DiskFreeze, step, DiskFreeze)
+    broken.patch.setattr(DiskFreeze, "left", lambda _: None)
+    inject = Inject.model_validate({"diskStall": {**TARGET, "writes": True}})
+    site.run(site.manager.inject(inject))
+    record = site.manager.records[-1]
+    assert record.confirmed is (step == "undo"), record.inject_evidence
+    site.heal()
+    assert record.healed is (step == "make"), record.heal_evidence
+    assert reason in str(record.inconclusive_reason())
+    if step == "make":
+        broken.left_out.clear()
+    else:
+        broken.patch.undo()
+        for repair in broken.left_out:
+            repair()
+        broken.left_out.clear()
+        site.restart("broker-1")
+
+
 def _caught(site: Site) -> int:
     (active,) = site.manager._active.values()
     return active.context.caught()
@@ -250,6 +274,10 @@ def test_nothing_broken(site: Site) -> None:
         site.heal()
         assert record.inconclusive_reason() is None, kind
         site.whole()
+    site.run(site.manager.inject(Inject.model_validate({"diskStall": {**TARGET, "writes": True}})))
+    site.heal()
+    assert site.manager.records[-1].inconclusive_reason() is None
+    site.whole()
 
 
 def test_a_partition_that_is_never_undone_is_no_pass(

@@ -11,7 +11,7 @@ import pytest
 from highwater_chaos.backends.local.control import ControlError
 from highwater_chaos.backends.local.host_faults import HostFaults
 from highwater_chaos.backends.local.isolated import local_backend
-from highwater_chaos.backends.protocol import BackendError
+from highwater_chaos.backends.protocol import BackendError, NodeState
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judging import judge_recordings
@@ -84,9 +84,20 @@ DISKS = """
 - wait: 3s
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}
+- inject: {name: frozen, diskStall: {target: {leaderOf: orders-0}, writes: true}}
+- wait: 3s
+- heal: frozen
+- await: {broker: {id: 0, state: unfenced}, within: 60s}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
 """
 
 XFS = """
+- inject: {name: frozen, diskStall: {target: {broker: 1}, writes: true}}
+- wait: 500ms
+- heal: frozen
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
 - inject: {powerLoss: {target: {broker: 1}, keep: none, restartAfter: 200ms}}
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}
@@ -160,6 +171,7 @@ def test_faults_on_disks(experiment: Callable[..., ChaosExperiment], state: Path
     assert "saw EIO" in evidence(result, "diskError")
     assert "saw stalled" in evidence(result, "diskStall")
     assert "saw ok" in evidence(result, "diskStall")
+    assert "saw blocked" in evidence(result, "diskStall")
 
 
 @pytest.mark.whole_machine
@@ -167,6 +179,66 @@ def test_power_loss_on_xfs(experiment: Callable[..., ChaosExperiment], state: Pa
     result = judged(experiment(XFS, cluster="    fileSystem: xfs"), tmp_path)
     assert "unsynced bytes" in evidence(result, "powerLoss")
     assert "saw EIO" in evidence(result, "diskError")
+    assert "saw blocked" in evidence(result, "diskStall")
+
+
+@pytest.mark.whole_machine
+def test_a_node_that_waits_for_its_disk_keeps_nobody_waiting(
+    experiment: Callable[..., ChaosExperiment], state: Path, await_true: Callable[..., None]
+) -> None:
+    """Whatever the harness asks of it meanwhile, and whatever it looks at, lies elsewhere or is not touched."""
+    backend = local_backend()
+    try:
+        backend.build(experiment("- wait: 1s").cluster, 1)
+        node = backend._nodes["controller-0"]
+        point = backend._volumes["controller-0"]._point  # type: ignore[attr-defined]
+        assert node.place.data.is_relative_to(point)
+        for path in (node.place.files, node.place.record, node.log):
+            assert not path.is_relative_to(point), "what is not data is out of the faults' reach"
+
+        def waits() -> bool:
+            backend.advance(backend.now_ns() + 20_000_000)
+            assert node._process is not None
+            (process,) = node._process.resource.members()
+            return any(
+                state.read_text().rpartition(") ")[2][0] == "D"
+                for state in Path(f"/proc/{process.pid}/task").glob("*/stat")
+            )
+
+        await_true(lambda: waits() or (node.channel is not None and node.channel.is_open), "it can be reached")
+        backend.block_writes("controller-0")  # type: ignore[attr-defined]
+        await_true(waits, "it waits in the kernel")
+        began = time.monotonic()
+        with pytest.raises(BackendError, match="controller-0 cannot be asked for its clock"):
+            backend.clock_error("controller-0")
+        backend.skew_clock("controller-0", 7_000_000_000, 1.0)
+        list(backend.metric_samples())
+        assert backend.disk_probe("controller-0") == "blocked"
+        assert backend.disk_is_empty("controller-0") is False
+        assert (backend.state("controller-0"), backend.process_state("controller-0")) == (NodeState.UP, "running")
+        assert time.monotonic() - began < 8, "each of them waits for ten seconds or for ever"
+        backend.disk_heal("controller-0")
+        await_true(lambda: backend.disk_probe("controller-0") == "ok", "its own flushes end, too")
+        assert round(backend.clock_error("controller-0")[0] / 1e9) == 7, "it hears what was said meanwhile"
+    finally:
+        backend.close()
+
+
+@pytest.mark.whole_machine
+def test_a_disk_that_is_still_frozen_is_not_touched_by_the_harness(
+    experiment: Callable[..., ChaosExperiment], state: Path, await_true: Callable[..., None]
+) -> None:
+    backend = local_backend()
+    try:
+        backend.build(experiment("- wait: 1s").cluster, 1)
+        backend.kill("broker-1")
+        backend.block_writes("broker-1")  # type: ignore[attr-defined]
+        with pytest.raises(BackendError, match="the disk of broker-1 takes no writes"):
+            backend.start("broker-1")
+        with pytest.raises(BackendError, match="what broker-1 has on its disk could not be read"):
+            list(backend.replica_dump())
+    finally:
+        backend.close()
 
 
 @pytest.mark.whole_machine

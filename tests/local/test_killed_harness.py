@@ -17,6 +17,7 @@ from highwater_chaos.run_directory import new_spool_directory
 FAULTS = """
 - parallel:
   - - inject: {partition: {between: [{broker: 0}, {broker: 1}]}}
+    - inject: {diskStall: {target: {broker: 2}, writes: true}}
     - inject: {pause: {target: {controller: 0}}}
     - inject: {diskFull: {target: {broker: 1}}}
     - inject: {diskError: {target: {broker: 0}}}
@@ -45,7 +46,7 @@ def test_nothing_stays(
     await_true: Callable[..., None],
     left_behind: Callable[[Path], list[str]],
 ) -> None:
-    process = harness(small_file(FAULTS, timeout="3h"), state)
+    process = harness(small_file(FAULTS, brokers=3, timeout="3h"), state)
     try:
 
         def in_force() -> bool:
@@ -56,7 +57,9 @@ def test_nothing_stays(
             return any(
                 '"name":"broker-0"' in text
                 and '"step":"done","id"' in text
-                and all(f'"kind":"{kind}"' in text for kind in ("cut", "pause", "full disk", "disk error"))
+                and all(
+                    f'"kind":"{kind}"' in text for kind in ("cut", "pause", "full disk", "disk error", "frozen disk")
+                )
                 for text in journals
             )
 
@@ -97,7 +100,7 @@ def test_nothing_stays(
     assert (verdict["verdict"], verdict["reasons"][0]) == ("inconclusive", why)
     assert verdict["acknowledged"] > 0
     faults = [json.loads(line) for line in (run / "faults.jsonl").read_text().splitlines()]
-    assert len(faults) == 4
+    assert len(faults) == 5
     assert all(fault["healed"] for fault in faults), "seen to be gone"
     assert (run / "report.html").exists()
     assert (run / "dumps" / "replica_log.jsonl").stat().st_size > 0

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.links import Hub, Link
@@ -31,9 +32,12 @@ def volume(run: MachineRun, name: str, kind: FileSystem) -> Volume:
     return Volume(name, run.directory, f"{place}.img", str(place), kind, SMALLEST[kind])
 
 
-def process(run: MachineRun, name: str = "node", directory: Path | None = None) -> Process:
-    # A child as well, which the shell does not wait for when it is killed.
-    spawn = Spawn(["sh", "-c", "sleep 1000 & sleep 1000"], run.path / "log", run.name("node"), None, directory)
+# A child as well, which the shell does not wait for when it is killed.
+SLEEPERS = "sleep 1000 & sleep 1000"
+
+
+def process(run: MachineRun, name: str = "node", directory: Path | None = None, script: str = SLEEPERS) -> Process:
+    spawn = Spawn(["sh", "-c", script], run.path / "log", run.name("node"), None, directory)
     return Process(name, run.directory, spawn=spawn)
 
 
@@ -79,6 +83,10 @@ def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
                     return lambda: DiskFull(disk)
                 case "error":
                     return lambda: DiskError(disk)
+                case "freeze":
+                    script = "while echo more; do sleep 0.01; done > written"
+                    run.make(process(run, f"{kind}-waits", Path(disk.mount_point), script))
+                    return lambda: DiskFreeze(disk)
     raise ValueError(kind)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from highwater_chaos.cli import execute
 from highwater_chaos.machine import linux, loop, volumes
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.heal import heal
 from highwater_chaos.machine.namespaces import NETNS, Namespace
@@ -138,7 +139,9 @@ def test_a_directory_with_something_mounted_is_never_deleted(machine: Any, tmp_p
 def test_orphans_are_found_without_a_journal(highwater: Any, machine: Any, state: Path, tmp_path: Path) -> None:
     machine.network("a").close()
     volume = machine.volume("ext4")
-    process = machine.process()
+    process = machine.process("sh", "-c", "exec sleep 1000 > written", directory=Path(volume.mount_point))
+    machine.run.make(DiskFreeze(volume))
+    assert DiskFreeze(volume).probe() == "blocked"
     abandon(machine.run)
     # Somebody deletes what a run has in its directory, as far as it goes.
     (machine.run.path / "journal.jsonl").unlink()
@@ -154,6 +157,7 @@ def test_orphans_are_found_without_a_journal(highwater: Any, machine: Any, state
         assert status == 0
         assert f"undone: process {process.identity.pid} of {machine.run.path}" in out
         assert f"undone: network namespace {machine.run.name('a')}" in out
+        assert "left" not in out, "a frozen disk keeps nobody alive"
         assert process.state() == "gone"
         assert not linux.mounted_at(Path(volume.mount_point))
         assert loop.devices_of(Path(volume.image)) == []

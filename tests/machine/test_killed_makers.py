@@ -38,9 +38,23 @@ KINDS_TO_KILL = (
     "process",
     "pause",
     "barrier",
-    *(f"{fault}-{system}" for fault in ("volume", "powerloss", "wipe", "full", "error") for system in ("ext4", "xfs")),
+    *(
+        f"{fault}-{system}"
+        for fault in ("volume", "powerloss", "wipe", "full", "error", "freeze")
+        for system in ("ext4", "xfs")
+    ),
 )
-FAULTS = ("cut", "pause", "powerloss-ext4", "full-ext4", "full-xfs", "error-ext4", "error-xfs")
+FAULTS = (
+    "cut",
+    "pause",
+    "powerloss-ext4",
+    "full-ext4",
+    "full-xfs",
+    "error-ext4",
+    "error-xfs",
+    "freeze-ext4",
+    "freeze-xfs",
+)
 
 
 def guardian_of(run: Path) -> int:
@@ -76,6 +90,7 @@ def test_every_kind_is_killed_here() -> None:
         "wipe",
         "full disk",
         "disk error",
+        "frozen disk",
         "instruction",
         "start barrier",
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +17,10 @@ import pytest
 
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.freezing import thaw
 from highwater_chaos.machine.power_loss import FLUSH_NOTHING, PowerLoss, shut_down, try_to_write
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import MIB, SMALLEST, Volume, users_of
@@ -144,6 +148,89 @@ def test_power_loss_of_a_failing_disk(machine: Any, kind: Any) -> None:
     machine.run.make(PowerLoss(volume))
     assert error.resource.left() is None
     assert try_to_write(Path(volume.mount_point)) is None
+
+
+def waiting_writer(machine: Any, point: Path) -> Any:
+    """A process that writes all the time."""
+    process = machine.process("sh", "-c", "while echo more; do sleep 0.01; done > written", directory=point)
+    while not (point / "written").exists() or not (point / "written").stat().st_size:
+        assert process.state() == "running"
+    return process
+
+
+def waits_in_the_kernel(process: Any) -> bool:
+    return any(Path(f"/proc/{one.pid}/stat").read_text().rpartition(") ")[2][0] == "D" for one in process.members())
+
+
+def test_a_frozen_disk_takes_no_writes_until_it_is_thawed(machine: Any, kind: Any, await_true: Any) -> None:
+    volume = machine.volume(kind)
+    point = Path(volume.mount_point)
+    write(point / "log", b"x" * MIB, sync=False)
+    process = waiting_writer(machine, point)
+    held = machine.run.make(DiskFreeze(volume))
+    assert dirty_bytes(point / "log") in (None, 0), "what was written is durable"
+    await_true(lambda: waits_in_the_kernel(process), "the writer waits")
+    size = (point / "written").stat().st_size
+    began = time.monotonic()
+    assert [held.resource.probe() for _ in range(2)] == ["blocked", "blocked"]
+    assert time.monotonic() - began < 10, "nobody waits for a probe"
+    assert (point / "log").read_bytes() == b"x" * MIB, "reads go on"
+    assert (point / "written").stat().st_size == size
+    with pytest.raises(MachineError, match=f"frozen disk {kind} cannot be made: there is volume {kind}, where a"):
+        machine.run.make(DiskFreeze(volume))
+    process.signal(signal.SIGKILL)
+    assert not process.wait_gone(0.2), "no signal reaches it"
+    assert held.resource.probe() == "blocked", "the second attempt has thawed nothing"
+    machine.run.undo(held)
+    assert held.resource.probe() is None
+    assert process.wait_gone(10)
+    assert held.resource.left() is None
+    assert not (point / ".highwater-probe").exists()
+
+
+def dirty_bytes(path: Path) -> int | None:
+    with path.open("rb") as file:
+        return linux.dirty_bytes(file.fileno())
+
+
+@pytest.mark.parametrize("end", ["volume", "run", "power loss", "wipe"])
+def test_what_waits_for_a_frozen_disk_is_in_nobodys_way(
+    machine: Any, kind: Any, end: str, state: Path, leftovers: Any, await_true: Any
+) -> None:
+    volume = machine.volume(kind)
+    point = Path(volume.mount_point)
+    write(point / "log", b"x" * MIB, sync=False)
+    process = waiting_writer(machine, point)
+    frozen = machine.run.make(DiskFreeze(volume)).resource
+    await_true(lambda: waits_in_the_kernel(process), "the writer waits")
+    assert frozen.probe() == "blocked"
+    match end:
+        case "volume":
+            volume.undo()
+            assert volume.left() is None
+        case "run":
+            late = machine.process("touch", str(point / "late"))
+            await_true(lambda: waits_in_the_kernel(late), "what came later waits too")
+            ended = machine.run.close()
+            assert (ended.undone[0], ended.left) == (f"frozen disk {kind}", []), "though it is not the newest"
+            assert leftovers(state) == []
+        case "power loss":
+            loss = machine.run.make(PowerLoss(volume, (process,))).resource
+            assert loss.left() is None
+            assert (point / "log").read_bytes() == b"x" * MIB, "it was durable when the disk was frozen"
+        case "wipe":
+            assert machine.run.make(Wipe(volume)).resource.empty()
+    assert process.state() == "gone"
+    assert frozen.left() is None
+
+
+def test_only_a_mount_point_is_frozen(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    volume.unmount()
+    Path(volume.mount_point).mkdir()
+    with pytest.raises(MachineError, match="is not a mount point; refusing to freeze the file system"):
+        machine.run.make(DiskFreeze(volume))
+    assert not thaw(Path(volume.mount_point))
 
 
 def test_wipe(machine: Any, kind: Any) -> None:

@@ -141,7 +141,8 @@ class MendsDisks(Protocol):
         """Undo whatever was done to the disk."""
 
     def disk_probe(self, node: str) -> str:
-        """Probe: try to write and sync on the node's disk; ``"ok"``, ``"stalled"`` or the errno's name (``ENOSPC``)."""
+        """Probe: try to write and sync on the node's disk; ``"ok"``, ``"stalled"`` (a flush does not end),
+        ``"blocked"`` (a write does not return) or the errno's name (``ENOSPC``)."""
 
 
 @runtime_checkable
@@ -166,6 +167,14 @@ class StallsDisks(MendsDisks, Protocol):
 
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
         """Let no flush of the node's disk complete."""
+
+
+@runtime_checkable
+class BlocksWrites(MendsDisks, Protocol):
+    """Disks that can stall so badly that ``write()`` does not return."""
+
+    def block_writes(self, node: str, until_ns: int | None = None) -> None:
+        """Let no write to the node's disk return; probes see ``blocked``."""
 
 
 # --- network ---
@@ -237,6 +246,7 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
     FillsDisks: "full disk",
     FailsDisks: "disk errors",
     StallsDisks: "stalled disk",
+    BlocksWrites: "blocked writes",
     CutsLinks: "network cuts",
     PausesNodes: "pause",
     AppliesRpcRules: "interference by RPC",

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from highwater_chaos.backends.ensemble.sessions import CLIENT as SESSIONS_CLIENT
 from highwater_chaos.backends.ensemble.sessions import SessionsClient
@@ -59,9 +59,27 @@ _STALLED_NS: Final = 200 * MS
 
 
 @dataclass(slots=True)
-class _FlushProbe:
+class _Probe:
+    """The harness's own process on a node's disk: a paused or dead node must not hold back what it sees."""
+
     begun_ns: int
-    done: bool = False
+    flushed: bool = False
+    blocked: bool = False
+
+    def deliver(self, callback: Callable[[Any], None], argument: Any) -> None:
+        """Let a flush end."""
+        callback(argument)
+
+    def hold(self) -> None:
+        """See that a write does not return."""
+        self.blocked = True
+
+    def release(self) -> None:
+        """Do nothing: the next probe sees it."""
+
+    def note_flushed(self, _: OSError | None) -> None:
+        """See that a flush has ended."""
+        self.flushed = True
 
 
 class SimBackend:
@@ -93,7 +111,7 @@ class SimBackend:
         """How often each node had lost power when its next loss was planned."""
         self._cuts: dict[str, Cut] = {}
         self._rules: dict[str, SimRule] = {}
-        self._flush_probes: dict[str, _FlushProbe] = {}
+        self._probes: dict[str, _Probe] = {}
 
     # --- before the run ---
 
@@ -209,34 +227,32 @@ class SimBackend:
     def disk_probe(self, node: str) -> str:
         """Write a file, and flush it; a flush that stays away too long is stalled."""
         disk = self.simulator.nodes[node].disk
-        # The probe is the harness's, not the node's: a paused or dead node must not hold back its completion.
-        owner, disk.owner = disk.owner, None
+        pending = self._probes.get(node)
+        probe = self._probes[node] = pending or _Probe(self.now_ns())
+        owner, disk.owner = disk.owner, probe
         try:
             file = disk.open(_PROBE, create=True)
             try:
                 file.append(b"\0" * 4096)
-                pending = self._flush_probes.get(node)
                 if pending is None:
-                    probe = self._flush_probes[node] = _FlushProbe(self.now_ns())
-                    file.fsync_later(lambda _: self._flushed(node, probe))
+                    file.fsync_later(probe.note_flushed)
             finally:
                 file.close()
                 disk.unlink(_PROBE)
         except OSError as error:
-            self._flush_probes.pop(node, None)
+            del self._probes[node]
             return errno.errorcode.get(error.errno or 0, "unknown")
         finally:
             disk.owner = owner
+        if probe.blocked:
+            del self._probes[node]
+            return "blocked"
         if pending is None:
             return "waiting"
-        if pending.done:
-            del self._flush_probes[node]
+        if probe.flushed:
+            del self._probes[node]
             return "ok"
-        return "stalled" if self.now_ns() - pending.begun_ns > _STALLED_NS else "waiting"
-
-    def _flushed(self, node: str, probe: _FlushProbe) -> None:
-        del node
-        probe.done = True
+        return "stalled" if self.now_ns() - probe.begun_ns > _STALLED_NS else "waiting"
 
     def disk_is_empty(self, node: str) -> bool:
         """Whether there is no name on it."""
@@ -403,13 +419,18 @@ class SimBackend:
         del until_ns
         self._disk_to_trouble(node).set_stalled(True)
 
+    def block_writes(self, node: str, until_ns: int | None = None) -> None:
+        """Writes return, and flushes end, once it is healed."""
+        del until_ns
+        self._disk_to_trouble(node).set_stalled(True, writes=True)
+
     def _disk_to_trouble(self, node: str) -> SimDisk:
-        self._flush_probes.pop(node, None)
+        self._probes.pop(node, None)
         return self.simulator.nodes[node].disk
 
     def disk_heal(self, node: str) -> None:
         """All of them at once."""
-        self._flush_probes.pop(node, None)
+        self._probes.pop(node, None)
         self.simulator.nodes[node].disk.heal()
 
     def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:

@@ -30,7 +30,7 @@ from highwater_chaos.backends.primitives import (
     Primitive,
     RpcRule,
 )
-from highwater_chaos.backends.protocol import Backend, BackendError
+from highwater_chaos.backends.protocol import Backend, BackendError, NodeState
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import FaultModel
@@ -107,6 +107,8 @@ class FaultRecord:
     """Whether ``random`` drew it."""
     idle: bool = False
     """Whether it met nothing to act upon: a rule about messages that were never sent, a session that was over."""
+    blocks_processes: bool = False
+    """See :attr:`Fault.blocks_processes`."""
 
     @property
     def confirmed(self) -> bool:
@@ -233,11 +235,30 @@ class FaultContext:
         """Resolve a target and note the intent to act upon its nodes. Raises ``TargetError``."""
         return [self.intend("node", node, (node,)) for node in self.resolve(target)]
 
-    def aim_alone(self, target: Target, kinds: Collection[str]) -> list[Touch]:
-        """As :meth:`aim`, for a fault that shares a node with no other of these kinds: its heal would end the other.
+    def aim_at_processes(self, target: Target) -> list[Touch]:
+        """As :meth:`aim`, for a fault that signals processes: none that waits in the kernel for its disk.
 
         Raises:
-            TargetError: the target names no node at this moment, or one on which such a fault is in force.
+            TargetError: the target names no node at this moment, or one whose process waits.
+        """
+        nodes = self.resolve(target)
+        for other in self.in_force():
+            waiting = [node for node in nodes if other.blocks_processes and node in other.targets]
+            if waiting:
+                raise TargetError(
+                    f"the process of {waiting[0]} waits for its disk, where no signal reaches it, until"
+                    f" {other.id} ({other.name or other.kind}) is healed"
+                )
+        return [self.intend("node", node, (node,)) for node in nodes]
+
+    def aim_alone(self, target: Target, kinds: Collection[str], *, running: bool = False) -> list[Touch]:
+        """As :meth:`aim`, for a fault that shares a node with no other of these kinds: its heal would end the other.
+
+        ``running``: it acts upon processes, so each node must have one.
+
+        Raises:
+            TargetError: the target names no node at this moment, or one on which such a fault is in force, or one
+                without a process.
         """
         nodes = self.resolve(target)
         for other in self.in_force():
@@ -245,6 +266,10 @@ class FaultContext:
             if shared and other.kind in kinds:
                 what = f"{other.id} ({other.name or other.kind}) is in force on {shared[0]}"
                 raise TargetError(f"{what}, and the heal of one would end the other")
+        for node in nodes:
+            state = self.backend.state(node)
+            if running and state not in (NodeState.UP, NodeState.PAUSED):
+                raise TargetError(f"{node} is {state.value}: it has no process to hold up")
         return [self.intend("node", node, (node,)) for node in nodes]
 
     def intend(self, kind: Literal["node", "link", "rule"], name: str, nodes: Sequence[str]) -> Touch:
@@ -375,8 +400,6 @@ class Fault(FaultModel):
 
     LOSES_CACHE: ClassVar[bool] = False
     """Whether its targets lose what they had not synced to their disks."""
-    MAY_LOSE_CACHE: ClassVar[bool] = False
-    """Whether ``random`` may let its targets lose that while it is in force, and do nothing else to them."""
     AIMED: ClassVar[bool] = True
     """Whether ``random`` leaves the nodes that it names to it alone, for as long as it is in force. Not so for a rule
     about messages: see :meth:`disturbs`."""
@@ -390,6 +413,17 @@ class Fault(FaultModel):
         """What it needs in this cluster, if that depends on the cluster's mode."""
         del cluster
         return self.needs
+
+    @property
+    def may_lose_cache(self) -> bool:
+        """Whether ``random`` may let its targets lose what they had not synced while it is in force, and do nothing
+        else to them."""
+        return False
+
+    @property
+    def blocks_processes(self) -> bool:
+        """Whether the processes of its targets wait in the kernel: there they neither stop nor end."""
+        return False
 
     @property
     def lasts_ns(self) -> int | None:

@@ -1,16 +1,31 @@
-"""``diskFull`` (ENOSPC), ``diskError`` (EIO), ``diskStall`` (flushes never complete): a disk that is there and fails.
+"""``diskFull`` (ENOSPC), ``diskError`` (EIO), ``diskStall`` (flushes, or writes too, never end): a disk that fails.
 
 A node may end on it, as Kafka does when its log directory fails; healing the disk starts it again. A broker that lives
 has logs that are offline until it starts again, so the heal of a full or failing disk restarts it, as an operator would
 after replacing a disk.
+
+A disk may stall so badly that ``write()`` does not return: dirty pages are throttled, the file system's journal waits
+for a commit, a hypervisor has frozen the volume for a snapshot. A process that writes waits in the kernel then, and
+neither SIGKILL nor SIGSTOP reaches it there. So faults that signal the process are refused until the disk is healed
+(:meth:`~.base.FaultContext.aim_at_processes`).
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
-from highwater_chaos.backends.primitives import FailsDisks, FillsDisks, KillsNodes, MendsDisks, Primitive, StallsDisks
+from pydantic import Field
+
+from highwater_chaos.backends.primitives import (
+    BlocksWrites,
+    FailsDisks,
+    FillsDisks,
+    KillsNodes,
+    MendsDisks,
+    Primitive,
+    StallsDisks,
+)
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
@@ -25,17 +40,24 @@ class DiskTroubleFault(Fault):
     """Confirmed by a probe on the disk that meets the trouble; healed when a probe's write and flush succeed, and the
     node runs."""
 
-    TROUBLES: ClassVar[Primitive]
-    SIGN: ClassVar[str]
-    """What a probe on the disk meets."""
     RESTARTS: ClassVar[bool] = True
     """Whether a node that lived through the trouble needs a restart."""
     target: Victims
 
     @property
+    def troubles(self) -> Primitive:
+        """What brings the trouble about."""
+        raise NotImplementedError(f"{type(self).__name__}.troubles")
+
+    @property
+    def sign(self) -> str:
+        """What a probe on the disk meets."""
+        raise NotImplementedError(f"{type(self).__name__}.sign")
+
+    @property
     def needs(self) -> frozenset[Primitive]:
         """The trouble, and a kill if the heal restarts the node."""
-        return frozenset({self.TROUBLES, *((KillsNodes,) if self.RESTARTS else ())})
+        return frozenset({self.troubles, *((KillsNodes,) if self.RESTARTS else ())})
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
@@ -45,11 +67,11 @@ class DiskTroubleFault(Fault):
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Fill, break or stall the disks."""
-        touched = context.aim_alone(self.target, _TROUBLES)
+        touched = context.aim_alone(self.target, _TROUBLES, running=self.blocks_processes)
         for touch in touched:
             self._trouble(context, touch.name)
         for touch in touched:
-            node, expected = touch.name, self.SIGN
+            node, expected = touch.name, self.sign
             seen = yield from context.confirm(
                 partial(_probe_sees, context, node, expected),
                 f"a probe on the disk of {node} sees {expected}",
@@ -89,8 +111,8 @@ class DiskFull(DiskTroubleFault):
     """Every write that needs space fails with ENOSPC."""
 
     KIND: ClassVar[str] = "diskFull"
-    TROUBLES: ClassVar[Primitive] = FillsDisks
-    SIGN: ClassVar[str] = "ENOSPC"
+    troubles: ClassVar[Primitive] = FillsDisks
+    sign: ClassVar[str] = "ENOSPC"
 
     def _trouble(self, context: FaultContext, node: str) -> None:
         context.using(FillsDisks).fill_disk(node, context.undone_by_ns)
@@ -100,23 +122,50 @@ class DiskError(DiskTroubleFault):
     """Reads and writes fail with EIO."""
 
     KIND: ClassVar[str] = "diskError"
-    TROUBLES: ClassVar[Primitive] = FailsDisks
-    SIGN: ClassVar[str] = "EIO"
+    troubles: ClassVar[Primitive] = FailsDisks
+    sign: ClassVar[str] = "EIO"
 
     def _trouble(self, context: FaultContext, node: str) -> None:
         context.using(FailsDisks).fail_disk(node, context.undone_by_ns)
 
 
 class DiskStall(DiskTroubleFault):
-    """Flushes do not complete until healed."""
+    """Flushes do not complete until healed; with ``writes`` no write returns either, so the node's process waits."""
 
     KIND: ClassVar[str] = "diskStall"
-    TROUBLES: ClassVar[Primitive] = StallsDisks
-    SIGN: ClassVar[str] = "stalled"
-    MAY_LOSE_CACHE: ClassVar[bool] = True
     RESTARTS: ClassVar[bool] = False
+    writes: Annotated[
+        bool | None,
+        Field(
+            description="write() blocks too (absent: false). A process that waits in it can be neither stopped nor"
+            " killed until this is healed."
+        ),
+    ] = None
+
+    @property
+    def troubles(self) -> Primitive:
+        """Flushes are the node's own affair; writes are the file system's."""
+        return BlocksWrites if self.writes else StallsDisks
+
+    @property
+    def sign(self) -> str:
+        """What does not end."""
+        return "blocked" if self.writes else "stalled"
+
+    @property
+    def may_lose_cache(self) -> bool:
+        """What was written before the stall can be lost for as long as flushes alone do not end."""
+        return not self.writes
+
+    @property
+    def blocks_processes(self) -> bool:
+        """Each waits in its first write."""
+        return bool(self.writes)
 
     def _trouble(self, context: FaultContext, node: str) -> None:
+        if self.writes:
+            context.using(BlocksWrites).block_writes(node, context.undone_by_ns)
+            return
         context.using(StallsDisks).stall_disk(node, context.undone_by_ns)
 
 

@@ -37,7 +37,7 @@ class DiskWipe(NodeDownFault):
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Kill, then wipe. Confirmed by a look at the empty disk."""
-        for touch in context.aim(self.target):
+        for touch in context.aim_at_processes(self.target):
             node = touch.name
             context.using(KillsNodes).kill(node)
             down = yield from seen_down(context, touch, "kill")

@@ -30,7 +30,7 @@ class Kill(NodeDownFault):
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Kill all targets. Confirmed by the host's event that the process was killed."""
-        touched = context.aim(self.target)
+        touched = context.aim_at_processes(self.target)
         for touch in touched:
             context.using(KillsNodes).kill(touch.name)
         for touch in touched:

@@ -32,7 +32,7 @@ class Pause(Fault):
     def inject(self, context: FaultContext) -> Process[None]:
         """Pause all targets. Confirmed by the process state, and by the node's silence in its events for a moment."""
         backend, pauses = context.backend, context.using(PausesNodes)
-        touched = context.aim(self.target)
+        touched = context.aim_at_processes(self.target)
         for touch in touched:
             if backend.state(touch.name) is NodeState.UP:
                 pauses.pause(touch.name, context.undone_by_ns)

@@ -77,7 +77,7 @@ class PowerLoss(NodeDownFault):
     def inject(self, context: FaultContext) -> Process[None]:
         """Take the power away from all targets at the same instant, or each at its write. Confirmed by the host's event
         that the power went, with the bytes that were lost, and by an empty disk if wiped."""
-        touches = context.aim(self.target)
+        touches = context.aim_at_processes(self.target)
         keeps: dict[str, KeepMode] = {}
         for touch in touches:
             drawn = context.random.choice(_KEEP_MODES)

@@ -44,7 +44,7 @@ class Restart(NodeDownFault):
     def inject(self, context: FaultContext) -> Process[None]:
         """Roll. Confirmed by each node's new incarnation, unfenced and in the ISR of what it replicates."""
         backend = context.backend
-        for touch in context.aim(self.target):
+        for touch in context.aim_at_processes(self.target):
             node, before = touch.name, backend.incarnation(touch.name)
             context.using(StopsNodes).stop(node)
             down = yield from seen_down(context, touch, "stop", SHUTDOWN_NS)

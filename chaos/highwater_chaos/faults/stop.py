@@ -30,7 +30,7 @@ class Stop(NodeDownFault):
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Ask all targets to stop. Confirmed by the host's event that each stopped by itself."""
-        touched = context.aim(self.target)
+        touched = context.aim_at_processes(self.target)
         for touch in touched:
             context.using(StopsNodes).stop(touch.name)
         for touch in touched:

@@ -18,6 +18,7 @@ from typing import Final
 
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.links import Hub, Link
@@ -29,6 +30,7 @@ from highwater_chaos.machine.reach import Reach
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, find_mkfs
 from highwater_chaos.machine.wipe import Wipe
+from highwater_chaos.machine.write_probe import BLOCKED
 
 
 class Ability(Enum):
@@ -43,6 +45,7 @@ class Ability(Enum):
     WIPE = "wiped disks"
     DISK_FULL = "full disks"
     DISK_ERROR = "failing disks"
+    DISK_FREEZE = "disks that block writes"
 
 
 NEEDS_ROOT: Final = "needs root; run as root (sudo)"
@@ -76,6 +79,7 @@ def _try_all() -> dict[Ability, str | None]:
             (Ability.POWER_LOSS, trials.power_loss),
             (Ability.DISK_FULL, trials.disk_full),
             (Ability.DISK_ERROR, trials.disk_error),
+            (Ability.DISK_FREEZE, trials.disk_freeze),
             (Ability.WIPE, trials.wipe),
         ):
             if usable:
@@ -142,6 +146,13 @@ class _Trials:
             seen = failing.resource.probe()
             self.run.undo(failing)
             _see(seen == "EIO", f"a write to a failing {kind} meets {seen}, not EIO")
+
+    def disk_freeze(self, kinds: list[FileSystem]) -> None:
+        for kind in kinds:
+            frozen = self.run.make(DiskFreeze(self._volume(kind)))
+            seen = frozen.resource.probe()
+            self.run.undo(frozen)
+            _see(seen == BLOCKED, f"a write to a frozen {kind} meets {seen}, and does not block")
 
     def wipe(self, kinds: list[FileSystem]) -> None:
         for kind in kinds:

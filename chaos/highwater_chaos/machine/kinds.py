@@ -9,6 +9,7 @@ import msgspec
 
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.instructions import Instruction
@@ -34,6 +35,7 @@ KINDS: Final[dict[str, type[Any]]] = {
         Wipe,
         DiskFull,
         DiskError,
+        DiskFreeze,
         Process,
         Pause,
         Instruction,

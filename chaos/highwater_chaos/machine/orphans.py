@@ -7,7 +7,7 @@ directory is looked at, so that runs of another one are safe.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Final
 
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.freezing import thaw
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.namespaces import NETNS, Namespace, marked_for
 from highwater_chaos.machine.processes import RUN_MARK, marks
@@ -33,12 +34,12 @@ class Orphan:
 
 def orphans(root: Path) -> Iterator[Orphan]:
     """Everything without a run below a state directory, in the order in which it must go."""
+    points = [point for point in linux.mount_points(root) if point != root and _without_run(point, root)]
     for identity, run in marks(RUN_MARK):
         if _without_run(Path(run), root):
-            yield Orphan(f"process {identity.pid} of {run}", partial(_kill, identity))
-    for point in reversed(linux.mount_points(root)):
-        if point != root and _without_run(point, root):
-            yield Orphan(f"mount {point}", partial(linux.umount, point))
+            yield Orphan(f"process {identity.pid} of {run}", partial(_kill, identity, points))
+    for point in reversed(points):
+        yield Orphan(f"mount {point}", partial(_unmount, point))
     for device, image in loop.attached().items():
         if _without_run(image, root):
             yield Orphan(f"loop device {device} over {image}", partial(loop.detach, image))
@@ -55,7 +56,14 @@ def _without_run(path: Path, root: Path) -> bool:
     return not (root / path.relative_to(root).parts[0] / INFO).exists()
 
 
-def _kill(identity: Identity) -> None:
+def _kill(identity: Identity, points: Sequence[Path]) -> None:
+    for point in points:
+        thaw(point)  # a process that waits for a frozen disk does not die
     identity.send(signal.SIGKILL)
     if not identity.wait_gone(_GONE_WITHIN):
         raise MachineError(f"process {identity.pid} does not die: it waits in the kernel")
+
+
+def _unmount(point: Path) -> None:
+    thaw(point)
+    linux.umount(point)

@@ -41,6 +41,7 @@ from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import TRANSIENT
 from highwater_chaos.machine.sparse import data_ranges
 from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.write_probe import probe_write
 
 SHUTDOWN: Final = 0x8004587D
 """``FS_IOC_SHUTDOWN``: XFS's own of old (``XFS_IOC_GOINGDOWN``), and since Linux 4.11 ext4's too."""
@@ -77,6 +78,8 @@ class PowerLoss:
         members = [member for process in self.processes for member in process.members()]
         for member in members:
             member.send(signal.SIGSTOP)
+        # What waits for a frozen disk stops only behind its write.
+        self.volume.thaw()
         deadline = time.monotonic() + _STOPPED_WITHIN
         while any(member.state() == "running" for member in members) and time.monotonic() < deadline:
             time.sleep(0.001)
@@ -150,7 +153,7 @@ def down(volume: Volume) -> str | None:
         return None
     if not volume.mounted():
         return f"volume {volume.name} is not mounted"
-    failure = try_to_write(Path(volume.mount_point))
+    failure = probe_write(Path(volume.mount_point), volume.run)
     return f"volume {volume.name} fails with {failure}" if failure == "EIO" else None
 
 

@@ -1,7 +1,8 @@
 """Undo the entries of a run's journal. The run itself, its guardian and ``highwater heal`` use this.
 
 It holds the run's lock, so no other process makes or undoes anything at the same time. The newest entry comes first,
-because later things depend on earlier ones. Every entry is tried, even if another one failed. Each is probed
+because later things depend on earlier ones. Frozen disks come before all: what waits for one cannot be ended, and so
+not be undone. Every entry is tried, even if another one failed. Each is probed
 afterwards, because a command that returned does not prove that the machine is healed.
 
 Instructions to programs (:class:`~.instructions.Instruction`) are reversed after that, without the lock: a program may
@@ -20,6 +21,7 @@ from typing import Final
 
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.conversation import alone_with
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
@@ -142,7 +144,8 @@ def undo_own(path: Path, by: str, which: Callable[[Entry], bool]) -> tuple[list[
     same_boot = RunInfo.read(path).boot == linux.boot_id()
     journal = _journal(path)
     undone, failures, told = [], {}, []
-    for entry in reversed(journal.outstanding()):
+    newest_first = reversed(journal.outstanding())
+    for entry in sorted(newest_first, key=lambda entry: entry.kind != DiskFreeze.KIND):
         if not which(entry):
             continue
         if is_told(entry) and same_boot:

@@ -12,6 +12,8 @@ a process works below the copy (an open file, a working directory) the old file 
 keeps the old image, unlinked, and the volume goes on with a copy, on a device of its own: nothing that the old one may
 still write can reach it.
 
+**Frozen ones** (:mod:`~.freezing`) are thawed before umount: what waits for one neither ends nor lets go of it.
+
 A pod has a copy on purpose (:mod:`~.mount_copies`), at another mount point: its processes are ended before umount.
 """
 
@@ -31,6 +33,7 @@ from typing import ClassVar, Final, Literal, Self
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.control_groups import in_group
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.freezing import thaw
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.mount_copies import holders
 from highwater_chaos.machine.processes import RUN_MARK, marked
@@ -89,6 +92,7 @@ class Volume:
 
     def undo(self) -> None:
         """Unmount, detach, delete. Processes of this run that still use it are killed, no others."""
+        self.thaw()
         if self.keep_image:
             self._settle()
         self.unmount()
@@ -133,6 +137,10 @@ class Volume:
                 raise
             raise MachineError(f"this kernel has no {self.file_system}; load its module (modprobe)") from error
 
+    def thaw(self) -> None:
+        """Let writes go on, if the file system is frozen."""
+        thaw(Path(self.mount_point))
+
     def device(self) -> str:
         """A loop device over the image on which no file system lives. For a volume that is not mounted."""
         image = Path(self.image)
@@ -172,6 +180,7 @@ class Volume:
         it is not mounted. The mount point goes with it."""
         point = Path(self.mount_point)
         deadline = time.monotonic() + _FREE_WITHIN
+        self.thaw()
         if self.group:
             self._end_copies()
         while linux.mounted_at(point):

@@ -111,6 +111,7 @@ class FaultManager:
             started_ns=now,
             deadline_ns=self._deadline_ns if lasts is None else min(now + lasts, self._deadline_ns),
             drawn=drawn,
+            blocks_processes=fault.blocks_processes,
         )
         self.records.append(record)
         context = FaultContext(
@@ -275,7 +276,7 @@ class FaultManager:
     def hits_now(self, node: str, *, loses_cache: bool = False) -> bool:
         """Whether a fault is in force that is aimed at a node, and does not share it with one that ``loses_cache``."""
         return any(
-            node in one.hits and not (loses_cache and one.fault.MAY_LOSE_CACHE and not one.injecting)
+            node in one.hits and not (loses_cache and one.fault.may_lose_cache and not one.injecting)
             for one in self._active.values()
         )
 

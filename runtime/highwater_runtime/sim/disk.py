@@ -5,9 +5,10 @@ unsynced operations (:mod:`.page_cache`), and for the names a journal of directo
 A SIGKILL changes nothing here; :meth:`SimDisk.power_loss` keeps, by seed, none of what was unsynced, a prefix, any
 subset of pages, or everything. That difference is the heart of KIP-903's first seed (KAFKA-14139).
 
-Faults: a quota (``ENOSPC``), errors (``EIO`` on everything, on writes, or on fsync), stalls (fsyncs that do not end),
-and :meth:`SimDisk.cut_power_at`, which ends the world at the n-th operation, for testing every crash point of a
-write–fsync–rename–fsync sequence. After a failed fsync the pages are clean but not durable, as on Linux.
+Faults: a quota (``ENOSPC``), errors (``EIO`` on everything, on writes, or on fsync), stalls (fsyncs that do not end,
+and on demand writes that do not return), and :meth:`SimDisk.cut_power_at`, which ends the world at the n-th operation,
+for testing every crash point of a write–fsync–rename–fsync sequence. After a failed fsync the pages are clean but not
+durable, as on Linux.
 
 A disk works without a simulator too: then fsyncs and jobs that were begun end when :meth:`SimDisk.complete_fsyncs` is
 called.
@@ -86,6 +87,7 @@ class SimDisk:
         self._quota: int | None = None
         self._errors: DiskErrors | None = None
         self._stalled = False
+        self._blocks = False
         self._cut_at: int | None = None
         self.owner: Owner | None = None
         self.wipes = 0
@@ -93,7 +95,7 @@ class SimDisk:
         self.operations = 0
         """Operations that change something, so far."""
         self.fault_hits = 0
-        """Calls that a fault made fail, and fsyncs that a stall held up: evidence that the fault took effect."""
+        """Calls that a fault made fail, or that a stall held up: evidence that the fault took effect."""
         self.armed = False
         """Whether calls have to be checked for faults at all."""
 
@@ -280,8 +282,16 @@ class SimDisk:
         self._errors = errors
         self._arm()
 
-    def set_stalled(self, stalled: bool) -> None:
-        """Keep fsyncs and jobs that were begun from ending until the stall is over. Blocking fsyncs are not held up."""
+    def set_stalled(self, stalled: bool, *, writes: bool = False) -> None:
+        """Keep fsyncs and jobs that were begun from ending until the stall is over.
+
+        With ``writes`` calls that change something, and blocking fsyncs, do not return until then: the first one is
+        done, and its process held. Without it they are not held up.
+        """
+        was_blocked, self._blocks = self._blocks, stalled and writes
+        self._arm()
+        if was_blocked and not self._blocks and self.owner is not None:
+            self.owner.release()
         self._stalled = stalled
         if not stalled:
             self._schedule_step()
@@ -357,6 +367,7 @@ class SimDisk:
             self.check_power()
             if self._errors in ("all", "writes"):
                 raise self._failed(errno.EIO, path)
+            self.block()
 
     def check_power(self) -> None:
         """Raise if this is the operation that the power does not live to see."""
@@ -364,6 +375,13 @@ class SimDisk:
             self._cut_at = None
             self._arm()
             raise PowerCut
+
+    def block(self) -> None:
+        """Hold the owner if the disk takes no writes now."""
+        if self._blocks:
+            self.fault_hits += 1
+            if self.owner is not None:
+                self.owner.hold()
 
     def admit_read(self, path: str) -> None:
         """Raise if reads fail now."""
@@ -383,6 +401,7 @@ class SimDisk:
                 if prefix:
                     file.write(position, prefix)
                 raise self._failed(errno.ENOSPC, path)
+        self.block()
 
     def begin_fsync(self, job: Fsync) -> None:
         """Let ``job`` end some time later."""
@@ -466,7 +485,7 @@ class SimDisk:
         return os_error(code, path)
 
     def _arm(self) -> None:
-        self.armed = self._quota is not None or self._errors is not None or self._cut_at is not None
+        self.armed = self._quota is not None or self._errors is not None or self._cut_at is not None or self._blocks
 
     def _run_step(self, job: Job) -> None:
         if job.owner is None:

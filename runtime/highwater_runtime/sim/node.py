@@ -64,6 +64,11 @@ class SimNode:
         return self.process is not None and self.process.state is ProcessState.PAUSED
 
     @property
+    def is_held(self) -> bool:
+        """Whether the process waits in a write that does not return."""
+        return self.process is not None and self.process.is_held
+
+    @property
     def core(self) -> NodeCore | None:
         """The core of the living process; None while there is none, or before it has booted."""
         if self.process is None or not self.is_alive:

@@ -19,6 +19,12 @@ class Owner(Protocol):
     def deliver(self, callback: Callable[[Any], None], argument: Any) -> None:
         """Run ``callback(argument)`` as (part of) an event of this process, unless it is dead."""
 
+    def hold(self) -> None:
+        """Take note that the present call on the disk blocks, until :meth:`release`."""
+
+    def release(self) -> None:
+        """Take note that calls on the disk do not block any more."""
+
 
 class DiskBelow(Protocol):
     """The disk, as far as its open files have to do with it."""
@@ -34,6 +40,9 @@ class DiskBelow(Protocol):
 
     def check_power(self) -> None:
         """Raise if this is the operation that the power does not live to see."""
+
+    def block(self) -> None:
+        """Hold the owner if the disk takes no writes now."""
 
     def admit_read(self, path: str) -> None:
         """Raise if reads fail now."""
@@ -147,6 +156,7 @@ class SimFile:
         disk.operations += 1
         if disk.armed:
             disk.check_power()
+            disk.block()
         disk.finish_fsync(file, file.end_of_operations(), self._path)
 
     def fsync_later(self, on_done: Callable[[OSError | None], None]) -> None:

@@ -1,7 +1,9 @@
 """One incarnation of one node: what a SIGKILL ends.
 
 Everything that happens to a core passes through its :class:`Process`: a running one gets its events, a paused one
-(SIGSTOP) finds them waiting when it goes on, a dead one never hears of them.
+(SIGSTOP) finds them waiting when it goes on, a dead one never hears of them. One that is held waits in the kernel for a
+disk that does not take its write: it finds its events when the write has ended. A pause and a held write may overlap;
+then events come when both are over.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ class ProcessState(IntEnum):
     RESUMING = 2
     """Going on, with events of the pause still to run: new ones queue up behind them."""
     DEAD = 3
+    HELD = 4
+    """In ``write()``, which does not return."""
 
 
 class Process:
@@ -42,6 +46,7 @@ class Process:
         "random",
         "state",
         "trace",
+        "write_blocks",
     )
 
     def __init__(self, loop: EventLoop, name: str, incarnation: int, random: Random, host: Any) -> None:
@@ -52,6 +57,8 @@ class Process:
         self.host = host
         """The node (machine) this process runs on."""
         self.state = ProcessState.RUNNING
+        self.write_blocks = False
+        """Whether a write of it waits for its disk, paused or not."""
         self.core: Any = None  # a NodeCore from its boot on; untyped so that handing over costs no check
         self.clock: Clock
         self.trace: Trace
@@ -70,8 +77,47 @@ class Process:
         """Run ``callback(argument)`` in this process, within the current event."""
         _deliver((self, callback, argument))
 
-    def resume(self) -> None:
-        """Go on; what waited becomes events of now, in the order in which it came."""
+    @property
+    def is_held(self) -> bool:
+        """Whether its event loop waits for a write and nothing else stands still: its other threads run."""
+        return self.state is ProcessState.HELD
+
+    def pause(self) -> bool:
+        """Stop (SIGSTOP). Returns whether it ran, or waited for its disk."""
+        if self.state is ProcessState.DEAD or self.state is ProcessState.PAUSED:
+            return False
+        self.state = ProcessState.PAUSED
+        return True
+
+    def resume(self) -> bool:
+        """End a pause (SIGCONT). Returns whether there was one."""
+        if self.state is not ProcessState.PAUSED:
+            return False
+        if self.write_blocks:
+            self.state = ProcessState.HELD
+        else:
+            self._go_on()
+        return True
+
+    def hold(self) -> None:
+        """A write of the present event blocks: the event still ends, and no other is delivered until :meth:`release`.
+
+        The write is done, as if the disk had taken it and then no other.
+        """
+        if self.state is ProcessState.DEAD:
+            return
+        self.write_blocks = True
+        if self.state is not ProcessState.PAUSED:
+            self.state = ProcessState.HELD
+
+    def release(self) -> None:
+        """The disk takes writes again."""
+        self.write_blocks = False
+        if self.state is ProcessState.HELD:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        # What waited becomes events of now, in the order in which it came.
         self.state = ProcessState.RESUMING
         self.loop.push(self.loop.now, _resume_next, self)
 

@@ -219,20 +219,14 @@ class Simulator:
         self.loop.push(self.loop.now, _stop, (process, lambda: self.loop.call_at(self.loop.now, exit_process)))
 
     def pause(self, name: str) -> bool:
-        """SIGSTOP. Returns whether there was a running process."""
+        """SIGSTOP. Returns whether there was a process, and it was not paused."""
         process = self.node(name).process
-        if process is None or process.state not in (ProcessState.RUNNING, ProcessState.RESUMING):
-            return False
-        process.state = ProcessState.PAUSED
-        return True
+        return process is not None and process.pause()
 
     def resume(self, name: str) -> bool:
         """SIGCONT: what waited becomes events of now, in order. Returns whether there was a paused process."""
         process = self.node(name).process
-        if process is None or process.state is not ProcessState.PAUSED:
-            return False
-        process.resume()
-        return True
+        return process is not None and process.resume()
 
     def wipe(self, name: str) -> int:
         """Replace the disk of a node that does not run by an empty one; returns the bytes that were on it."""
@@ -289,6 +283,7 @@ class Simulator:
         if process is None or process.state is ProcessState.DEAD:
             return False
         process.state = ProcessState.DEAD
+        process.write_blocks = False
         process.backlog.clear()
         node.disk.owner = None
         process.trace.emit(NodeStopped(reason=reason, offset=bytes_lost))

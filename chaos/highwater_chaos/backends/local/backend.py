@@ -325,6 +325,8 @@ class LocalBackend:
     def replica_dump(self) -> Iterator[Dumped]:
         """From the files, which no process writes to any more."""
         for name in broker_names(self.plan.cluster):
+            if self._nodes[name].disk.blocks:
+                raise BackendError(f"what {name} has on its disk could not be read: the disk is not healed")
             disk = PosixDisk(self._nodes[name].place.data, run_blocking=_run_here, post=_run_here)
             try:
                 yield from dump_replicas(node_id(name), disk)
@@ -358,6 +360,8 @@ class LocalBackend:
         local = self._nodes[node]
         if local.has_process:
             return
+        if local.disk.blocks:
+            raise BackendError(f"start: the disk of {node} takes no writes")
         self._take_events()
         of_program = list(_distinct(self._programs)).index(local.program)
         self._observers[of_program].starting(node, local.incarnation + 1, time.monotonic_ns())
@@ -520,7 +524,9 @@ class LocalBackend:
 
     def _answers(self, node: str) -> bool:
         local = self._nodes[node]
-        return local.has_process and not local.is_gone and local.state() is not NodeState.PAUSED
+        # A node that waits for its disk hears as little as a paused one.
+        waits = local.disk.blocks or local.state() is NodeState.PAUSED
+        return local.has_process and not local.is_gone and not waits
 
     def _monotonic(self, run_ns: int | None) -> int | None:
         return None if run_ns is None else run_ns + self._start_ns

@@ -13,12 +13,14 @@ from typing import Final, Protocol
 from highwater_chaos.backends.local.pacing import remaining_ns
 from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
 from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.power_loss import PowerLoss, try_to_write
 from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.run import Held, MachineRun
 from highwater_chaos.machine.volumes import FileSystem, Volume
 from highwater_chaos.machine.wipe import Wipe
+from highwater_chaos.machine.write_probe import probe_write
 
 DATA: Final = "data"
 VOLUME_BYTES: Final = 4 << 30
@@ -37,11 +39,15 @@ class NodeDisk(Protocol):
         """Undo what was done to it. Idempotent."""
 
     def probe(self) -> str | None:
-        """Try to write and sync; the error's name, None: it worked."""
+        """Try to write and sync; the error's name, ``blocked``: it did not return, None: it worked."""
 
     @property
     def fails(self) -> bool:
         """Whether it has been made to fail: healing kills the processes that still use it."""
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a write to it would not return: nobody here may try."""
 
 
 class VolumeDisk:
@@ -61,6 +67,7 @@ class VolumeDisk:
         self._point = Path(self._volume.mount_point)
         self._full: Held[DiskFull] | None = None
         self._error: Held[DiskError] | None = None
+        self._frozen: Held[DiskFreeze] | None = None
         self.data = self._point / DATA
         self.data.mkdir()
 
@@ -88,8 +95,16 @@ class VolumeDisk:
         if self._error is None:
             self._error = self._run.make(DiskError(self._volume), lasts_ns=remaining_ns(until_ns))
 
+    def block(self, until_ns: int | None) -> None:
+        """Freeze the file system, until ``until_ns`` at the latest."""
+        if self._frozen is None:
+            self._frozen = self._run.make(DiskFreeze(self._volume), lasts_ns=remaining_ns(until_ns))
+
     def heal(self) -> None:
-        """Remove the ballast and mount the file system again."""
+        """Thaw the file system, remove the ballast, and mount the file system again."""
+        if self._frozen is not None:
+            self._run.undo(self._frozen)
+            self._frozen = None
         full, error = self._full, self._error
         self._full = self._error = None
         if full is not None:
@@ -98,13 +113,18 @@ class VolumeDisk:
             self._run.undo(error)
 
     def probe(self) -> str | None:
-        """A small file, synced."""
-        return try_to_write(self._point)
+        """A small file, synced, by a process that may wait for ever."""
+        return probe_write(self._point, self._run.directory)
 
     @property
     def fails(self) -> bool:
         """Whether it has been made to fail: healing kills the processes that still use it."""
         return self._error is not None
+
+    @property
+    def blocks(self) -> bool:
+        """While it is frozen."""
+        return self._frozen is not None
 
 
 class DirectoryDisk:
@@ -129,5 +149,10 @@ class DirectoryDisk:
 
     @property
     def fails(self) -> bool:
+        """Never."""
+        return False
+
+    @property
+    def blocks(self) -> bool:
         """Never."""
         return False

@@ -74,6 +74,11 @@ class IsolatedBackend(LocalBackend):
         self._volumes[node].fail(self._monotonic(until_ns))
 
     @acting
+    def block_writes(self, node: str, until_ns: int | None = None) -> None:
+        """The file system is frozen."""
+        self._volumes[node].block(self._monotonic(until_ns))
+
+    @acting
     def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
         """A rule of nftables."""
         self._links.cut(cut, source, destination, self._monotonic(until_ns))

@@ -1,7 +1,7 @@
 """Why this machine does not allow the local backend a primitive: for ``highwater doctor``, which tries each.
 
-Most need something of the machine (root, a kernel with loop devices, nftables); interference by RPC, stalled disks and
-clock skew happen inside our nodes and need nothing.
+Most need something of the machine (root, a kernel with loop devices, nftables); interference by RPC, stalled flushes
+and clock skew happen inside our nodes and need nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final
 from highwater_chaos.backends.primitives import (
     IN_VIRTUAL_TIME,
     PRIMITIVES,
+    BlocksWrites,
     CutsLinks,
     FailsDisks,
     FillsDisks,
@@ -31,10 +32,11 @@ _NEEDS: Final[dict[Primitive, Ability]] = {
     PausesNodes: Ability.PROCESSES,
     FillsDisks: Ability.DISK_FULL,
     FailsDisks: Ability.DISK_ERROR,
+    BlocksWrites: Ability.DISK_FREEZE,
     CutsLinks: Ability.CUTS,
 }
 _VOLUMES: Final[dict[FileSystem, Ability]] = {"ext4": Ability.EXT4, "xfs": Ability.XFS}
-_ON_VOLUMES: Final = (LosesPower, FillsDisks, FailsDisks)
+_ON_VOLUMES: Final = (LosesPower, FillsDisks, FailsDisks, BlocksWrites)
 
 
 def why_not(file_system: FileSystem = "ext4") -> dict[Primitive, str | None]:

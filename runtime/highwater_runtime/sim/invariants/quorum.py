@@ -134,7 +134,9 @@ class QuorumInvariants:
         """
         for name, host in self._simulator.nodes.items():
             leader = self._replica(name)
-            if leader is None or not leader.is_leader or leader.epoch >= epoch or host.is_paused:
+            if leader is None or not leader.is_leader or leader.epoch >= epoch:
+                continue
+            if host.is_paused or host.is_held:
                 continue
             following = [
                 other
