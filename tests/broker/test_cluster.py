@@ -17,6 +17,7 @@ from highwater_runtime.ports.trace import (
     IsrProposed,
     LogLoaded,
     LogTruncated,
+    TransitionTaken,
 )
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
@@ -556,3 +557,31 @@ def test_a_broker_that_lost_its_session_says_that_it_is_fenced_and_that_it_runs_
     cluster.run(1)
     states = [event.reason for _, node, event in cluster.of_kind(BrokerStateChanged) if node == "broker-1"]
     assert states == ["fenced", "running"]
+
+
+def test_a_broker_whose_write_blocks_keeps_its_session_unless_all_its_threads_stand_still(make_cluster):
+    """Its event loop waits for the disk, and the session is 3 s. Kafka's broker sends heartbeats from a thread."""
+    cluster = make_cluster()
+    cluster.create_topic([1, 0, 2])
+    cluster.until(lambda: cluster.leads(1))
+    disk = cluster.sim.node("broker-1").disk
+    answers: list[object] = []
+    for times in (1, 2):
+        cluster.events.clear()
+        disk.set_stalled(True, writes=True)
+        cluster.send("broker-1", cluster.produce_request(b"value"), 9, answers.append)
+        cluster.until(lambda: cluster.sim.node("broker-1").is_held)
+        cluster.run(12)
+        assert not cluster.broker(0).image.brokers[1].fenced
+        disk.heal()
+        cluster.until(lambda times=times: len(answers) == times)
+        cluster.run(1)
+        assert not cluster.of_kind(BrokerStateChanged)
+        assert "heartbeats-late" not in [event.reason for _, _, event in cluster.of_kind(TransitionTaken)]
+    disk.set_stalled(True, writes=True)
+    cluster.send("broker-1", cluster.produce_request(b"value"), 9, answers.append)
+    cluster.until(lambda: cluster.sim.node("broker-1").is_held)
+    cluster.sim.pause("broker-1")
+    cluster.until(lambda: cluster.broker(0).image.brokers[1].fenced)
+    cluster.sim.resume("broker-1")
+    cluster.until(lambda: not cluster.broker(0).image.brokers[1].fenced)

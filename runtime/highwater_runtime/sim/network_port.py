@@ -1,22 +1,43 @@
-"""What one process sees of the network: it sends requests, and hears responses or failures."""
+"""What one process sees of the network: it sends requests, and hears responses or failures.
+
+While a write of a process does not return, it is held (:mod:`.process`) and repeats its last heartbeat, as a thread of
+a real node does (:mod:`highwater_runtime.host.heartbeat_thread`).
+"""
 
 from __future__ import annotations
 
-from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler
+from typing import Any, Final, NamedTuple
+
+from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
 from highwater_runtime.sim.connection import ConnectionState, SimRequest, check_deadlines, is_dead
 from highwater_runtime.sim.network import Fabric
 from highwater_runtime.sim.process import Process
+
+_REPEATED: Final = "heartbeat-repeated"
+
+
+class _Heartbeat(NamedTuple):
+    sent_at: int
+    to: Endpoint
+    request: ApiMessage
+    version: int
+    on_response: ResponseHandler
+    every_ns: int
+    timeout_ns: int
 
 
 class SimNetwork:
     """The :class:`highwater_runtime.ports.Network` of one process."""
 
-    __slots__ = ("_connections", "_fabric", "_process")
+    __slots__ = ("_connections", "_fabric", "_heartbeat", "_process", "_repeats")
 
     def __init__(self, fabric: Fabric, process: Process) -> None:
         self._fabric = fabric
         self._process = process
         self._connections = fabric.connections_of(process)
+        self._heartbeat: _Heartbeat | None = None
+        self._repeats = False
+        """Whether the next repetition is due."""
 
     def send(
         self,
@@ -61,9 +82,41 @@ class SimNetwork:
         timeout_ns: int,
     ) -> None:
         """See :class:`highwater_runtime.ports.Network`."""
+        sent_at = self._fabric.loop.now
+        self._heartbeat = _Heartbeat(sent_at, to, request, version, on_response, every_ns, timeout_ns)
+        self._process.on_held = self._begin_to_repeat
+
+    def _begin_to_repeat(self) -> None:
+        if not self._repeats:
+            self._repeats = True
+            self.repeat()
+
+    def repeat(self) -> None:
+        """Send the heartbeat again once the next one is overdue, and each interval, while the process is held."""
+        process, heartbeat, loop = self._process, self._heartbeat, self._fabric.loop
+        if heartbeat is None or not process.is_held:
+            self._repeats = False
+            return
+
+        def answered(response: Any) -> None:
+            if not isinstance(response, RpcFailure):
+                heartbeat.on_response(response)
+
+        every = process.host.clock.run_delay(heartbeat.every_ns)
+        due = heartbeat.sent_at + every + every // 2
+        if loop.now >= due:
+            due = loop.now + every
+            to, request, version, timeout_ns = heartbeat.to, heartbeat.request, heartbeat.version, heartbeat.timeout_ns
+            self.send(to, request, version, answered, timeout_ns=timeout_ns, channel=_REPEATED)
+        loop.push(due, _repeat, self)
 
     def disconnect(self, to: Endpoint) -> None:
         """See :class:`highwater_runtime.ports.Network`."""
         for (endpoint, _), connection in list(self._connections.items()):
             if endpoint == to:
                 connection.fail(self._fabric.loop.now)
+
+
+def _repeat(network: SimNetwork) -> None:
+    """Event: the time of a repetition has come."""
+    network.repeat()

@@ -43,6 +43,7 @@ class Process:
         "loop",
         "metrics",
         "name",
+        "on_held",
         "random",
         "state",
         "trace",
@@ -59,6 +60,8 @@ class Process:
         self.state = ProcessState.RUNNING
         self.write_blocks = False
         """Whether a write of it waits for its disk, paused or not."""
+        self.on_held: Callable[[], None] = _nothing
+        """Called when it becomes held: its other threads go on."""
         self.core: Any = None  # a NodeCore from its boot on; untyped so that handing over costs no check
         self.clock: Clock
         self.trace: Trace
@@ -94,7 +97,7 @@ class Process:
         if self.state is not ProcessState.PAUSED:
             return False
         if self.write_blocks:
-            self.state = ProcessState.HELD
+            self._become_held()
         else:
             self._go_on()
         return True
@@ -107,8 +110,12 @@ class Process:
         if self.state is ProcessState.DEAD:
             return
         self.write_blocks = True
-        if self.state is not ProcessState.PAUSED:
-            self.state = ProcessState.HELD
+        if self.state is not ProcessState.PAUSED and self.state is not ProcessState.HELD:
+            self._become_held()
+
+    def _become_held(self) -> None:
+        self.state = ProcessState.HELD
+        self.on_held()
 
     def release(self) -> None:
         """The disk takes writes again."""
@@ -120,6 +127,10 @@ class Process:
         # What waited becomes events of now, in the order in which it came.
         self.state = ProcessState.RESUMING
         self.loop.push(self.loop.now, _resume_next, self)
+
+
+def _nothing() -> None:
+    """It has no other threads."""
 
 
 def _deliver(delivery: tuple[Process, Callable[[Any], None], Any]) -> None:
