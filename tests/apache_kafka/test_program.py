@@ -210,6 +210,13 @@ def test_faults_that_need_our_host_are_refused_by_name(without_jars: None) -> No
     assert session.startswith("sessionExpiry needs interference by RPC")
 
 
+@pytest.mark.whole_machine
+def test_writes_are_blocked_by_the_file_system_and_not_by_our_host(without_jars: None) -> None:
+    fault = "diskStall: {target: {broker: 0}, writes: true}"
+    text = EXPERIMENT.replace("kill: {target: {broker: 0}, restartAfter: 1s}", fault)
+    assert refusals(parse_experiment(text, "x.yaml"), local_backend()) == []
+
+
 @pytest.mark.parametrize(
     ("found", "replacement", "complaint"),
     [

@@ -14,6 +14,7 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment import load_experiment, parse_experiment
 from highwater_chaos.judged_run import JudgedRun, run_and_judge
 from highwater_chaos.refusals import refusals
+from highwater_runtime.ports import SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "apache-kafka"
 
@@ -97,6 +98,26 @@ def test_a_power_cut_of_all_replicas_loses_what_was_acknowledged(tmp_path: Path)
     done = run(parse_experiment(text, "all-replicas-lose-power.yaml"), tmp_path)
     assert done.verdict["asExpected"], done.verdict["reasons"]
     assert done.verdict["anomalies"]["lost-write"]["count"] > 100
+
+
+@pytest.mark.usefixtures("apache_kafka")
+@pytest.mark.skipif(os.geteuid() != 0, reason="freezing a file system needs root (loop devices, mounts)")
+def test_a_leader_whose_disk_takes_no_writes_keeps_its_session(tmp_path: Path) -> None:
+    """What the scenario expects of our brokers is what Apache Kafka's do: it has a thread for heartbeats."""
+    scenario = load_experiment(SCENARIOS.parent / "log" / "leader-disk-stalls.yaml")
+    cluster = scenario.cluster.model_copy(update={"runtime": "apache-kafka", "controllers": 1})
+    # There are no metrics of Apache Kafka: events say below what the assertion says there.
+    spec = scenario.spec.model_copy(update={"cluster": cluster, "assertions": []})
+    done = run(scenario.model_copy(update={"spec": spec}), tmp_path)
+    assert done.verdict["asExpected"], done.verdict["reasons"]
+    assert done.verdict["verdict"] == "pass"
+    (fault,) = [json.loads(line) for line in (done.directory / "faults.jsonl").read_bytes().splitlines()]
+    assert fault["evidence"]["inject"][0]["data"]["probe"] == "blocked"
+    assert fault["heal_started_ns"] - fault["injected_ns"] >= 12 * SECOND
+    events = [json.loads(line) for line in (done.directory / "events" / "nodes.jsonl").read_bytes().splitlines()]
+    meanwhile = [event for event in events if fault["started_ns"] < event["time_ns"] < fault["healed_ns"] + SECOND]
+    changes = ("partition-changed", "broker-registration-changed", "broker-registered", "node-stopped")
+    assert [event for event in meanwhile if event["kind"] in changes] == []
 
 
 def test_the_simulator_refuses_it() -> None:

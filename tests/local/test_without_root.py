@@ -85,6 +85,7 @@ NEED_ROOT = {
     "{partition: {isolate: {broker: 1}}}": "partition needs network cuts",
     "{diskFull: {target: {broker: 1}}}": "diskFull needs full disk",
     "{diskError: {target: {broker: 1}}}": "diskError needs disk errors",
+    "{diskStall: {target: {broker: 1}, writes: true}}": "diskStall needs blocked writes",
 }
 
 

@@ -48,12 +48,14 @@ class Ability(Enum):
     DISK_FREEZE = "disks that block writes"
 
 
+_BLOCKED_AFTER: Final = 0.1
+"""Seconds: on a volume of which nobody else knows a write has nothing to wait for."""
 NEEDS_ROOT: Final = "needs root; run as root (sudo)"
 
 
 @cache
 def available() -> dict[Ability, str | None]:
-    """Each ability, and why not; None: it works. Tried once per process; takes a second at most."""
+    """Each ability, and why not; None: it works. Tried once per process; takes a second or two."""
     try:
         return _try_all()
     except (MachineError, OSError) as error:
@@ -150,7 +152,7 @@ class _Trials:
     def disk_freeze(self, kinds: list[FileSystem]) -> None:
         for kind in kinds:
             frozen = self.run.make(DiskFreeze(self._volume(kind)))
-            seen = frozen.resource.probe()
+            seen = frozen.resource.probe(_BLOCKED_AFTER)
             self.run.undo(frozen)
             _see(seen == BLOCKED, f"a write to a frozen {kind} meets {seen}, and does not block")
 

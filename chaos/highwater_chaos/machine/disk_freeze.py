@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from highwater_chaos.machine.freezing import freeze
 from highwater_chaos.machine.volumes import Volume
-from highwater_chaos.machine.write_probe import BLOCKED, probe_write
+from highwater_chaos.machine.write_probe import BLOCKED, BLOCKED_AFTER, probe_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,6 @@ class DiskFreeze:
         """Which disk."""
         return f"frozen disk {self.volume.name}"
 
-    def probe(self) -> str | None:
+    def probe(self, blocked_after: float = BLOCKED_AFTER) -> str | None:
         """Evidence: ``blocked`` while it is frozen, None: a small file could be written and synced."""
-        return probe_write(Path(self.volume.mount_point), self.volume.run)
+        return probe_write(Path(self.volume.mount_point), self.volume.run, blocked_after)

@@ -47,7 +47,7 @@ _waiting: dict[Path, _Child] = {}
 """Children whose write has not returned yet, by mount point."""
 
 
-def probe_write(point: Path, run: str) -> str | None:
+def probe_write(point: Path, run: str, blocked_after: float = BLOCKED_AFTER) -> str | None:
     """Create a small file, sync and remove it: :data:`BLOCKED` or :data:`STALLED` if the write or the sync takes too
     long, or the name of the error that it met (``EIO``, ``ENOSPC``), None: it worked. ``run``: the run's directory; the
     child carries its mark.
@@ -57,7 +57,7 @@ def probe_write(point: Path, run: str) -> str | None:
     """
     earlier = _waiting.get(point)
     if earlier is not None:
-        if earlier.line(BLOCKED_AFTER) is None:
+        if earlier.line(blocked_after) is None:
             return BLOCKED
         del _waiting[point]
         earlier.leave()
@@ -65,7 +65,7 @@ def probe_write(point: Path, run: str) -> str | None:
     if child.line(_STARTS_WITHIN) != "begun":
         child.leave()
         raise MachineError(f"the process that probes {point} does not start")
-    found = child.line(BLOCKED_AFTER)
+    found = child.line(blocked_after)
     if found is None:
         _waiting[point] = child
         return BLOCKED

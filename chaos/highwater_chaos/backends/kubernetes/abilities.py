@@ -6,6 +6,7 @@ from typing import Any
 
 from highwater_chaos.backends.primitives import (
     IN_VIRTUAL_TIME,
+    BlocksWrites,
     ConfiguresNodes,
     LosesPowerAtWrites,
     Primitive,
@@ -28,7 +29,7 @@ class KubernetesAbilities:
         return self.primitives
 
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
-        """The storage of a borrowed LogCluster: all other clusters are crashable."""
+        """What is not built, or the storage of a borrowed LogCluster: all other clusters are crashable."""
         del cluster
         if primitive in self.primitives:
             return None
@@ -36,6 +37,8 @@ class KubernetesAbilities:
             return "all brokers of a LogCluster have one configuration"
         if primitive is LosesPowerAtWrites:
             return IN_VIRTUAL_TIME
+        if primitive is BlocksWrites:
+            return "agents freeze no file system"
         return "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:

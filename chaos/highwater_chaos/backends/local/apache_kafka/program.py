@@ -1,7 +1,7 @@
 """Apache Kafka as the software that the backend ``local`` runs (``cluster.runtime: apache-kafka``).
 
 One JVM a node, controllers and brokers apart, as our own runtime does it. Faults that the machine commits work on it as
-on any process; those that need our host (interference by RPC, a skewed clock, a stalled disk) are refused.
+on any process; those that need our host (interference by RPC, a skewed clock, stalled flushes) are refused.
 """
 
 from __future__ import annotations
