@@ -66,6 +66,27 @@ def test_a_session_ends_by_a_commit_and_for_all() -> None:
     assert e.must(b, Get("/owner")).data == b"b"
 
 
+def test_a_client_whose_write_blocks_keeps_its_session() -> None:
+    """Its event loop stands still for five time-outs. ZooKeeper's client pings from a thread of its own."""
+    e = Ensemble().start()
+    a, b = e.open(0, timeout_ms=1000), e.open(1)
+    e.must(a, Create("/owner", b"a", ephemeral=True))
+    process = e.sim.node("client-0").process
+    assert process is not None
+    for _ in range(2):
+        process.hold()
+        e.run_ms(5000)
+        process.release()
+        e.run_ms(1000)
+        assert a.is_connected
+        assert SessionEvent.EXPIRED not in a.events
+        assert e.must(b, Get("/owner")).data == b"a"
+    process.hold()
+    e.sim.pause("client-0")
+    e.run_ms(3000)
+    assert isinstance(e.do(b, Get("/owner")), Failure), "a process that is stopped as a whole pings no more"
+
+
 def test_nobody_but_the_ensemble_ends_a_session() -> None:
     """A client that is cut off for longer than its time-out, from an ensemble without a majority, goes on with it."""
     e = Ensemble().start()

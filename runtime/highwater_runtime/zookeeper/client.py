@@ -2,7 +2,8 @@
 
 A session keeps one poll under way (see :mod:`.connection`), which brings the events of watches and shows the ensemble
 that the client lives. A connection breaks when a request fails or is not answered within two thirds of the session's
-time-out; the next server is tried then, with the newest zxid that the session has seen.
+time-out; the next server is tried then, with the newest zxid that the session has seen. While the node's event loop is
+held up, the host sends pings.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from highwater_runtime.wire.messages.zookeeper_connect_response import Zookeeper
 from highwater_runtime.wire.messages.zookeeper_request import ZookeeperRequest
 from highwater_runtime.wire.messages.zookeeper_response import ZookeeperResponse
 from highwater_runtime.zookeeper.codec import decode_answer, encode_operation
+from highwater_runtime.zookeeper.connection import PING
 
 R = TypeVar("R")
 OnWatch = Callable[[WatchEvent], None]
@@ -183,6 +185,14 @@ class EnsembleSession:
             self._is_polling = True
             self._in_flight.append(self._polled)
             self._send(b"")
+            self._ports.network.repeat_while_held_up(
+                self.server,
+                ZookeeperRequest(connection=self._connection, number=PING),
+                0,
+                _ignore,
+                every_ns=self._timeout_ms * MS // 3,
+                timeout_ns=self._timeout_ms * MS * 2 // 3,
+            )
 
     def _polled(self, _: Any) -> None:
         self._is_polling = False
@@ -225,6 +235,10 @@ class EnsembleSession:
         if not self._is_over:
             for watch in watches:
                 watch(event)
+
+
+def _ignore(_: Any) -> None:
+    """A response to a ping says nothing that the next poll does not show."""
 
 
 def _answer_in(response: ZookeeperResponse | RpcFailure) -> tuple[list[WatchEvent], Result] | None:

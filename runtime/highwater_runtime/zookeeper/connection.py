@@ -3,6 +3,7 @@
 A read is answered from what the server has applied, but not before the writes of this client that came before it. A
 write waits for its transaction to come back with the log. A *poll* asks for nothing: it is answered when a watch has
 fired, when another request comes behind it, or after a third of the session's time-out, and so it is the client's ping.
+A client whose event loop stands still sends real pings (:data:`PING`), as a thread of ZooKeeper's client does.
 Each response begins with the events of the watches that have fired.
 """
 
@@ -31,6 +32,10 @@ class _Pending:
     is_poll: bool = False
     is_due: bool = False
     answer: tuple[Result, int] | None = None
+
+
+PING: Final = -2
+"""The number of a request that has no place among the others, as in ZooKeeper."""
 
 
 class ClientConnection:

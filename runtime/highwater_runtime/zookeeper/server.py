@@ -36,13 +36,14 @@ from highwater_runtime.wire.messages.zookeeper_connect_response import Zookeeper
 from highwater_runtime.wire.messages.zookeeper_propose_request import ZookeeperProposeRequest
 from highwater_runtime.wire.messages.zookeeper_propose_response import ZookeeperProposeResponse
 from highwater_runtime.wire.messages.zookeeper_request import ZookeeperRequest
+from highwater_runtime.wire.messages.zookeeper_response import ZookeeperResponse
 from highwater_runtime.wire.messages.zookeeper_touch_request import ZookeeperTouchRequest
 from highwater_runtime.wire.messages.zookeeper_touch_response import ZookeeperTouchResponse
 from highwater_runtime.wire.messages.zookeeper_validate_request import ZookeeperValidateRequest
 from highwater_runtime.wire.messages.zookeeper_validate_response import ZookeeperValidateResponse
 from highwater_runtime.wire.refusal import refusal
 from highwater_runtime.zookeeper.codec import decode_operation
-from highwater_runtime.zookeeper.connection import ClientConnection, Read, dropped
+from highwater_runtime.zookeeper.connection import PING, ClientConnection, Read, dropped
 from highwater_runtime.zookeeper.state import (
     CloseSession,
     EnsembleState,
@@ -300,9 +301,12 @@ class ZooKeeperServer:
         if connection is None:
             request.reply(dropped())
             return
-        connection.requests += 1
         connection.heard_ns = self._ports.clock.now_ns()
         self._touched[connection.session] = None
+        if body.number == PING:
+            request.reply(ZookeeperResponse(zxid=self.state.zxid))
+            return
+        connection.requests += 1
         try:
             operation = decode_operation(body.operation) if body.operation else None
         except ValueError:
