@@ -193,7 +193,7 @@ def dirty_bytes(path: Path) -> int | None:
         return linux.dirty_bytes(file.fileno())
 
 
-@pytest.mark.parametrize("end", ["volume", "run", "power loss", "wipe"])
+@pytest.mark.parametrize("end", ["volume", "run", "power loss", "disk error", "wipe"])
 def test_what_waits_for_a_frozen_disk_is_in_nobodys_way(
     machine: Any, kind: Any, end: str, state: Path, leftovers: Any, await_true: Any
 ) -> None:
@@ -212,12 +212,19 @@ def test_what_waits_for_a_frozen_disk_is_in_nobodys_way(
             late = machine.process("touch", str(point / "late"))
             await_true(lambda: waits_in_the_kernel(late), "what came later waits too")
             ended = machine.run.close()
-            assert (ended.undone[0], ended.left) == (f"frozen disk {kind}", []), "though it is not the newest"
+            assert ended.undone[:2] == [f"frozen disk {kind}", late.describe()], "though it is not the newest"
+            assert ended.left == []
             assert leftovers(state) == []
         case "power loss":
             loss = machine.run.make(PowerLoss(volume, (process,))).resource
             assert loss.left() is None
             assert (point / "log").read_bytes() == b"x" * MIB, "it was durable when the disk was frozen"
+        case "disk error":
+            error = machine.run.make(DiskError(volume))
+            await_true(lambda: not waits_in_the_kernel(process), "its write fails")
+            assert error.resource.probe() == "EIO"
+            machine.run.undo(error)
+            assert process.wait_gone(10), "killed, or ended by the error"
         case "wipe":
             assert machine.run.make(Wipe(volume)).resource.empty()
     assert process.state() == "gone"

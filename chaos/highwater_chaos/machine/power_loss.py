@@ -37,6 +37,7 @@ from typing import ClassVar, Final, Literal, Self
 
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.freezing import thaw
 from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import TRANSIENT
 from highwater_chaos.machine.sparse import data_ranges
@@ -126,7 +127,8 @@ class PowerLoss:
 
 def shut_down(point: Path, flag: int) -> None:
     """``FS_IOC_SHUTDOWN`` on the file system mounted at ``point``: every later write fails with EIO until it is mounted
-    again."""
+    again. A frozen one is thawed first: XFS that is shut down does not even open, so nobody could thaw it any more."""
+    thaw(point)
     fd = os.open(point, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         # Never the file system that the machine lives on, however wrong the caller's path is.

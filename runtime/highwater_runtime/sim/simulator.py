@@ -283,7 +283,6 @@ class Simulator:
         if process is None or process.state is ProcessState.DEAD:
             return False
         process.state = ProcessState.DEAD
-        process.write_blocks = False
         process.backlog.clear()
         node.disk.owner = None
         process.trace.emit(NodeStopped(reason=reason, offset=bytes_lost))
