@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
+from highwater_runtime.broker.apis.metadata import PartitionAnswers
 from highwater_runtime.broker.apis.metadata import handle as answer_metadata
 from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.kraft.metadata_loader import MetadataLoader
@@ -312,11 +313,12 @@ class Bench:
         replies: list[Any] = []
         body = MetadataRequest(topics=None)
         request = InboundRequest(body, 12, "bench", "bench", replies.append)
+        answers = PartitionAnswers()
         with self.step("broker: Metadata of all, first"):
-            answer_metadata(request, image, CLUSTER_ID, 1, None)  # type: ignore[arg-type]
+            answer_metadata(request, image, CLUSTER_ID, 1, None, answers)  # type: ignore[arg-type]
             replies[-1].encode(12)
         with self.step("broker: Metadata of all, again"):
-            answer_metadata(request, image, CLUSTER_ID, 1, None)  # type: ignore[arg-type]
+            answer_metadata(request, image, CLUSTER_ID, 1, None, answers)  # type: ignore[arg-type]
             replies[-1].encode(12)
 
 

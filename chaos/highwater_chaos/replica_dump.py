@@ -15,6 +15,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import repeat
 from typing import Final, NamedTuple, Protocol
 
@@ -33,6 +34,7 @@ _MOST_BATCH_BYTES: Final = 32 << 20
 _MOST_OFFSETS: Final = 1 << 24
 _MOST_RECORDS: Final = 1 << 20
 _MOST_METADATA_BYTES: Final = 4096
+_NO_ID: Final = "0" * 32
 
 
 class DumpedFile(Protocol):
@@ -106,6 +108,9 @@ class DumpedBatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="b
             yield f'{before}{offset}{middle}{sequence},"value":{value},"crc":{self.crc}}}'.encode()
 
 
+_OF_NO_RECORD: Final = ',"leader_epoch":-1,"producer_id":-1,"sequence":-1,"value":null,"crc":0'
+
+
 class Mark(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mark"):
     """A row that says how reading a replica went on or ended. ``start_offset`` is that of the mark ``end``."""
 
@@ -117,6 +122,10 @@ class Mark(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="mark"):
 
     def lines(self) -> Iterator[bytes]:
         """Its row as a line of ``dumps/replica_log.jsonl``, without line end."""
+        if self.found is None and self.start_offset is not None:
+            begins = f'{_head(self.replica)},"offset":{self.offset}{_OF_NO_RECORD},"ended":"{self.ended}"'
+            yield f'{begins},"found":null,"start_offset":{self.start_offset}}}'.encode()
+            return
         row = {
             "offset": self.offset,
             "leader_epoch": -1,
@@ -137,8 +146,9 @@ DUMPED: Final = msgspec.json.Decoder(Dumped)
 """Reads what was written of them as JSON: an agent on Kubernetes sends it."""
 
 
+@lru_cache(maxsize=1)
 def _head(replica: Replica) -> str:
-    """How each row of a replica begins."""
+    """How each row of a replica begins. Rows of one replica are made one after the other."""
     return msgspec.json.encode(replica._asdict()).decode()[:-1]
 
 
@@ -246,9 +256,16 @@ def _topic_id(disk: DumpedDisk, directory: str) -> str:
         file = disk.open(path)
         text = file.read(0, _MOST_METADATA_BYTES).decode("ascii", "replace")
         file.close()
-        for line in text.splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "topic_id":
-                with suppress(ValueError):  # a broker's own mistake, or worse: the rows are dumped all the same
-                    return urlsafe_b64decode(value.strip() + "==").hex()
-    return "0" * 32
+        return _topic_id_in(text)
+    return _NO_ID
+
+
+@lru_cache(maxsize=64)
+def _topic_id_in(text: str) -> str:
+    """All replicas of a topic have the same text."""
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "topic_id":
+            with suppress(ValueError):  # a broker's own mistake, or worse: the rows are dumped all the same
+                return urlsafe_b64decode(value.strip() + "==").hex()
+    return _NO_ID

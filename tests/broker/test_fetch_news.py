@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 from uuid import UUID
@@ -10,6 +9,7 @@ from uuid import UUID
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from highwater_runtime.broker.apis import fetch
 from highwater_runtime.broker.fetch_sessions import FetchSessions

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from highwater_runtime.metadata import MetadataVersion
 from highwater_runtime.ports.trace import AlterPartitionHandled
@@ -78,7 +78,7 @@ def test_a_proposal_that_was_refused_is_over_whatever_comes_of_its_copies(orders
     orders.silence(1)
     before = orders.partition()
     assert orders.ask(orders.proposal([0, 1])).topics[0].partitions[0].error_code == ErrorCode.INELIGIBLE_REPLICA
-    assert orders.partition() == replace(before, partition_epoch=before.partition_epoch + 1)
+    assert orders.partition() == structs.replace(before, partition_epoch=before.partition_epoch + 1)
     orders.heartbeat(1)
     assert not orders.image.brokers[1].fenced
 

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from highwater_runtime.controller.partition_change import (
     Election,
@@ -70,19 +71,19 @@ def test_the_leader_stays_while_it_may_and_is_in_the_isr() -> None:
 
 
 def test_the_next_in_assignment_order_that_is_alive_and_in_the_isr_leads() -> None:
-    elected = changed(replace(P, isr=(0, 2, 1)), alive=(1, 2))
+    elected = changed(structs.replace(P, isr=(0, 2, 1)), alive=(1, 2))
     assert (elected.leader, elected.leader_epoch) == (1, 5)
-    assert changed(replace(P, isr=(0, 2)), alive=(1, 2)).leader == 2
+    assert changed(structs.replace(P, isr=(0, 2)), alive=(1, 2)).leader == 2
 
 
 def test_without_a_live_member_of_the_isr_there_is_no_leader() -> None:
-    orphan = changed(replace(P, isr=(0,)), alive=(1, 2))
+    orphan = changed(structs.replace(P, isr=(0,)), alive=(1, 2))
     assert (orphan.leader, orphan.isr, orphan.leader_epoch) == (NO_LEADER, (0,), 5)
     assert changed(orphan, alive=(1, 2)) is orphan
 
 
 def test_the_last_member_never_leaves_the_isr() -> None:
-    last = replace(P, isr=(0,))
+    last = structs.replace(P, isr=(0,))
     emptied = changed(last, replace(PartitionTarget.keep(last), isr=()))
     assert (emptied.isr, emptied.leader) == ((0,), NO_LEADER)
     for version in (MetadataVersion.IBP_3_5_IV2, MetadataVersion.IBP_3_6_IV0):
@@ -90,14 +91,14 @@ def test_the_last_member_never_leaves_the_isr() -> None:
 
 
 def test_a_preferred_election_goes_to_the_first_replica_if_it_is_fit() -> None:
-    led_by_2 = replace(P, leader=2)
+    led_by_2 = structs.replace(P, leader=2)
     assert changed(led_by_2, election=Election.PREFERRED).leader == 0
     assert changed(led_by_2, alive=(1, 2), election=Election.PREFERRED) is led_by_2
     assert changed(led_by_2) is led_by_2
 
 
 def test_the_leader_epoch_is_bumped_when_a_replica_leaves_the_assignment() -> None:
-    moving = replace(P, replicas=(0, 1, 2), removing_replicas=(2,))
+    moving = structs.replace(P, replicas=(0, 1, 2), removing_replicas=(2,))
     done = changed(moving)
     assert (done.replicas, done.isr, done.leader, done.leader_epoch) == ((0, 1), (0, 1), 0, 5)
 
@@ -105,7 +106,7 @@ def test_the_leader_epoch_is_bumped_when_a_replica_leaves_the_assignment() -> No
 def test_below_3_6_the_leader_epoch_is_bumped_when_a_replica_leaves_the_isr() -> None:
     target = replace(PartitionTarget.keep(P), isr=(0, 1))
     assert changed(P, target, version=MetadataVersion.IBP_3_5_IV2).leader_epoch == 5
-    grown = replace(P, isr=(0,))
+    grown = structs.replace(P, isr=(0,))
     assert (
         changed(grown, replace(PartitionTarget.keep(grown), isr=(0, 1)), version=MetadataVersion(7)).leader_epoch == 4
     )
@@ -122,7 +123,7 @@ def test_a_reassignment_needs_all_that_it_adds_in_the_isr() -> None:
 
 def test_a_reassignment_needs_the_replicas_that_stay_in_the_isr_too() -> None:
     """KAFKA-15665. Those that leave may hold what was committed before; nobody else may have it."""
-    shrunk = replace(P, isr=(0,))
+    shrunk = structs.replace(P, isr=(0,))
     begun = changed(shrunk, reassign(shrunk, (1, 2, 3)))
     joined = changed(begun, replace(PartitionTarget.keep(begun), isr=(0, 3)))
     assert (joined.replicas, joined.isr, joined.leader) == ((1, 2, 3, 0), (0, 3), 0)
@@ -133,7 +134,7 @@ def test_a_reassignment_needs_the_replicas_that_stay_in_the_isr_too() -> None:
 
 
 def test_a_reassignment_that_only_removes_needs_those_that_stay_in_the_isr() -> None:
-    shrunk = replace(P, isr=(0, 1))
+    shrunk = structs.replace(P, isr=(0, 1))
     assert changed(shrunk, reassign(shrunk, (0, 2))).reassigning, "2 is not in sync"
     done = changed(shrunk, reassign(shrunk, (0, 1)))
     assert (done.replicas, done.isr, done.reassigning) == ((0, 1), (0, 1), False)
@@ -172,12 +173,12 @@ def test_a_reassignment_that_is_redirected_to_where_it_began_is_over() -> None:
 
 
 def test_a_reassignment_is_taken_back_without_what_it_had_added() -> None:
-    begun = replace(changed(P, reassign(P, (3, 1))), isr=(3, 1))
+    begun = structs.replace(changed(P, reassign(P, (3, 1))), isr=(3, 1))
     target = revert_reassignment(begun)
     assert target is not None
     back = changed(begun, target)
     assert (back.replicas, back.isr, back.reassigning) == ((1, 0, 2), (1,), False)
-    assert revert_reassignment(replace(begun, isr=(3,))) is None
+    assert revert_reassignment(structs.replace(begun, isr=(3,))) is None
 
 
 # --- Requests -----------------------------------------------------------------------------------------------------

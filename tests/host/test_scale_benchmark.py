@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -43,7 +44,7 @@ def start(tmp_path: Path, *words: str) -> subprocess.Popen[str]:
     )
 
 
-def figures_of(tmp_path: Path, *words: str) -> dict[str, dict[str, object]]:
+def figures_of(tmp_path: Path, *words: str) -> dict[str, dict[str, Any]]:
     """Headlines of the table that a run writes: the figures of ours by size."""
     out = tmp_path / "figures.json"
     with start(tmp_path, *words, "--json", str(out)) as benchmark:
@@ -82,15 +83,20 @@ def test_a_cluster_lives_through_all_phases(tmp_path: Path) -> None:
         pytest.param(
             "controller-records", "100", "a broker killed and started: it serves again", marks=pytest.mark.thorough
         ),
-        ("simulator", "3", "processor time of the run"),
     ],
 )
 def test_each_kind_of_thing_is_made_and_measured(tmp_path: Path, kind: str, size: str, headline: str) -> None:
-    option = "--partitions" if kind == "simulator" else "--sizes"
-
-    figures = figures_of(tmp_path, kind, option, size)
+    figures = figures_of(tmp_path, kind, "--sizes", size)
 
     assert size in figures[headline]
+
+
+def test_sizes_are_compared_with_equal_load(tmp_path: Path) -> None:
+    figures = figures_of(tmp_path, "simulator", "--partitions", "3,30")
+
+    assert [one["figure"] for one in figures["acknowledged"].values()] == [pytest.approx(2600, rel=0.01)] * 2
+    assert figures["processor time of the run"].keys() == {"3", "30"}
+    assert figures["growth since the size before"].keys() == {"30"}
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="needs setpriv: nodes end with the benchmark by its help")

@@ -33,7 +33,7 @@ from highwater_runtime.wire.messages.register_broker_record import BrokerEndpoin
 from highwater_runtime.wire.messages.remove_topic_record import RemoveTopicRecord
 from highwater_runtime.wire.messages.topic_record import TopicRecord
 from highwater_runtime.wire.messages.unregister_broker_record import UnregisterBrokerRecord
-from highwater_runtime.wire.records_codec import decode_metadata_record, encode_metadata_record
+from highwater_runtime.wire.records_codec import decode_committed_record, decode_metadata_record, encode_metadata_record
 
 
 def step(image: MetadataImage, random: Random, offset: int) -> None:
@@ -106,9 +106,12 @@ def content(image: MetadataImage) -> tuple:
 
 def reborn(image: MetadataImage, end_offset: int) -> MetadataImage:
     """Through the bytes of the records, as a file holds them."""
+    return image_of([decode_metadata_record(data) for data in encoded(image)], end_offset)
+
+
+def encoded(image: MetadataImage) -> list[bytes]:
     versions = {RegisterBrokerRecord: 1}
-    encoded = [encode_metadata_record(r, versions.get(type(r), 0)) for r in snapshot_records(image)]
-    return image_of([decode_metadata_record(data) for data in encoded], end_offset)
+    return [encode_metadata_record(r, versions.get(type(r), 0)) for r in snapshot_records(image)]
 
 
 @given(st.integers(0, 2**32), st.integers(0, 80))
@@ -133,6 +136,17 @@ def test_an_image_from_a_snapshot_goes_on_like_the_one_it_was_taken_of(seed: int
         step(image, random, offset)
         step(other, twin, offset)
     assert content(other) == content(image)
+
+
+@given(st.integers(0, 2**32), st.integers(0, 80), st.integers(0, 40))
+def test_an_image_changes_no_record_that_it_applies(seed: int, steps: int, more: int) -> None:
+    """Nodes of the simulator share decoded records."""
+    data = encoded(random_image(seed, steps))
+    records = [decode_committed_record(one) for one in data]
+    image, random = image_of(records, steps + 3), Random(seed)
+    for offset in range(steps + 3, steps + 3 + more):
+        step(image, random, offset)
+    assert [decode_committed_record(one) for one in data] == [decode_metadata_record(one) for one in data]
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 60))

@@ -146,6 +146,26 @@ def test_a_renamed_directory_keeps_its_entries():
     assert (disk.list(), disk.list("orders-0.deleted")) == (["orders-0.deleted"], ["f"])
 
 
+def test_a_path_leads_through_the_directories_that_are_there_now():
+    disk = SimDisk()
+    disk.mkdir("a/b")
+    disk.open("a/b/f", create=True)
+    disk.rename("a", "c")
+    assert (disk.exists("a/b/f"), disk.exists("c/b/f")) == (False, True)
+    with pytest.raises(FileNotFoundError):
+        disk.open("a/b/g", create=True)
+    disk.mkdir("a/b")
+    assert (disk.list("a/b"), disk.list("c/b")) == ([], ["f"])
+    disk.remove_tree("c")
+    with pytest.raises(FileNotFoundError):
+        disk.list("c/b")
+    assert disk.list("a/b") == []
+    disk.power_loss("none")
+    with pytest.raises(FileNotFoundError):
+        disk.list("a/b")
+    assert not disk.exists("a/b")
+
+
 def replace(disk, content, *, sync_file=True, sync_directory=True):
     """What a checkpoint does."""
     disk_file = disk.open("state.tmp", create=True)

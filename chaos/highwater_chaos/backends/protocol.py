@@ -17,6 +17,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+import msgspec
+
 from highwater_chaos.backends.primitives import Primitive
 from highwater_chaos.workload.client_host import ClientHost
 from highwater_runtime.ports.trace import NodeEvent
@@ -47,7 +49,7 @@ class HeldUp(NamedTuple):
     at_most_ns: int
 
 
-class TimedEvent(NamedTuple):
+class TimedEvent(msgspec.Struct, frozen=True, gc=False):
     """One event of a node, or of its host (``NodeStarted``, ``NodeStopped``), at ``time_ns`` of run time. ``seq``
     counts from 0 without gaps what was handed out."""
 

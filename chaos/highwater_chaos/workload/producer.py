@@ -225,10 +225,11 @@ class RecordingProducer:
         if self._to_probe is not None:
             known = set(keys)
             now = [key for key in self._to_probe if key in known][: self._options.max_open - self.open_sends]
-            self._to_probe = [key for key in self._to_probe if key not in now]
+            once = dict.fromkeys(now)
+            self._to_probe = [key for key in self._to_probe if key not in once]
             for key in now:
                 self._begin(key)
-            for key in dict.fromkeys(now):
+            for key in once:
                 self._send_waiting(key)
         elif keys and self.open_sends >= self._options.max_open:
             self.held_back += 1

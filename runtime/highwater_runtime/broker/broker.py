@@ -108,6 +108,7 @@ class Broker:
             deletions,
         )
         self._mode = make_mode(Core(options, ports, self._logs, self._replicas, self._publish, self._after_event))
+        self._partition_answers = metadata.PartitionAnswers()
         self._topic_creation = TopicCreation(
             self._mode.channel("topic-creation", config.request_timeout_ms),
             ports.clock,
@@ -268,6 +269,7 @@ class Broker:
                     options.cluster_id,
                     mode.controller_for_clients(self.image),
                     self._topic_creation,
+                    self._partition_answers,
                 )
             case ApiKey.DESCRIBE_CLUSTER:
                 metadata.describe_cluster(

@@ -502,9 +502,11 @@ def _by_topic(answers: list[Answer]) -> list[FetchableTopicResponse]:
     topics: list[FetchableTopicResponse] = []
     for asked, data in answers:
         topic, topic_id = asked.topic, asked.topic_id
-        if not topics or topics[-1].topic_id != topic_id or topics[-1].topic != topic:
-            topics.append(FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=[]))
-        topics[-1].partitions.append(data)
+        last = topics[-1] if topics else None
+        if last is None or (last.topic_id is not topic_id and last.topic_id != topic_id) or last.topic != topic:
+            last = FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=[])
+            topics.append(last)
+        last.partitions.append(data)
     return topics
 
 

@@ -35,6 +35,7 @@ from highwater_runtime.broker.truncation import (
 )
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log, StartReason, TruncationReason
+from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.log.records import BatchView, iter_batches
 from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
 from highwater_runtime.metadata.image import MetadataReplayError
@@ -64,6 +65,7 @@ class Partition:
         "replicas",
         "topic",
         "topic_id",
+        "tp",
     )
 
     def __init__(
@@ -74,6 +76,7 @@ class Partition:
         self.topic_id = topic_id
         self.index = index
         self.key: PartitionKey = (topic_id, index)
+        self.tp = TopicPartition(topic, index)
         self.name = f"{topic}-{index}"
         self.log = log
         self.context = context
@@ -155,7 +158,7 @@ class Partition:
             raise MetadataReplayError(
                 f"{self.name}: expected a leader epoch of {self.leader_epoch} or more, found {state.leader_epoch}"
             )
-        if not set(state.isr) <= set(state.replicas):
+        if state.isr != state.replicas and not set(state.isr) <= set(state.replicas):
             raise MetadataReplayError(f"{self.name}: expected an ISR among {state.replicas}, found {state.isr}")
         new_leader_epoch = state.leader_epoch > self.leader_epoch
         # At the same partition epoch an AlterPartition answer came first, and a later proposal may be under way.

@@ -33,7 +33,7 @@ class _Share(NamedTuple):
         """The share of a replica as it is now."""
         offline = int(replica.log.failure is not None)
         if not replica.is_leader:
-            return cls(0, 0, 0, 0, offline)
+            return cls(0, 0, 0, 0, offline) if offline else _NOTHING
         isr, least = len(replica.isr.committed), replica.min_isr
         return cls(1, int(isr < len(replica.replicas)), int(isr < least), int(isr == least), offline)
 
@@ -48,6 +48,15 @@ _AGGREGATES: Final = (
 )
 """In the order of :class:`_Share`."""
 _REPORTED: Final = (*_AGGREGATES, names.PARTITION_COUNT, SERIES_LEFT_OUT, names.FAILED_PARTITIONS)
+
+_OWN: Final = (
+    names.PARTITION_UNDER_REPLICATED,
+    names.PARTITION_UNDER_MIN_ISR,
+    names.PARTITION_AT_MIN_ISR,
+    names.LOG_SIZE,
+)
+"""Series of one replica that :meth:`ReplicaGauges.report` sets. :meth:`ReplicaGauges.report_positions` sets the others.
+"""
 
 
 def _shift(total: int, new: int, old: int) -> int:
@@ -71,6 +80,8 @@ class ReplicaGauges:
         self._reported: tuple[int, ...] = ()
         """Values of :data:`_REPORTED`, as reported last."""
         self._has_series = True
+        self._has_positions = False
+        """Whether :meth:`report_positions` has set any series."""
         self.is_stale = False
         """Whether :meth:`report` has anything to do."""
 
@@ -133,7 +144,7 @@ class ReplicaGauges:
         gauge(names.LOG_SIZE, replica.log.size_in_bytes, topic=topic, partition=index)
 
     def _forget(self, topic: str, index: str) -> None:
-        for name in names.PARTITION_GAUGES:
+        for name in names.PARTITION_GAUGES if self._has_positions else _OWN:
             self._metrics.forget(name, topic=topic, partition=index)
 
     def report_positions(self) -> None:
@@ -143,6 +154,7 @@ class ReplicaGauges:
         """
         if not self._has_series:
             return
+        self._has_positions = True
         gauge = self._metrics.gauge
         for key, (share, topic, index) in self._known.items():
             replica = self._replicas[key]

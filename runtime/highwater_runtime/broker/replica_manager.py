@@ -11,9 +11,11 @@ What one replica does is in :mod:`highwater_runtime.broker.partition`; what one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from highwater_runtime.broker import metrics, strays
 from highwater_runtime.broker.delta import Delta
@@ -207,7 +209,7 @@ class ReplicaManager:
 
     def high_watermarks(self) -> dict[TopicPartition, int]:
         """HW of every replica by topic and index, for the checkpoint."""
-        return {TopicPartition(p.topic, p.index): p.high_watermark for p in self.partitions.values()}
+        return {partition.tp: partition.high_watermark for partition in self.partitions.values()}
 
     # --- roles and metadata ---------------------------------------------------------------------------------------
     # What is brought is put into a queue, of which begin() does a slice at once. What comes first: leaderships that are
@@ -414,7 +416,7 @@ class ReplicaManager:
         partition = self.partitions.pop(key, None)
         if partition is None:
             return None
-        self._key_of.pop(TopicPartition(partition.topic, partition.index), None)
+        self._key_of.pop(partition.tp, None)
         self._fetchers.unfollow(key)
         partition.close()
         self._gauges.mark(key)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 from uuid import UUID
@@ -142,6 +143,7 @@ def read_epochs(disk: Disk, path: str) -> list[tuple[int, int]] | None:
 # --- one partition, one node ----------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=64)
 def encode_partition_metadata(topic_id: UUID) -> bytes:
     """To which topic id a partition's directory belongs (KIP-516)."""
     text = urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
@@ -163,10 +165,17 @@ def read_partition_metadata(disk: Disk, directory: str) -> UUID | None:
     content = read_whole(disk, path)
     if content is None:
         return None
-    found = re.fullmatch(rb"version: 0\ntopic_id: ([A-Za-z0-9_-]{22})\n?", content)
-    if found is None:
+    topic_id = _topic_id_in(content)
+    if topic_id is None:
         raise CorruptCheckpoint(f"{path}: {content!r}")
-    return UUID(bytes=urlsafe_b64decode(found.group(1) + b"=="))
+    return topic_id
+
+
+@lru_cache(maxsize=64)
+def _topic_id_in(content: bytes) -> UUID | None:
+    """All partitions of a topic have the same content."""
+    found = re.fullmatch(rb"version: 0\ntopic_id: ([A-Za-z0-9_-]{22})\n?", content)
+    return None if found is None else UUID(bytes=urlsafe_b64decode(found.group(1) + b"=="))
 
 
 def ensure_meta_properties(disk: Disk, cluster_id: str, node_id: int) -> None:

@@ -185,6 +185,8 @@ class ReadableLog:
     def batch_marks(self, from_offset: int, to_offset: int) -> list[BatchMark]:
         """As :meth:`batches_between`, from the headers alone."""
         self._ensure_readable(from_offset, to_offset)
+        if from_offset >= to_offset:
+            return []
         with self._failures_end_it():
             return self._chain.marks_between(from_offset, min(to_offset, self.log_end_offset))
 

@@ -218,29 +218,32 @@ class BatchView:
         return records
 
     def offsets_and_values(self) -> tuple[list[int], list[bytes | None]]:
-        """Of :meth:`records` the offsets and the values alone, which is much cheaper for small records without keys
-        and headers.
+        """Of :meth:`records` the offsets and the values alone: much cheaper for records without keys and headers.
 
         Raises as :meth:`records`.
         """
-        if not self.is_compressed and (found := self._small_records()) is not None:
+        if not self.is_compressed and (found := self._plain_records()) is not None:
             return found
         records = self.records()
         return [record.offset for record in records], [record.value for record in records]
 
-    def _small_records(self) -> tuple[list[int], list[bytes | None]] | None:
-        """Offsets and values, if every record takes less than 64 bytes and has neither key nor headers; else None."""
+    def _plain_records(self) -> tuple[list[int], list[bytes | None]] | None:
+        """Offsets and values, if every record has a value, and neither key nor headers; else None."""
         payload = bytes(memoryview(self.data)[self.position + HEADER_SIZE : self.position + self.size_in_bytes])
         size, base_offset, position = len(payload), self.base_offset, 0
         offsets: list[int] = []
         values: list[bytes | None] = []
         try:
             for _ in range(self.record_count):
-                # Length, attributes, timestamp delta, offset delta, no key (-1), value, no headers (0). Numbers are
-                # zigzag varints: of one byte below 0x80, and even if they are not negative.
-                length = payload[position]
-                end = position + 1 + (length >> 1)
-                position += 2
+                # Length, attributes, timestamp delta, offset delta, no key (-1), length of the value, value, no headers
+                # (0). Numbers are zigzag varints: of one byte below 0x80, and even if they are not negative.
+                if (length := payload[position]) < 0x80:
+                    length = (length >> 1) ^ -(length & 1)
+                    position += 1
+                else:
+                    length, position = read_varint(payload, position)
+                end = position + length
+                position += 1
                 if payload[position] < 0x80:
                     position += 1
                 else:
@@ -250,17 +253,16 @@ class BatchView:
                     position += 1
                 else:
                     delta, position = read_varint(payload, position)
-                value_length = payload[position + 1]
-                start = position + 2
-                position = start + (value_length >> 1)
-                if (
-                    length >= 0x80
-                    or length & 1
-                    or payload[start - 2] != 1
-                    or value_length & 1
-                    or position + 1 != end
-                    or payload[position] != 0
-                ):
+                if payload[position] != 1:
+                    return None
+                position += 1
+                if (value_length := payload[position]) < 0x80:
+                    value_length = (value_length >> 1) ^ -(value_length & 1)
+                    position += 1
+                else:
+                    value_length, position = read_varint(payload, position)
+                start, position = position, position + value_length
+                if length < 1 or value_length < 0 or position + 1 != end or payload[position] != 0:
                     return None
                 offsets.append(base_offset + delta)
                 values.append(payload[start:position])

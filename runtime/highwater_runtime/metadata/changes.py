@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+import msgspec
+
 from highwater_runtime.metadata.registrations import (
     BrokerRegistration,
     ConfigResource,
@@ -46,8 +48,7 @@ class TopicDeleted:
     topic: TopicImage
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionChanged:
+class PartitionChanged(msgspec.Struct, frozen=True, gc=False):
     """A partition was created (``before`` is ``None``) or changed."""
 
     topic: str

@@ -117,7 +117,7 @@ class MetadataImage:
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         """The configuration set for one topic, by Kafka's topic property names; empty where none is."""
-        return self.configs.get(ConfigResource(TOPIC_RESOURCE, topic), _NO_CONFIGS)
+        return self.configs.get(ConfigResource(TOPIC_RESOURCE, topic), _NO_CONFIGS) if self.configs else _NO_CONFIGS
 
     def partition(self, topic: str, partition: int) -> PartitionRegistration | None:
         """State of one partition, ``None`` where there is no such topic or partition."""

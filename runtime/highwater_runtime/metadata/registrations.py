@@ -1,6 +1,7 @@
 """The values of the metadata image: one broker's registration, one partition's state, one topic.
 
-``BrokerRegistration`` and ``PartitionRegistration`` are frozen, so that copies of an image share them.
+``BrokerRegistration`` and ``PartitionRegistration`` are frozen, so that copies of an image share them. Each change of a
+partition makes one of the latter on every node, so it is a struct of msgspec: a frozen dataclass takes a microsecond.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 from uuid import UUID
+
+import msgspec
 
 from highwater_runtime.ports import Endpoint
 
@@ -90,8 +93,7 @@ def reachable(brokers: Iterable[BrokerRegistration], listener: str) -> list[tupl
     return [(broker, at) for broker in brokers if (at := broker.endpoint_for(listener)) is not None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionRegistration:
+class PartitionRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One partition's state. ``partition_epoch`` grows with every change, ``leader_epoch`` as
     :mod:`highwater_runtime.controller.partition_change` says. ``replicas[0]`` is the preferred leader."""
 

@@ -76,7 +76,7 @@ class CommitFeed:
                     what = f"the HW {high_watermark} lies inside of the batch at {batch.base_offset}"
                     raise halt(self._trace, "raft-committed-data", batch.leader_epoch, None, what)
                 self.next_offset = batch.last_offset + 1
-                values = [] if batch.is_control else [record.value or b"" for record in batch.records()]
+                values = [] if batch.is_control else [value or b"" for value in batch.offsets_and_values()[1]]
                 self._listener.on_commit(batch.base_offset, batch.leader_epoch, values, batch.last_offset)
                 self._notify_leadership()
                 if self.next_offset - begin >= most:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from random import Random
-from typing import Literal
+from typing import Final, Literal
 
 from highwater_runtime.ports import path_components
 from highwater_runtime.sim.page_cache import CachedFile, Keep
@@ -29,6 +29,8 @@ class Directory:
 
 
 Node = CachedFile | Directory
+_NO_NAMES: Final = frozenset(("", ".", ".."))
+"""What :func:`path_components` refuses."""
 Edit = tuple[Directory, str, Node | None]
 """In this directory, this name now means this inode (``None``: nothing)."""
 
@@ -41,18 +43,24 @@ def os_error(code: int, path: str) -> OSError:
 class DirectoryTree:
     """All names of one disk."""
 
-    __slots__ = ("_next", "journal", "root")
+    __slots__ = ("_known", "_next", "journal", "root")
 
     def __init__(self) -> None:
         self.root = Directory()
         self.journal: dict[int, tuple[Edit, ...]] = {}
         """Operations that are not durable, by number, ascending."""
         self._next = 0
+        self._known: dict[str, Directory] = {}
+        """Directories by path, as far as they were looked for, until one of them is moved or removed."""
 
     # --- looking ---
 
     def find(self, path: str) -> Node | None:
         """The inode behind ``path``, or None."""
+        above, slash, name = path.rpartition("/")
+        directory = self._known.get(above) if name not in _NO_NAMES and (above or not slash) else None
+        if directory is not None:
+            return directory.entries.get(name)
         node: Node = self.root
         for part in path_components(path):
             if not isinstance(node, Directory):
@@ -72,7 +80,10 @@ class DirectoryTree:
 
     def directory(self, path: str) -> Directory:
         """The directory ``path``. Raises ``ENOENT`` or ``ENOTDIR``."""
-        return self._directory(path_components(path), path)
+        directory = self._known.get(path)
+        if directory is None:
+            directory = self._known[path] = self._directory(path_components(path), path)
+        return directory
 
     def _directory(self, parts: list[str], path: str) -> Directory:
         """The directory at ``parts``; errors name ``path``."""
@@ -90,10 +101,15 @@ class DirectoryTree:
 
     def parent(self, path: str) -> tuple[Directory, str]:
         """The directory that holds (or would hold) ``path``, and the last component."""
-        *above, name = path_components(path) or [""]
-        if not name:
+        above, slash, name = path.rpartition("/")
+        if not path:
             raise os_error(errno.EBUSY, path)
-        return self._directory(above, path), name
+        if name in _NO_NAMES or (slash and not above):
+            path_components(path)  # says what is wrong with it
+        directory = self._known.get(above)
+        if directory is None:
+            directory = self._known[above] = self._directory(path_components(above), path)
+        return directory, name
 
     def files(self) -> list[tuple[str, CachedFile]]:
         """All files by path, sorted."""
@@ -107,6 +123,8 @@ class DirectoryTree:
         """Carry out one atomic directory operation, not durably."""
         self._next = number = self._next + 1
         for directory, name, node in edits:
+            if isinstance(directory.entries.get(name), Directory):
+                self._known.clear()
             _set(directory.entries, name, node)
             directory.pending[number] = None
         self.journal[number] = edits
@@ -139,6 +157,7 @@ class DirectoryTree:
         """Become the tree on the medium: ``none``, a ``prefix`` of the journal, any subset (``torn``) or ``all``."""
         journal = list(self.journal.values())
         self.journal.clear()
+        self._known.clear()
         for operation in journal:
             for edited, _, _ in operation:
                 edited.pending.clear()

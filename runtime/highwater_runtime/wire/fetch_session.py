@@ -121,7 +121,7 @@ class ClientFetchSession:
         topics: list[FetchTopic] = []
         for key in named:
             name, fetch = self._wanted[key]
-            if not topics or topics[-1].topic_id != key[0]:
+            if not topics or (topics[-1].topic_id is not key[0] and topics[-1].topic_id != key[0]):
                 topics.append(FetchTopic(topic=name, topic_id=key[0], partitions=[]))
             topics[-1].partitions.append(fetch)
             self._asked[key] = fetch

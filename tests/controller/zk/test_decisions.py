@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from highwater_runtime.controller.partition_change import Election
 from highwater_runtime.controller.zk.context import NO_NODE, ControllerContext, PartitionKey, Target
@@ -118,7 +119,7 @@ def test_a_move_keeps_the_committed_and_ends(case: Case) -> None:
     for broker_id in case.order:
         if broker_id not in case.live:
             context.register(broker_id, BrokerNode(endpoints={"PLAINTEXT": "b:1"}), 99)
-    context.put(KEY, replace(state, isr=tuple(dict.fromkeys((*state.isr, *case.order))), leader=case.order[0]))
+    context.put(KEY, structs.replace(state, isr=tuple(dict.fromkeys((*state.isr, *case.order))), leader=case.order[0]))
     for broker_id in case.order:
         context.register(broker_id, BrokerNode(endpoints={"PLAINTEXT": "b:1"}), 100)
     state = settle(context)
@@ -157,7 +158,7 @@ def test_the_first_leader(case: Case) -> None:
     context = case.context()
     state = context.partition(KEY)
     assert state is not None
-    context.put(KEY, replace(state, isr=(), leader=NO_LEADER, leader_epoch=-1, partition_epoch=NO_NODE))
+    context.put(KEY, structs.replace(state, isr=(), leader=NO_LEADER, leader_epoch=-1, partition_epoch=NO_NODE))
     fit = tuple(replica for replica in case.replicas if replica in case.live - case.leaving)
     change = next_state(context, KEY)
     if not fit:

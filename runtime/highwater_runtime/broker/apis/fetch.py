@@ -50,6 +50,7 @@ from highwater_runtime.wire.messages.fetch_response import (
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
+    SnapshotId,
 )
 
 CONSUMER = -1
@@ -58,6 +59,10 @@ REPLICA_STATE_SINCE = 15
 CURRENT_LEADER_SINCE = 12
 NODE_ENDPOINTS_SINCE = 16
 NO_EPOCH = -1
+_NO_DIVERGENCE: Final = EpochEndOffset()
+_NO_CURRENT_LEADER: Final = LeaderIdAndEpoch()
+_NO_SNAPSHOT: Final = SnapshotId()
+"""Defaults that all answers share, as making them costs half of an answer. They are replaced, and never changed."""
 
 Judgement = tuple[ErrorCode, EpochEndOffset | None]
 FINE: Final[Judgement] = (ErrorCode.NONE, None)
@@ -97,22 +102,13 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
         sessions.disturb(session.session)
     delayed = DelayedFetch(request, body, who, session, sessions, replicas, stale=stale)
     if who.is_follower and not stale:
-        for asked, found in delayed.unseen:
-            if isinstance(found, Partition):
-                _learn(found, asked.fetch, who)
+        delayed.learn()
         if session.session is not None:
             session.session.fetched_ns = replicas.ports.clock.now_ns()
     if body.max_wait_ms <= 0 or not len(session):
         delayed.expire()
     else:
         replicas.fetches.park(delayed, delayed.watched(), body.max_wait_ms * MS)
-
-
-def _learn(partition: Partition, fetch: FetchPartition, who: _Who) -> None:
-    """Take in what a follower's fetch says of the follower, if it is one that the leader could answer with data."""
-    if judge(partition, fetch, who.replica_id) == FINE:
-        assert partition.leading is not None
-        partition.leading.fetched_by(who.replica_id, fetch.fetch_offset, fetch.log_start_offset, who.replica_epoch)
 
 
 def judge(partition: Partition, fetch: FetchPartition, replica_id: int) -> Judgement:
@@ -150,6 +146,7 @@ class DelayedFetch:
     """A fetch that waits for ``min_bytes``. ``stale``: it was sent in a former life of the follower."""
 
     __slots__ = (
+        "_judged",
         "_max_bytes",
         "_min_bytes",
         "_read_committed",
@@ -187,6 +184,19 @@ class DelayedFetch:
         """Whether something to send was seen."""
         self.unseen = self._resolved(session.unseen())
         """Partitions that may have something to tell, in order, until the first attempt has looked at them."""
+        self._judged = False
+        """Whether :meth:`learn` has found that all of these can be answered with data, in this event."""
+
+    def learn(self) -> None:
+        """Take in what a follower's fetch says of the follower, for each partition that can be answered with data."""
+        who, self._judged = self._who, True
+        for asked, found in self.unseen:
+            fetch = asked.fetch
+            if isinstance(found, Partition) and judge(found, fetch, who.replica_id) == FINE:
+                assert found.leading is not None
+                found.leading.fetched_by(who.replica_id, fetch.fetch_offset, fetch.log_start_offset, who.replica_epoch)
+            else:
+                self._judged = False
 
     def watched(self) -> list[WatchKey]:
         """What wakes it: its session, or the partitions of a full fetch. Ask before the first attempt."""
@@ -213,9 +223,13 @@ class DelayedFetch:
         What was looked at before and was not marked since still has no error, and nothing more to send.
         """
         replica_id, session = self._who.replica_id, self._session
-        unseen, self.unseen = self.unseen or self._resolved(session.unseen()), []
+        unseen, self.unseen = self.unseen, []
+        # What a leader learns of a follower changes neither its log nor its epoch.
+        judged, self._judged = self._judged, False
+        if not unseen:
+            unseen, judged = self._resolved(session.unseen()), False
         for asked, found in unseen:
-            if isinstance(found, ErrorCode) or judge(found, asked.fetch, replica_id) != FINE:
+            if isinstance(found, ErrorCode) or not (judged or judge(found, asked.fetch, replica_id) == FINE):
                 self.expire()
                 return True
             if visible_end(found, replica_id) > asked.fetch.fetch_offset:
@@ -228,7 +242,7 @@ class DelayedFetch:
             return False
         news = session.news
         looked_at = unseen if len(unseen) == len(news) else self._resolved(news)
-        answers, size = self._read(looked_at)
+        answers, size = self._read(looked_at, judged=True)
         if size < min_bytes and min_bytes > 1 and not session.is_over:
             return False
         self._reply(looked_at, answers, size)
@@ -297,8 +311,8 @@ class DelayedFetch:
             for b, at in reachable(brokers, self._request.listener)
         ]
 
-    def _read(self, looked_at: list[_Asked]) -> tuple[list[Answer], int]:
-        """The answer as it stands, and how many bytes of records are in it."""
+    def _read(self, looked_at: list[_Asked], *, judged: bool = False) -> tuple[list[Answer], int]:
+        """The answer as it stands, and how many bytes of records are in it. ``judged``: all can be answered."""
         budget, total = self._max_bytes, 0
         answers: list[Answer] = []
         for asked, found in looked_at:
@@ -307,14 +321,17 @@ class DelayedFetch:
                 data = _failed(fetch.partition, found)
                 self._point_to_leader(data, *self._replicas.leader_of(asked.topic, asked.topic_id, fetch.partition))
             else:
-                data = self._read_one(found, fetch, budget - total, first=total == 0)
+                judgement = FINE if judged else judge(found, fetch, self._who.replica_id)
+                data = self._read_one(found, fetch, judgement, budget - total, first=total == 0)
                 if data.records:
                     total += len(data.records)
             answers.append((asked, data))
         return answers, total
 
-    def _read_one(self, partition: Partition, fetch: FetchPartition, budget: int, *, first: bool) -> PartitionData:
-        error, diverging = judge(partition, fetch, self._who.replica_id)
+    def _read_one(
+        self, partition: Partition, fetch: FetchPartition, judgement: Judgement, budget: int, *, first: bool
+    ) -> PartitionData:
+        error, diverging = judgement
         if error is not ErrorCode.NONE:
             data = _failed(fetch.partition, error)
             self._point_to_leader(data, partition.leader_id, partition.leader_epoch)
@@ -325,6 +342,9 @@ class DelayedFetch:
             high_watermark=partition.high_watermark,
             last_stable_offset=partition.high_watermark,
             log_start_offset=partition.log.log_start_offset,
+            diverging_epoch=_NO_DIVERGENCE,
+            current_leader=_NO_CURRENT_LEADER,
+            snapshot_id=_NO_SNAPSHOT,
             aborted_transactions=[] if self._read_committed else None,
             records=b"",
         )

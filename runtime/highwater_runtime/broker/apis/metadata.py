@@ -7,7 +7,7 @@ of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, KeysView, Mapping
 from typing import Final
 from uuid import UUID
 
@@ -56,20 +56,63 @@ _BROKERS: Final = 1
 _CONTROLLERS: Final = 2
 
 
+class PartitionAnswers:
+    """What this broker has answered of each partition: the same as long as its state and the live brokers are the same.
+
+    Clients ask again and again for topics of many partitions, of which few have changed.
+    """
+
+    def __init__(self) -> None:
+        self._live: Mapping[int, None] = {}
+        self._known: dict[UUID, dict[int, tuple[PartitionRegistration, MetadataResponsePartition]]] = {}
+
+    def of(self, topic: TopicImage, live: Mapping[int, None]) -> list[MetadataResponsePartition]:
+        """The partitions of a topic by index. They are shared: do not change them."""
+        if live != self._live:
+            self._known.clear()
+            self._live = live
+        known = self._known.setdefault(topic.id, {})
+        if len(known) > len(topic.partitions):
+            known.clear()
+        answers = []
+        for index, state in sorted(topic.partitions.items()):
+            answer = known.get(index)
+            if answer is None or answer[0] is not state:
+                answer = known[index] = (state, _partition(index, state, live))
+            answers.append(answer[1])
+        return answers
+
+    @property
+    def topics(self) -> KeysView[UUID]:
+        """The topics of which something is kept."""
+        return self._known.keys()
+
+    def keep_only(self, topics: Collection[UUID]) -> None:
+        """Forget topics that are no more."""
+        if len(self._known) > len(topics):
+            self._known = {topic_id: known for topic_id, known in self._known.items() if topic_id in topics}
+
+
 def handle(
-    request: InboundRequest, image: MetadataImage, cluster_id: str, controller_id: int, creation: TopicCreation
+    request: InboundRequest,
+    image: MetadataImage,
+    cluster_id: str,
+    controller_id: int,
+    creation: TopicCreation,
+    answers: PartitionAnswers,
 ) -> None:
     """Answer a MetadataRequest: all topics where none are named (null; in version 0 the empty list as well), else each
     of those named, once."""
     body: MetadataRequest = request.body
     live = live_ids(image)
+    answers.keep_only(image.topics_by_id)
     if body.topics is None or (request.version == 0 and not body.topics):
-        topics = [_topic(topic, live) for topic in image.topics_by_name.values()]
+        topics = [_topic(topic, live, answers) for topic in image.topics_by_name.values()]
     else:
         once = list({(asked.topic_id, asked.name): asked for asked in body.topics}.values())  # as Kafka's set of names
         if body.allow_auto_topic_creation:
             creation.create_missing([asked.name for asked in once if asked.name is not None], image)
-        topics = [_asked_topic(asked, image, live, request.version) for asked in once]
+        topics = [_asked_topic(asked, image, live, answers, request.version) for asked in once]
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=b.id, host=at.host, port=at.port, rack=b.rack)
@@ -138,16 +181,16 @@ def offline_replicas(state: PartitionRegistration, live: Mapping[int, None]) -> 
 
 
 def _asked_topic(
-    asked: MetadataRequestTopic, image: MetadataImage, live: Mapping[int, None], version: int
+    asked: MetadataRequestTopic, image: MetadataImage, live: Mapping[int, None], answers: PartitionAnswers, version: int
 ) -> MetadataResponseTopic:
     if asked.topic_id != ZERO:
         topic = image.topics_by_id.get(asked.topic_id)
         if topic is None:
             name = None if version >= IDS_INSTEAD_OF_NAMES_SINCE else ""
             return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, topic_id=asked.topic_id, name=name)
-        return _topic(topic, live)
+        return _topic(topic, live, answers)
     topic = image.topics_by_name.get(asked.name or "")
-    return _unknown(asked.name or "") if topic is None else _topic(topic, live)
+    return _unknown(asked.name or "") if topic is None else _topic(topic, live, answers)
 
 
 def _unknown(name: str) -> MetadataResponseTopic:
@@ -155,13 +198,13 @@ def _unknown(name: str) -> MetadataResponseTopic:
     return MetadataResponseTopic(error_code=error, name=name, is_internal=is_internal(name))
 
 
-def _topic(topic: TopicImage, live: Mapping[int, None]) -> MetadataResponseTopic:
+def _topic(topic: TopicImage, live: Mapping[int, None], answers: PartitionAnswers) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.id if has_id(topic.name, topic.id) else ZERO,
         is_internal=is_internal(topic.name),
-        partitions=[_partition(index, state, live) for index, state in sorted(topic.partitions.items())],
+        partitions=answers.of(topic, live),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from highwater_runtime.broker.delta import Delta
 from highwater_runtime.metadata import MetadataImage, differences, image_of
-from highwater_runtime.wire.records_codec import decode_metadata_record
+from highwater_runtime.wire.records_codec import decode_committed_record, decode_metadata_record
 
 
 class MetadataLoader:
@@ -38,7 +38,7 @@ class MetadataLoader:
         assert base_offset == self.applied_offset + 1, f"batch at {base_offset} after {self.applied_offset}"
         delta = Delta()
         for index, data in enumerate(records):
-            delta.note(self.image.apply(decode_metadata_record(data), base_offset + index))
+            delta.note(self.image.apply(decode_committed_record(data), base_offset + index))
         self.applied_offset = last_offset
         if self.published:
             self._publish(self.image, delta)

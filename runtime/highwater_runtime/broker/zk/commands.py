@@ -25,9 +25,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from highwater_runtime.broker.mode import Core
 from highwater_runtime.broker.purgatory import PartitionKey

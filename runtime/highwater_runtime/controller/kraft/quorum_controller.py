@@ -61,7 +61,11 @@ from highwater_runtime.wire.messages.metadata_read_request import MetadataReadRe
 from highwater_runtime.wire.messages.register_broker_record import RegisterBrokerRecord
 from highwater_runtime.wire.messages.unregister_broker_request import UnregisterBrokerRequest
 from highwater_runtime.wire.messages.update_features_request import UpdateFeaturesRequest
-from highwater_runtime.wire.records_codec import decode_metadata_record, encode_metadata_record
+from highwater_runtime.wire.records_codec import (
+    decode_committed_record,
+    decode_metadata_record,
+    encode_metadata_record,
+)
 from highwater_runtime.wire.refusal import refusal
 
 _RECORD_VERSIONS: dict[type, int] = {RegisterBrokerRecord: 1, BrokerRegistrationChangeRecord: 1}
@@ -183,7 +187,7 @@ class QuorumController:
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes], last_offset: int) -> None:  # noqa: ARG002
         """Replay a committed batch, then send the responses that waited for it."""
         for index, record in enumerate(records):
-            self._published.apply(decode_metadata_record(record), base_offset + index)
+            self._published.apply(decode_committed_record(record), base_offset + index)
         self._committed_offset = last_offset
         self._published.publish_gauges()
         while self._waiting and self._waiting[0].offset <= last_offset:

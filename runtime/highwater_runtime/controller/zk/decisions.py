@@ -20,6 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.partition_change import (
     Election,
@@ -126,7 +128,7 @@ def _first_leader(context: ControllerContext, key: PartitionKey, before: Partiti
     live = tuple(replica for replica in before.replicas if context.may_lead(replica, key))
     if not live:
         return None
-    return Change(key, before, replace(before, isr=live, leader=live[0], leader_epoch=0, partition_epoch=0))
+    return Change(key, before, structs.replace(before, isr=live, leader=live[0], leader_epoch=0, partition_epoch=0))
 
 
 def _target(context: ControllerContext, key: PartitionKey, before: PartitionRegistration) -> PartitionTarget:

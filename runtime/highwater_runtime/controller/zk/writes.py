@@ -8,8 +8,9 @@ written is then found to be there already, so the brokers get it all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from highwater_runtime.controller.zk.context import NO_NODE, ControllerContext, PartitionKey, Target
 from highwater_runtime.controller.zk.decisions import Change

@@ -18,6 +18,7 @@ from highwater_runtime.metadata import PartitionRegistration
 from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.simulator import Simulator
+from highwater_runtime.wire.codec import uuid_of
 
 UNKNOWN_TOPIC = "0" * 32
 
@@ -45,11 +46,12 @@ class LiveCluster:
 
     def members(self, isr: Iterable[int], name: str, topic_id: str) -> Iterator[tuple[int, Partition | None]]:
         """ISR members whose present incarnation is the one that is registered; None: it has no replica."""
+        key = _key(name, topic_id)
         for broker_id in isr:
             broker = self.broker(f"broker-{broker_id}")
             if broker is None or broker.broker_epoch != self._epochs.get(broker_id):
                 continue
-            replica = replica_of(broker, name, topic_id)
+            replica = broker.partitions.get(key)
             # A broker takes up no replica before it has replayed its own registration (in ZooKeeper mode: before the
             # controller has sent it the full list), though its disk may hold it.
             if replica is not None or broker.replicas_are_loaded:
@@ -81,8 +83,9 @@ class LiveCluster:
         core = None if host is None or host.process is None else host.process.core
         if not isinstance(core, QuorumController):
             return None
-        topic = core.committed_image.topics_by_id.get(UUID(hex=topic_id))
-        return None if topic is None else topic.partitions.get(int(name.rpartition("-")[2]))
+        topic_uuid, index = _key(name, topic_id)
+        topic = core.committed_image.topics_by_id.get(topic_uuid)
+        return None if topic is None else topic.partitions.get(index)
 
     def replica(self, node: str, name: str, topic_id: str) -> Partition | None:
         """The replica of this topic's partition on a live broker."""
@@ -98,4 +101,4 @@ def replica_of(broker: Broker, name: str, topic_id: str) -> Partition | None:
 @lru_cache(maxsize=1 << 14)
 def _key(name: str, topic_id: str) -> tuple[UUID, int]:
     """Asked for each event, of few partitions."""
-    return UUID(hex=topic_id), int(name.rpartition("-")[2])
+    return uuid_of(bytes.fromhex(topic_id)), int(name.rpartition("-")[2])
