@@ -585,3 +585,19 @@ def test_a_broker_whose_write_blocks_keeps_its_session_unless_all_its_threads_st
     cluster.until(lambda: cluster.broker(0).image.brokers[1].fenced)
     cluster.sim.resume("broker-1")
     cluster.until(lambda: not cluster.broker(0).image.brokers[1].fenced)
+
+
+def test_a_broker_that_leaves_without_leave_loses_its_session_while_its_logs_do_not_close(make_cluster):
+    """The controller does not hear that it wants to go. Kafka's thread ends when the time for that is over; were the
+    last heartbeat repeated, its partitions would keep a leader that serves nobody."""
+    cluster = make_cluster(config={"controlled.shutdown.timeout.ms": 1000})
+    cluster.create_topic([1, 0])
+    cluster.until(lambda: cluster.leads(1))
+    cut = cluster.sim.faults.cut("broker-1", "controller-0")
+    cluster.run(1)  # a heartbeat is under way, which does not say so either
+    cluster.sim.stop("broker-1", lambda: None)
+    cluster.run(0.999)
+    cluster.sim.node("broker-1").disk.set_stalled(True, writes=True)
+    cluster.until(lambda: cluster.sim.node("broker-1").is_held, 0.1)
+    cluster.sim.faults.heal(cut)
+    cluster.until(lambda: cluster.broker(0).image.brokers[1].fenced and cluster.leads(0), 6)

@@ -52,6 +52,9 @@ class Wire:
         assert request is self.sent[-1][1], "what is repeated is what was sent"
         self.repeated = (to.host, every_ns, on_response)
 
+    def stop_repeating(self) -> None:
+        self.repeated = None
+
     def answer(self, response: Any) -> None:
         """Answer the last request."""
         self.sent[-1][3](response)

@@ -79,3 +79,26 @@ def test_an_event_that_takes_long_does_not_hold_up_heartbeats(play, tools):
             thread.close()
 
     play(story)
+
+
+def test_a_core_that_leaves_has_nobody_repeat_its_heartbeat_however_long_its_event_takes(play, tools):
+    async def story(hosts):
+        with controller(tools) as (at, heartbeats):
+            node = await hosts.node("broker-7", listeners=())
+            thread = HeartbeatThread(node, lambda _: PLAINTEXT_OUTBOUND)
+            beat = BrokerHeartbeatRequest(broker_id=7, broker_epoch=11, current_metadata_offset=5, want_shut_down=True)
+
+            def event() -> None:
+                node.network.repeat_while_held_up(at, beat, 0, print, every_ns=20 * MS, timeout_ns=10 * SECOND)
+                until = time.monotonic() + tools.patience
+                while not heartbeats and time.monotonic() < until:
+                    time.sleep(0.005)
+                node.network.stop_repeating()
+                while thread.is_alive and time.monotonic() < until:
+                    time.sleep(0.005)
+
+            node.run(event)
+            assert heartbeats
+            assert not thread.is_alive
+
+    play(story)

@@ -67,6 +67,9 @@ class _Network:
         # What a heartbeat is answered changes no replica: no step follows.
         self._inner.repeat_while_held_up(to, request, version, on_response, every_ns=every_ns, timeout_ns=timeout_ns)
 
+    def stop_repeating(self) -> None:
+        self._inner.stop_repeating()
+
     def disconnect(self, to: Endpoint) -> None:
         self._inner.disconnect(to)
 

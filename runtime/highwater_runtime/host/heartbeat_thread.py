@@ -10,7 +10,8 @@ overdue, the thread asks the loop whether it runs. A loop that does not answer i
 heartbeat again and again, over a connection of its own, until the loop answers. The heartbeat is still true, since
 nothing happens to the core meanwhile.
 
-A loop that answers waits for the controller, which is the core's affair: the thread sends nothing.
+A loop that answers waits for the controller, which is the core's affair: the thread sends nothing. Nor does it once the
+core leaves its cluster (:meth:`HeartbeatThread.close`), however long that takes.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class HeartbeatThread:
         """How often a heartbeat was overdue, and the loop was asked whether it runs."""
         self.repeated = 0
         """Heartbeats that this thread has sent."""
-        node.network.on_heartbeat = self.remember
+        node.network.heartbeats = self
 
     def remember(
         self,
@@ -82,6 +83,11 @@ class HeartbeatThread:
     def close(self) -> None:
         """Send nothing more."""
         self._closed.set()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there is a thread that may send."""
+        return self._thread is not None and self._thread.is_alive()
 
     # --- in the thread ---
 

@@ -85,6 +85,9 @@ class Network(Protocol):
         next call takes the place of this one.
         """
 
+    def stop_repeating(self) -> None:
+        """Have the host send no heartbeat any more: the core leaves its cluster. What it still does may take long."""
+
     def disconnect(self, to: Endpoint) -> None:
         """Close all connections to ``to``, because another node than the one that was meant answers there.
 

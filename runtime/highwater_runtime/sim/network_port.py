@@ -86,6 +86,10 @@ class SimNetwork:
         self._heartbeat = _Heartbeat(sent_at, to, request, version, on_response, every_ns, timeout_ns)
         self._process.on_held = self._begin_to_repeat
 
+    def stop_repeating(self) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+        self._heartbeat = None
+
     def _begin_to_repeat(self) -> None:
         if not self._repeats:
             self._repeats = True

@@ -19,7 +19,8 @@ Rules in words:
 * A broker asks to stay fenced until it has replayed the metadata log up to its own registration and loaded its
   replicas. A session that lapsed later fences it; the next heartbeat unfences it, under the same epoch.
 * A heartbeat waits for nothing that this broker does. While an event takes long (a ``write()`` blocks), the host
-  repeats the last heartbeat; Kafka's has a thread of its own.
+  repeats the last heartbeat; Kafka's has a thread of its own. Once the broker leaves, nobody does: one that waits for
+  its disk while it closes its logs loses its session.
 * A broker whose heartbeats have not been answered for two thirds of the session time-out says so: it is still time to
   find out why.
 * A registration that is refused is repeated until it is granted. Each reason is reported once, until another one
@@ -312,6 +313,8 @@ class Lifecycle:
         self._register()
 
     def _leave(self) -> None:
+        # Also where the controller has not given leave: Kafka's thread ends here too (beginShutdown).
+        self._ports.network.stop_repeating()
         on_leave, self._on_leave = self._on_leave, None
         if on_leave is not None:
             on_leave()
