@@ -601,3 +601,20 @@ def test_a_broker_that_leaves_without_leave_loses_its_session_while_its_logs_do_
     cluster.until(lambda: cluster.sim.node("broker-1").is_held, 0.1)
     cluster.sim.faults.heal(cut)
     cluster.until(lambda: cluster.broker(0).image.brokers[1].fenced and cluster.leads(0), 6)
+
+
+def test_a_broker_whose_write_blocks_reaches_a_controller_that_has_started_again(make_cluster):
+    """The thread that repeats heartbeats sees its connection break, though the core does not."""
+    cluster = make_cluster()
+    cluster.create_topic([1, 0])
+    cluster.until(lambda: cluster.leads(1))
+    cluster.sim.node("broker-1").disk.set_stalled(True, writes=True)
+    cluster.send("broker-1", cluster.produce_request(b"value"), 9, lambda _: None)
+    cluster.until(lambda: cluster.sim.node("broker-1").is_held)
+    cluster.run(2)
+    cluster.sim.kill("controller-0")
+    cluster.sim.start("controller-0")
+    cluster.run(12)
+    assert cluster.broker(0).image.brokers[1].fenced is False
+    cluster.sim.kill("broker-1")
+    cluster.until(lambda: cluster.broker(0).image.brokers[1].fenced)
