@@ -603,6 +603,23 @@ def test_a_broker_that_leaves_without_leave_loses_its_session_while_its_logs_do_
     cluster.until(lambda: cluster.broker(0).image.brokers[1].fenced and cluster.leads(0), 6)
 
 
+def test_heartbeats_that_stop_while_a_write_blocks_are_late_though_earlier_ones_were_answered(make_cluster):
+    """The core hears of the answers when the write returns. None of them says that the session lasts until then."""
+    cluster = make_cluster()
+    cluster.create_topic([1, 0])
+    cluster.until(lambda: cluster.leads(1))
+    cluster.sim.node("broker-1").disk.set_stalled(True, writes=True)
+    cluster.send("broker-1", cluster.produce_request(b"value"), 9, lambda _: None)
+    cluster.until(lambda: cluster.sim.node("broker-1").is_held)
+    cluster.run(12)
+    cluster.sim.faults.cut("broker-1", "controller-0")
+    cluster.until(lambda: cluster.broker(0).image.brokers[1].fenced)
+    cluster.sim.node("broker-1").disk.heal()
+    cluster.run(0.1)
+    late = [node for _, node, event in cluster.of_kind(TransitionTaken) if event.reason == "heartbeats-late"]
+    assert late == ["broker-1"]
+
+
 def test_a_broker_whose_write_blocks_reaches_a_controller_that_has_started_again(make_cluster):
     """The thread that repeats heartbeats sees its connection break, though the core does not."""
     cluster = make_cluster()

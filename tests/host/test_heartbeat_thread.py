@@ -55,14 +55,21 @@ def test_an_event_that_takes_long_does_not_hold_up_heartbeats(play, tools):
         with controller(tools) as (at, heartbeats):
             node = await hosts.node("broker-7", listeners=())
             thread = HeartbeatThread(node, lambda _: PLAINTEXT_OUTBOUND)
-            answers: list[Any] = []
+            answers: list[tuple[int, Any]] = []
             beat = BrokerHeartbeatRequest(broker_id=7, broker_epoch=11, current_metadata_offset=5)
 
+            over_ns: list[int] = []
+            began_ns = node.clock.now_ns()
+
             def event() -> None:
-                node.network.repeat_while_held_up(at, beat, 0, answers.append, every_ns=20 * MS, timeout_ns=10 * SECOND)
+                def answered(*answer: Any) -> None:
+                    answers.append(answer)
+
+                node.network.repeat_while_held_up(at, beat, 0, answered, every_ns=20 * MS, timeout_ns=10 * SECOND)
                 until = time.monotonic() + tools.patience
                 while len(heartbeats) < 3 and time.monotonic() < until:
                     time.sleep(0.005)  # as a write() that blocks: other threads run
+                over_ns.append(node.clock.now_ns())
 
             node.run(event)
             assert len(heartbeats) >= 3
@@ -71,7 +78,9 @@ def test_an_event_that_takes_long_does_not_hold_up_heartbeats(play, tools):
             }
             assert not answers, "a core gets responses in events of their own"
             await tools.until(lambda: answers)
-            assert answers[0].is_fenced is False
+            sent_ns, answer = answers[0]
+            assert answer.is_fenced is False
+            assert began_ns < sent_ns < over_ns[0]
             # The loop goes on: what is late now is the core's own affair.
             sent, asked = thread.repeated, thread.asked
             await tools.until(lambda: thread.asked >= asked + 3)
@@ -89,7 +98,9 @@ def test_a_core_that_leaves_has_nobody_repeat_its_heartbeat_however_long_its_eve
             beat = BrokerHeartbeatRequest(broker_id=7, broker_epoch=11, current_metadata_offset=5, want_shut_down=True)
 
             def event() -> None:
-                node.network.repeat_while_held_up(at, beat, 0, print, every_ns=20 * MS, timeout_ns=10 * SECOND)
+                node.network.repeat_while_held_up(
+                    at, beat, 0, lambda *_: None, every_ns=20 * MS, timeout_ns=10 * SECOND
+                )
                 until = time.monotonic() + tools.patience
                 while not heartbeats and time.monotonic() < until:
                     time.sleep(0.005)

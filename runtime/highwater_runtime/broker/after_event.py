@@ -11,7 +11,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from highwater_runtime.ports import ApiMessage, Clock, Endpoint, Network, Ports, ResponseHandler, Timer
+from highwater_runtime.ports import (
+    ApiMessage,
+    Clock,
+    Endpoint,
+    Network,
+    Ports,
+    RepetitionHandler,
+    ResponseHandler,
+    Timer,
+)
 
 
 class _Clock:
@@ -59,7 +68,7 @@ class _Network:
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         *,
         every_ns: int,
         timeout_ns: int,

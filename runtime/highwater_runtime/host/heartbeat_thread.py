@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 
 from highwater_runtime.host.listeners import OutboundSecurity
 from highwater_runtime.host.node import HostedNode
-from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, InboundRequest, Ports, ResponseHandler, RpcFailure
+from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RepetitionHandler, RpcFailure
 
 _CHANNEL: Final = "heartbeat-repeated"
 _OVERDUE: Final = 1.25
@@ -44,7 +44,7 @@ class _Heartbeat(NamedTuple):
     to: Endpoint
     request: ApiMessage
     version: int
-    on_response: ResponseHandler
+    on_response: RepetitionHandler
     every_ns: int
     timeout_ns: int
 
@@ -69,7 +69,7 @@ class HeartbeatThread:
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         every_ns: int,
         timeout_ns: int,
     ) -> None:
@@ -143,9 +143,11 @@ class HeartbeatThread:
         )
 
     def _send(self, sender: HostedNode, beat: _Heartbeat) -> None:
+        sent_ns = self._node.clock.now_ns()
+
         def answered(response: Any) -> None:
             if not isinstance(response, RpcFailure):
-                self._ask_loop(partial(self._node.run, partial(beat.on_response, response)))
+                self._ask_loop(partial(self._node.run, partial(beat.on_response, sent_ns, response)))
 
         sender.network.send(beat.to, beat.request, beat.version, answered, timeout_ns=beat.timeout_ns, channel=_CHANNEL)
 

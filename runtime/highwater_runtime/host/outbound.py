@@ -22,7 +22,7 @@ from highwater_runtime.host.listeners import OutboundSecurity
 from highwater_runtime.host.peer_addresses import PeerAddresses
 from highwater_runtime.host.reachability import Reachability, why_not
 from highwater_runtime.host.sending import Outbox
-from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
+from highwater_runtime.ports import ApiMessage, Endpoint, RepetitionHandler, ResponseHandler, RpcFailure
 from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import MAX_FRAME_BYTES, decode_response, encode_request
 
@@ -40,7 +40,7 @@ class RepeatsHeartbeats(Protocol):
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         every_ns: int,
         timeout_ns: int,
     ) -> None:
@@ -361,7 +361,7 @@ class HostNetwork:
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         *,
         every_ns: int,
         timeout_ns: int,

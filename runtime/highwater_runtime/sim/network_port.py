@@ -6,9 +6,10 @@ a real node does (:mod:`highwater_runtime.host.heartbeat_thread`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
+from highwater_runtime.ports import ApiMessage, Endpoint, RepetitionHandler, ResponseHandler, RpcFailure
 from highwater_runtime.sim.connection import ConnectionState, SimRequest, check_deadlines, is_dead
 from highwater_runtime.sim.network import Fabric
 from highwater_runtime.sim.process import Process
@@ -21,7 +22,7 @@ class _Heartbeat(NamedTuple):
     to: Endpoint
     request: ApiMessage
     version: int
-    on_response: ResponseHandler
+    on_response: RepetitionHandler
     every_ns: int
     timeout_ns: int
 
@@ -78,7 +79,7 @@ class SimNetwork:
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         *,
         every_ns: int,
         timeout_ns: int,
@@ -108,9 +109,11 @@ class SimNetwork:
             self._repeats = False
             return
 
+        sent_ns = process.clock.now_ns()
+
         def answered(response: Any) -> None:
             if not isinstance(response, RpcFailure):
-                process.deliver(heartbeat.on_response, response)
+                process.deliver(partial(heartbeat.on_response, sent_ns), response)
 
         every = process.host.clock.run_delay(heartbeat.every_ns)
         due = heartbeat.sent_at + every + every // 2
