@@ -77,8 +77,13 @@ class HeartbeatThread:
         self._last = _Heartbeat(monotonic_ns(), to, request, version, on_response, every_ns, timeout_ns)
         if self._thread is None and not self._closed.is_set():
             # A daemon: no process waits for a name that is being resolved.
-            self._thread = threading.Thread(target=self._run, name=f"{self._node.name}-heartbeat", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name=f"{self._node.name}-heartbeat", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # the system gives no more threads; the next heartbeat tries again
+                self._node.log.warning("no thread for heartbeats while the event loop is held up", why=str(error))
+            else:
+                self._thread = thread
 
     def close(self) -> None:
         """Send nothing more."""
@@ -104,7 +109,7 @@ class HeartbeatThread:
                 return
             patience_s = max(_ANSWERS_WITHIN_S, beat.every_ns * _ANSWERS_WITHIN / SECOND)
             if not goes_on.wait(patience_s):
-                asyncio.run(self._repeat(beat, goes_on))
+                self._repeat_for_now(beat, goes_on)
             elif self._last is beat and self._closed.wait(patience_s):  # the core waits for the controller
                 return
 
@@ -114,6 +119,19 @@ class HeartbeatThread:
             self._node.loop.call_soon_threadsafe(answer)
             return True
         return False
+
+    def _repeat_for_now(self, beat: _Heartbeat, goes_on: threading.Event) -> None:
+        """Send ``beat`` until the node's loop goes on, or fails for want of what only the machine can give."""
+        try:
+            # Not asyncio.run, which would wait for a name that is being resolved: the next hold-up may come before.
+            loop = asyncio.new_event_loop()
+            try:
+                loop.run_until_complete(self._repeat(beat, goes_on))
+            finally:
+                loop.close()
+        except OSError as error:  # no more file descriptors
+            self._node.log.warning("the event loop is held up, and heartbeats cannot go on", why=str(error))
+            self._closed.wait(beat.every_ns / SECOND)
 
     async def _repeat(self, beat: _Heartbeat, goes_on: threading.Event) -> None:
         """Send ``beat`` each interval until the node's loop goes on."""
@@ -136,6 +154,7 @@ class HeartbeatThread:
                 await asyncio.sleep(_LOOK_S)
         finally:
             sender.kill()
+            await asyncio.sleep(0)  # what was connecting ends
         sender.log.info(
             "the event loop goes on",
             held_up_ms=(monotonic_ns() - began_ns) // 1_000_000,
