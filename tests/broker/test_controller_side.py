@@ -43,7 +43,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, Any, int, Callable[[Any], None], int]] = []
-        self.repeated: tuple[str, int, Callable[[Any], None]] | None = None
+        self.repeated: tuple[str, int, Callable[[int, Any], None]] | None = None
 
     def send(self, to, request, version, on_response, *, timeout_ns, channel="") -> None:
         self.sent.append((to.host, request, version, on_response, timeout_ns))
@@ -51,6 +51,9 @@ class Wire:
     def repeat_while_held_up(self, to, request, version, on_response, *, every_ns, timeout_ns) -> None:
         assert request is self.sent[-1][1], "what is repeated is what was sent"
         self.repeated = (to.host, every_ns, on_response)
+
+    def stop_repeating(self) -> None:
+        self.repeated = None
 
     def answer(self, response: Any) -> None:
         """Answer the last request."""
@@ -355,12 +358,27 @@ def test_late_heartbeats_are_reported_unless_the_host_repeats_them(life, wire, r
     life.lifecycle.caught_up()
     life.beat()
     fake_clock.advance(5 * SECOND)
-    on_response(BrokerHeartbeatResponse(error_code=ErrorCode.NONE))
+    on_response(fake_clock.now_ns(), BrokerHeartbeatResponse(error_code=ErrorCode.NONE))
     fake_clock.advance(5 * SECOND)
     assert late() == 0
-    on_response(BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
+    on_response(fake_clock.now_ns(), BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
     fake_clock.advance(2 * SECOND)
     assert late() == 1
+
+
+def test_a_repetition_that_was_answered_long_ago_does_not_make_up_for_later_ones(life, wire, recorder, fake_clock):
+    """The core hears of all of them when its event is over: the session may have ended meanwhile."""
+    life.register(7)
+    _, _, on_response = wire.repeated
+    life.beat(fenced=True)
+    life.lifecycle.caught_up()
+    life.beat()
+    beat_at = fake_clock.now_ns()
+    fake_clock.now += 60 * SECOND  # an event takes that long: no timer fires
+    for sent_ns in (beat_at + 2 * SECOND, beat_at + 4 * SECOND):
+        on_response(sent_ns, BrokerHeartbeatResponse(error_code=ErrorCode.NONE))
+    fake_clock.advance(0)
+    assert [event.reason for event in recorder.of(TransitionTaken)].count("heartbeats-late") == 1
 
 
 def test_news_during_a_heartbeat_makes_another_one_at_once(life, wire):

@@ -319,7 +319,10 @@ def test_what_gets_in_can_be_read_and_what_does_not_is_refused_by_a_code_of_kafk
 
 
 def judged(payload: bytes, count: int, *, keyed: bool, walk: bool) -> int | str:
-    batch = BatchView(batch_of(payload, count))
+    return judged_batch(BatchView(batch_of(payload, count)), keyed=keyed, walk=walk)
+
+
+def judged_batch(batch: BatchView, *, keyed: bool, walk: bool) -> int | str:
     with pytest.MonkeyPatch.context() as patch:
         if walk:
             patch.setattr(admission, "run_behind", lambda *_: Run(0, -1))
@@ -371,6 +374,21 @@ def test_a_number_in_more_bytes_than_it_needs_begins_no_run():
     found = judged(first + others, 40, keyed=False, walk=False)
     assert found == judged(first + others, 40, keyed=False, walk=True)
     assert "key of negative length" in str(found)
+
+
+@pytest.mark.parametrize("delta", [bytes((0,)), bytes((0x80, 0))], ids=["one byte", "two bytes"])
+def test_the_earliest_time_is_a_time_however_its_delta_is_written(delta):
+    """Kafka bounds a timestamp by nothing but its 64 bits. In the midst of a run a delta is not looked at alone."""
+
+    def record(number: int, delta: bytes) -> bytes:
+        body = bytes((0, *delta, 2 * number, 1, 6, *b"vvv", 0))
+        return bytes((2 * len(body), *body))
+
+    later = bytes((0x80, 1)) if len(delta) == 2 else bytes((2,))
+    payload = b"".join(record(number, delta if number == 20 else later) for number in range(40))
+    for walk in (False, True):
+        batch = BatchView(batch_of(payload, 40, base_timestamp=-(2**63)))
+        assert judged_batch(batch, keyed=False, walk=walk) == -1
 
 
 @pytest.mark.parametrize("step_ms", [0, 1, 2])

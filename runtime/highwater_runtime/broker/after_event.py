@@ -11,7 +11,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from highwater_runtime.ports import ApiMessage, Clock, Endpoint, Network, Ports, ResponseHandler, Timer
+from highwater_runtime.ports import (
+    ApiMessage,
+    Clock,
+    Endpoint,
+    Network,
+    Ports,
+    RepetitionHandler,
+    ResponseHandler,
+    Timer,
+)
 
 
 class _Clock:
@@ -59,13 +68,16 @@ class _Network:
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         *,
         every_ns: int,
         timeout_ns: int,
     ) -> None:
         # What a heartbeat is answered changes no replica: no step follows.
         self._inner.repeat_while_held_up(to, request, version, on_response, every_ns=every_ns, timeout_ns=timeout_ns)
+
+    def stop_repeating(self) -> None:
+        self._inner.stop_repeating()
 
     def disconnect(self, to: Endpoint) -> None:
         self._inner.disconnect(to)

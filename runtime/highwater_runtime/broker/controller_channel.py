@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from highwater_runtime.ports import MS, ApiMessage, Endpoint, Ports, ResponseHandler, RpcFailure
+from highwater_runtime.ports import MS, ApiMessage, Endpoint, Ports, RepetitionHandler, ResponseHandler, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_quorum_response import DescribeQuorumResponse
 from highwater_runtime.wire.messages.elect_leaders_response import ElectLeadersResponse
@@ -34,7 +34,7 @@ class Repeated(NamedTuple):
     """How a heartbeat is repeated; see :meth:`~highwater_runtime.ports.Network.repeat_while_held_up`."""
 
     every_ns: int
-    on_response: ResponseHandler
+    on_response: RepetitionHandler
 
 
 class ControllerChannel:
@@ -101,7 +101,7 @@ class ControllerChannel:
                 controller,
                 request,
                 version,
-                lambda response: None if self._closed else repeated.on_response(response),
+                lambda sent_ns, response: None if self._closed else repeated.on_response(sent_ns, response),
                 every_ns=repeated.every_ns,
                 timeout_ns=timeout_ns,
             )

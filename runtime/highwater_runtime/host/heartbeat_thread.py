@@ -10,7 +10,8 @@ overdue, the thread asks the loop whether it runs. A loop that does not answer i
 heartbeat again and again, over a connection of its own, until the loop answers. The heartbeat is still true, since
 nothing happens to the core meanwhile.
 
-A loop that answers waits for the controller, which is the core's affair: the thread sends nothing.
+A loop that answers waits for the controller, which is the core's affair: the thread sends nothing. Nor does it once the
+core leaves its cluster (:meth:`HeartbeatThread.close`), however long that takes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any, Final, NamedTuple
 
 from highwater_runtime.host.listeners import OutboundSecurity
 from highwater_runtime.host.node import HostedNode
-from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, InboundRequest, Ports, ResponseHandler, RpcFailure
+from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RepetitionHandler, RpcFailure
 
 _CHANNEL: Final = "heartbeat-repeated"
 _OVERDUE: Final = 1.25
@@ -43,7 +44,7 @@ class _Heartbeat(NamedTuple):
     to: Endpoint
     request: ApiMessage
     version: int
-    on_response: ResponseHandler
+    on_response: RepetitionHandler
     every_ns: int
     timeout_ns: int
 
@@ -61,14 +62,14 @@ class HeartbeatThread:
         """How often a heartbeat was overdue, and the loop was asked whether it runs."""
         self.repeated = 0
         """Heartbeats that this thread has sent."""
-        node.network.on_heartbeat = self.remember
+        node.network.heartbeats = self
 
     def remember(
         self,
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         every_ns: int,
         timeout_ns: int,
     ) -> None:
@@ -76,12 +77,22 @@ class HeartbeatThread:
         self._last = _Heartbeat(monotonic_ns(), to, request, version, on_response, every_ns, timeout_ns)
         if self._thread is None and not self._closed.is_set():
             # A daemon: no process waits for a name that is being resolved.
-            self._thread = threading.Thread(target=self._run, name=f"{self._node.name}-heartbeat", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name=f"{self._node.name}-heartbeat", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # the system gives no more threads; the next heartbeat tries again
+                self._node.log.warning("no thread for heartbeats while the event loop is held up", why=str(error))
+            else:
+                self._thread = thread
 
     def close(self) -> None:
         """Send nothing more."""
         self._closed.set()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there is a thread that may send."""
+        return self._thread is not None and self._thread.is_alive()
 
     # --- in the thread ---
 
@@ -98,7 +109,7 @@ class HeartbeatThread:
                 return
             patience_s = max(_ANSWERS_WITHIN_S, beat.every_ns * _ANSWERS_WITHIN / SECOND)
             if not goes_on.wait(patience_s):
-                asyncio.run(self._repeat(beat, goes_on))
+                self._repeat_for_now(beat, goes_on)
             elif self._last is beat and self._closed.wait(patience_s):  # the core waits for the controller
                 return
 
@@ -108,6 +119,19 @@ class HeartbeatThread:
             self._node.loop.call_soon_threadsafe(answer)
             return True
         return False
+
+    def _repeat_for_now(self, beat: _Heartbeat, goes_on: threading.Event) -> None:
+        """Send ``beat`` until the node's loop goes on, or fails for want of what only the machine can give."""
+        try:
+            # Not asyncio.run, which would wait for a name that is being resolved: the next hold-up may come before.
+            loop = asyncio.new_event_loop()
+            try:
+                loop.run_until_complete(self._repeat(beat, goes_on))
+            finally:
+                loop.close()
+        except OSError as error:  # no more file descriptors
+            self._node.log.warning("the event loop is held up, and heartbeats cannot go on", why=str(error))
+            self._closed.wait(beat.every_ns / SECOND)
 
     async def _repeat(self, beat: _Heartbeat, goes_on: threading.Event) -> None:
         """Send ``beat`` each interval until the node's loop goes on."""
@@ -130,6 +154,7 @@ class HeartbeatThread:
                 await asyncio.sleep(_LOOK_S)
         finally:
             sender.kill()
+            await asyncio.sleep(0)  # what was connecting ends
         sender.log.info(
             "the event loop goes on",
             held_up_ms=(monotonic_ns() - began_ns) // 1_000_000,
@@ -137,9 +162,11 @@ class HeartbeatThread:
         )
 
     def _send(self, sender: HostedNode, beat: _Heartbeat) -> None:
+        sent_ns = self._node.clock.now_ns()
+
         def answered(response: Any) -> None:
             if not isinstance(response, RpcFailure):
-                self._ask_loop(partial(self._node.run, partial(beat.on_response, response)))
+                self._ask_loop(partial(self._node.run, partial(beat.on_response, sent_ns, response)))
 
         sender.network.send(beat.to, beat.request, beat.version, answered, timeout_ns=beat.timeout_ns, channel=_CHANNEL)
 

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from ssl import SSLError
 from struct import Struct
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.hosting import Hosting
@@ -22,16 +22,32 @@ from highwater_runtime.host.listeners import OutboundSecurity
 from highwater_runtime.host.peer_addresses import PeerAddresses
 from highwater_runtime.host.reachability import Reachability, why_not
 from highwater_runtime.host.sending import Outbox
-from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
+from highwater_runtime.ports import ApiMessage, Endpoint, RepetitionHandler, ResponseHandler, RpcFailure
 from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import MAX_FRAME_BYTES, decode_response, encode_request
 
 _FOREVER: Final = 1 << 62
 _HEARD_ADDRESS_S: Final = 1.0
 """How long the address that a peer was heard from may take to accept a connection."""
-OnHeartbeat = Callable[[Endpoint, ApiMessage, int, ResponseHandler, int, int], None]
-"""See :meth:`HostNetwork.repeat_while_held_up`."""
 _unpack_id: Final = Struct(">i").unpack_from
+
+
+class RepeatsHeartbeats(Protocol):
+    """What repeats heartbeats while the loop is held up: :class:`.heartbeat_thread.HeartbeatThread`."""
+
+    def remember(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: RepetitionHandler,
+        every_ns: int,
+        timeout_ns: int,
+    ) -> None:
+        """Take note of a heartbeat that is sent now."""
+
+    def close(self) -> None:
+        """Send nothing more."""
 
 
 class _Call:
@@ -314,7 +330,7 @@ class HostNetwork:
         self.reachability = Reachability(node.log, node.loop.time)
         self.addresses = PeerAddresses(node.log)
         self.authentication_timeout_ns = 10_000_000_000
-        self.on_heartbeat: OnHeartbeat | None = None
+        self.heartbeats: RepeatsHeartbeats | None = None
         """Repeats heartbeats while the loop is held up; None if nobody does."""
         self.received_bytes = 0
         self.sent_bytes = 0
@@ -345,14 +361,19 @@ class HostNetwork:
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         *,
         every_ns: int,
         timeout_ns: int,
     ) -> None:
         """See :class:`highwater_runtime.ports.Network`."""
-        if self.on_heartbeat is not None and not self._closed:
-            self.on_heartbeat(to, request, version, on_response, every_ns, timeout_ns)
+        if self.heartbeats is not None and not self._closed:
+            self.heartbeats.remember(to, request, version, on_response, every_ns, timeout_ns)
+
+    def stop_repeating(self) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+        if self.heartbeats is not None:
+            self.heartbeats.close()
 
     def disconnect(self, to: Endpoint) -> None:
         """See :class:`highwater_runtime.ports.Network`."""

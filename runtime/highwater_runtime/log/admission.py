@@ -271,7 +271,7 @@ def _timestamp_delta(batch: BatchView, data: bytes, position: int) -> tuple[int,
 
 def _timestamp(batch: BatchView, delta: int) -> int:
     timestamp: int = batch.base_timestamp + delta
-    if not (-_MAX_INT64 <= delta <= _MAX_INT64 and -_MAX_INT64 <= timestamp <= _MAX_INT64):
+    if not (-_MAX_INT64 <= delta <= _MAX_INT64 and -_MAX_INT64 - 1 <= timestamp <= _MAX_INT64):
         raise InvalidTimestamp(f"base timestamp {batch.base_timestamp} and delta {delta} do not make a timestamp")
     return timestamp
 

@@ -25,6 +25,7 @@ from highwater_runtime.ports.network import (
     Endpoint,
     InboundRequest,
     Network,
+    RepetitionHandler,
     ResponseHandler,
     RpcFailure,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "NodeHaltError",
     "Ports",
     "RefreshesMetrics",
+    "RepetitionHandler",
     "ResponseHandler",
     "RpcFailure",
     "TakesRequestsTogether",

@@ -46,6 +46,9 @@ class RpcFailure(Enum):
 ResponseHandler = Callable[[Any], None]
 """Called exactly once with the response body (its generated class) or an :class:`RpcFailure`, unless the node dies."""
 
+RepetitionHandler = Callable[[int, Any], None]
+"""Called with the time (of the node's clock) at which a repeated request was sent, and its response."""
+
 
 class Network(Protocol):
     """Outbound requests of one node."""
@@ -72,7 +75,7 @@ class Network(Protocol):
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         *,
         every_ns: int,
         timeout_ns: int,
@@ -81,9 +84,12 @@ class Network(Protocol):
 
         An event of the core may take long: a ``write()`` blocks. If the core does not call this again within
         ``every_ns`` for that reason, the host sends the request on a connection of its own, each ``every_ns``, until
-        the event is over. ``on_response`` then gets each response in an event of its own; it may never be called. The
-        next call takes the place of this one.
+        the event is over. ``on_response`` then gets each response in an event of its own, behind the time (of the
+        node's clock) at which its request was sent; it may never be called. The next call takes the place of this one.
         """
+
+    def stop_repeating(self) -> None:
+        """Have the host send no heartbeat any more: the core leaves its cluster. What it still does may take long."""
 
     def disconnect(self, to: Endpoint) -> None:
         """Close all connections to ``to``, because another node than the one that was meant answers there.

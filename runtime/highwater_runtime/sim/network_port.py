@@ -6,9 +6,10 @@ a real node does (:mod:`highwater_runtime.host.heartbeat_thread`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
+from highwater_runtime.ports import ApiMessage, Endpoint, RepetitionHandler, ResponseHandler, RpcFailure
 from highwater_runtime.sim.connection import ConnectionState, SimRequest, check_deadlines, is_dead
 from highwater_runtime.sim.network import Fabric
 from highwater_runtime.sim.process import Process
@@ -21,7 +22,7 @@ class _Heartbeat(NamedTuple):
     to: Endpoint
     request: ApiMessage
     version: int
-    on_response: ResponseHandler
+    on_response: RepetitionHandler
     every_ns: int
     timeout_ns: int
 
@@ -29,7 +30,7 @@ class _Heartbeat(NamedTuple):
 class SimNetwork:
     """The :class:`highwater_runtime.ports.Network` of one process."""
 
-    __slots__ = ("_connections", "_fabric", "_heartbeat", "_process", "_repeats")
+    __slots__ = ("_connections", "_fabric", "_heartbeat", "_process", "_repeats", "_sender")
 
     def __init__(self, fabric: Fabric, process: Process) -> None:
         self._fabric = fabric
@@ -38,6 +39,8 @@ class SimNetwork:
         self._heartbeat: _Heartbeat | None = None
         self._repeats = False
         """Whether the next repetition is due."""
+        self._sender: SimNetwork | None = None
+        """Of the thread that repeats: it hears responses, and opens connections, while the process is held."""
 
     def send(
         self,
@@ -76,7 +79,7 @@ class SimNetwork:
         to: Endpoint,
         request: ApiMessage,
         version: int,
-        on_response: ResponseHandler,
+        on_response: RepetitionHandler,
         *,
         every_ns: int,
         timeout_ns: int,
@@ -86,28 +89,38 @@ class SimNetwork:
         self._heartbeat = _Heartbeat(sent_at, to, request, version, on_response, every_ns, timeout_ns)
         self._process.on_held = self._begin_to_repeat
 
+    def stop_repeating(self) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+        self._heartbeat = None
+
     def _begin_to_repeat(self) -> None:
         if not self._repeats:
             self._repeats = True
+            if self._sender is None:
+                core = self._process
+                core.beside = Process(core.loop, core.name, core.incarnation, core.random, core.host)
+                self._sender = SimNetwork(self._fabric, core.beside)
             self.repeat()
 
     def repeat(self) -> None:
         """Send the heartbeat again once the next one is overdue, and each interval, while the process is held."""
-        process, heartbeat, loop = self._process, self._heartbeat, self._fabric.loop
-        if heartbeat is None or not process.is_held:
+        process, heartbeat, loop, sender = self._process, self._heartbeat, self._fabric.loop, self._sender
+        if heartbeat is None or sender is None or not process.is_held:
             self._repeats = False
             return
 
+        sent_ns = process.clock.now_ns()
+
         def answered(response: Any) -> None:
             if not isinstance(response, RpcFailure):
-                heartbeat.on_response(response)
+                process.deliver(partial(heartbeat.on_response, sent_ns), response)
 
         every = process.host.clock.run_delay(heartbeat.every_ns)
         due = heartbeat.sent_at + every + every // 2
         if loop.now >= due:
             due = loop.now + every
             to, request, version, timeout_ns = heartbeat.to, heartbeat.request, heartbeat.version, heartbeat.timeout_ns
-            self.send(to, request, version, answered, timeout_ns=timeout_ns, channel=_REPEATED)
+            sender.send(to, request, version, answered, timeout_ns=timeout_ns, channel=_REPEATED)
         loop.push(due, _repeat, self)
 
     def disconnect(self, to: Endpoint) -> None:

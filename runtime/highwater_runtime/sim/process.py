@@ -36,6 +36,7 @@ class Process:
 
     __slots__ = (
         "backlog",
+        "beside",
         "clock",
         "core",
         "host",
@@ -62,6 +63,8 @@ class Process:
         """Whether a write of it waits for its disk, paused or not."""
         self.on_held: Callable[[], None] = _nothing
         """Called when it becomes held: its other threads go on."""
+        self.beside: Process | None = None
+        """Another thread of it, if it needs one: they stop and end together, but no write of a core holds this one."""
         self.core: Any = None  # a NodeCore from its boot on; untyped so that handing over costs no check
         self.clock: Clock
         self.trace: Trace
@@ -90,12 +93,16 @@ class Process:
         if self.state is ProcessState.DEAD or self.state is ProcessState.PAUSED:
             return False
         self.state = ProcessState.PAUSED
+        if self.beside is not None:
+            self.beside.pause()
         return True
 
     def resume(self) -> bool:
         """End a pause (SIGCONT). Returns whether there was one."""
         if self.state is not ProcessState.PAUSED:
             return False
+        if self.beside is not None:
+            self.beside.resume()
         if self.write_blocks:
             self._become_held()
         else:

@@ -282,11 +282,15 @@ class Simulator:
         process = node.process
         if process is None or process.state is ProcessState.DEAD:
             return False
-        process.state = ProcessState.DEAD
-        process.backlog.clear()
+        for thread in (process, process.beside):
+            if thread is not None:
+                thread.state = ProcessState.DEAD
+                thread.backlog.clear()
         node.disk.owner = None
         process.trace.emit(NodeStopped(reason=reason, offset=bytes_lost))
-        self.fabric.process_died(process, resets=reason != "power-loss")
+        for thread in (process, process.beside):
+            if thread is not None:
+                self.fabric.process_died(thread, resets=reason != "power-loss")
         return True
 
     def _crash(self, process: Process, error: Exception, reason: str, event: str = "") -> None:

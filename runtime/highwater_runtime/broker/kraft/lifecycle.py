@@ -19,7 +19,8 @@ Rules in words:
 * A broker asks to stay fenced until it has replayed the metadata log up to its own registration and loaded its
   replicas. A session that lapsed later fences it; the next heartbeat unfences it, under the same epoch.
 * A heartbeat waits for nothing that this broker does. While an event takes long (a ``write()`` blocks), the host
-  repeats the last heartbeat; Kafka's has a thread of its own.
+  repeats the last heartbeat; Kafka's has a thread of its own. Once the broker leaves, nobody does: one that waits for
+  its disk while it closes its logs loses its session.
 * A broker whose heartbeats have not been answered for two thirds of the session time-out says so: it is still time to
   find out why.
 * A registration that is refused is repeated until it is granted. Each reason is reported once, until another one
@@ -119,6 +120,7 @@ class Lifecycle:
         self._timer: Timer | None = None
         self._session: Timer | None = None
         """Runs out when no heartbeat has been answered for two thirds of the session time-out."""
+        self._runs_out_ns = -1
         self._on_leave: Callable[[], None] | None = None
         self._refusal: Transition | None = None
         """Why the registration was refused last; None once it is granted."""
@@ -266,10 +268,10 @@ class Lifecycle:
                 self._soon = False
         self._schedule_heartbeat()
 
-    def _repetition_answered(self, response: Any) -> None:
-        """The session goes on. All else follows from the next heartbeat of this broker's own."""
+    def _repetition_answered(self, sent_ns: int, response: Any) -> None:
+        """The session went on then; this is heard later. All else follows from the next heartbeat of this broker's."""
         if self.state is not LifecycleState.STOPPED and response.error_code == ErrorCode.NONE:
-            self._watch_session()
+            self._watch_session(sent_ns)
 
     def _schedule_heartbeat(self) -> None:
         if self.state is LifecycleState.STOPPED:
@@ -284,12 +286,15 @@ class Lifecycle:
         leaving = self.state is LifecycleState.CONTROLLED_SHUTDOWN
         return min(SHUTDOWN_HEARTBEAT_NS, interval_ns) if leaving else interval_ns
 
-    def _watch_session(self) -> None:
+    def _watch_session(self, since_ns: int) -> None:
+        runs_out_ns = since_ns + self._config.broker_session_timeout_ms * MS * 2 // 3
+        if runs_out_ns <= self._runs_out_ns:
+            return
         if self._session is not None:
             self._session.cancel()
-        self._session = self._ports.clock.call_later(
-            self._config.broker_session_timeout_ms * MS * 2 // 3, self._session_is_running_out
-        )
+        self._runs_out_ns = runs_out_ns
+        delay_ns = max(0, runs_out_ns - self._ports.clock.now_ns())
+        self._session = self._ports.clock.call_later(delay_ns, self._session_is_running_out)
 
     def _session_is_running_out(self) -> None:
         self._session = None
@@ -297,7 +302,7 @@ class Lifecycle:
             self._ports.trace.emit(TransitionTaken(reason="heartbeats-late"))
 
     def _alive(self, *, fenced: bool, may_leave: bool) -> None:
-        self._watch_session()
+        self._watch_session(self._ports.clock.now_ns())
         if self.state is LifecycleState.CONTROLLED_SHUTDOWN:
             if may_leave:
                 self._leave()
@@ -312,6 +317,8 @@ class Lifecycle:
         self._register()
 
     def _leave(self) -> None:
+        # Also where the controller has not given leave: Kafka's thread ends here too (beginShutdown).
+        self._ports.network.stop_repeating()
         on_leave, self._on_leave = self._on_leave, None
         if on_leave is not None:
             on_leave()
