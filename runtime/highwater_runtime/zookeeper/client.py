@@ -237,7 +237,7 @@ class EnsembleSession:
                 watch(event)
 
 
-def _ignore(_: Any) -> None:
+def _ignore(_sent_ns: int, _response: Any) -> None:
     """A response to a ping says nothing that the next poll does not show."""
 
 
