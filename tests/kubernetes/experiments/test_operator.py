@@ -86,9 +86,9 @@ def test_a_cluster_of_a_predecessor_that_is_just_going_is_waited_for(stage: Any)
     stage.api.create(experiment())
     stage.api.create(experiment("other", cluster={"switches": {"no-such": "off"}}))
     until(lambda: stage.phase("other") == "Refused", "another one")
-    assert stage.phase() == ""
-    said = stage.condition("Accepted")
+    said = until(lambda: stage.condition("Accepted"), "the first one to be looked at")
     assert (said["status"], said["reason"]) == ("Unknown", "EarlierClusterEnding")
+    assert stage.phase() == ""
     assert "LogCluster demo of an earlier experiment" in said["message"]
     stage.api.patch(KIND[0], "LogCluster", "demo", "default", {"metadata": {"finalizers": None}})
     until(lambda: stage.phase() == "SettingUp", "the runner's Job")
