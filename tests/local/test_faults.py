@@ -206,7 +206,9 @@ def test_a_node_that_waits_for_its_disk_keeps_nobody_waiting(
             )
 
         await_true(lambda: waits() or (node.channel is not None and node.channel.is_open), "it can be reached")
+        assert node.channel is not None
         backend.block_writes("controller-0")  # type: ignore[attr-defined]
+        node.channel.ask("diskProbe", {}, lambda _: None)  # an idle controller writes nothing of its own accord
         await_true(waits, "it waits in the kernel")
         began = time.monotonic()
         with pytest.raises(BackendError, match="controller-0 cannot be asked for its clock"):

@@ -215,7 +215,7 @@ def test_pre_votes_granted_before_the_leader_was_heard_count(heard_before_it_sto
     leader.hears_leader = False
     candidate = SimpleNamespace(**{**vars(follower), "node_id": 2, "hears_leader": False})
     replicas = {"a": leader, "b": follower, "c": candidate}
-    host = SimpleNamespace(is_paused=False, disk=SimpleNamespace(wipes=0))
+    host = SimpleNamespace(is_paused=False, is_held=False, disk=SimpleNamespace(wipes=0))
     told: list[str] = []
     violations: Any = SimpleNamespace(add=lambda name, *_: told.append(name))
     simulator: Any = SimpleNamespace(nodes=dict.fromkeys(replicas, host))
