@@ -48,9 +48,9 @@ class Wire:
     def send(self, to, request, version, on_response, *, timeout_ns, channel="") -> None:
         self.sent.append((to.host, request, version, on_response, timeout_ns))
 
-    def repeat_while_held_up(self, to, request, version, on_response, *, every_ns, timeout_ns) -> None:
-        assert request is self.sent[-1][1], "what is repeated is what was sent"
-        self.repeated = (to.host, every_ns, on_response)
+    def repeat_while_held_up(self, heartbeat) -> None:
+        assert heartbeat.request is self.sent[-1][1], "what is repeated is what was sent"
+        self.repeated = (heartbeat.to.host, heartbeat.every_ns, heartbeat.on_response)
 
     def stop_repeating(self) -> None:
         self.repeated = None

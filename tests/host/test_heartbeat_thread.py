@@ -16,7 +16,7 @@ import pytest
 from highwater_runtime.host import HostedNode, Listener
 from highwater_runtime.host.heartbeat_thread import HeartbeatThread
 from highwater_runtime.host.listeners import PLAINTEXT_OUTBOUND
-from highwater_runtime.ports import MS, SECOND, Endpoint
+from highwater_runtime.ports import MS, SECOND, Endpoint, Heartbeat
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 
@@ -69,7 +69,7 @@ def test_an_event_that_takes_long_does_not_hold_up_heartbeats(play, tools):
                 def answered(*answer: Any) -> None:
                     answers.append(answer)
 
-                node.network.repeat_while_held_up(at, beat, 0, answered, every_ns=20 * MS, timeout_ns=10 * SECOND)
+                node.network.repeat_while_held_up(Heartbeat(at, beat, 0, answered, 20 * MS, 10 * SECOND))
                 until = time.monotonic() + tools.patience
                 while len(heartbeats) < 3 and time.monotonic() < until:
                     time.sleep(0.005)  # as a write() that blocks: other threads run
@@ -102,9 +102,7 @@ def test_a_core_that_leaves_has_nobody_repeat_its_heartbeat_however_long_its_eve
             beat = BrokerHeartbeatRequest(broker_id=7, broker_epoch=11, current_metadata_offset=5, want_shut_down=True)
 
             def event() -> None:
-                node.network.repeat_while_held_up(
-                    at, beat, 0, lambda *_: None, every_ns=20 * MS, timeout_ns=10 * SECOND
-                )
+                node.network.repeat_while_held_up(Heartbeat(at, beat, 0, lambda *_: None, 20 * MS, 10 * SECOND))
                 until = time.monotonic() + tools.patience
                 while not heartbeats and time.monotonic() < until:
                     time.sleep(0.005)
@@ -130,9 +128,7 @@ class Held:
         beat = BrokerHeartbeatRequest(broker_id=7, broker_epoch=11, current_metadata_offset=5)
 
         def event() -> None:
-            self.node.network.repeat_while_held_up(
-                self.at, beat, 0, lambda *_: None, every_ns=20 * MS, timeout_ns=10 * SECOND
-            )
+            self.node.network.repeat_while_held_up(Heartbeat(self.at, beat, 0, lambda *_: None, 20 * MS, 10 * SECOND))
             until = time.monotonic() + self.patience
             while not condition():
                 assert time.monotonic() < until

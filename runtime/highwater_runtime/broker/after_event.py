@@ -11,16 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from highwater_runtime.ports import (
-    ApiMessage,
-    Clock,
-    Endpoint,
-    Network,
-    Ports,
-    RepetitionHandler,
-    ResponseHandler,
-    Timer,
-)
+from highwater_runtime.ports import ApiMessage, Clock, Endpoint, Heartbeat, Network, Ports, ResponseHandler, Timer
 
 
 class _Clock:
@@ -63,18 +54,9 @@ class _Network:
 
         self._inner.send(to, request, version, run, timeout_ns=timeout_ns, channel=channel)
 
-    def repeat_while_held_up(
-        self,
-        to: Endpoint,
-        request: ApiMessage,
-        version: int,
-        on_response: RepetitionHandler,
-        *,
-        every_ns: int,
-        timeout_ns: int,
-    ) -> None:
+    def repeat_while_held_up(self, heartbeat: Heartbeat) -> None:
         # What a heartbeat is answered changes no replica: no step follows.
-        self._inner.repeat_while_held_up(to, request, version, on_response, every_ns=every_ns, timeout_ns=timeout_ns)
+        self._inner.repeat_while_held_up(heartbeat)
 
     def stop_repeating(self) -> None:
         self._inner.stop_repeating()

@@ -18,7 +18,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from highwater_runtime.ports import MS, ApiMessage, Endpoint, Ports, RepetitionHandler, ResponseHandler, RpcFailure
+from highwater_runtime.ports import (
+    MS,
+    ApiMessage,
+    Endpoint,
+    Heartbeat,
+    Ports,
+    RepetitionHandler,
+    ResponseHandler,
+    RpcFailure,
+)
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_quorum_response import DescribeQuorumResponse
 from highwater_runtime.wire.messages.elect_leaders_response import ElectLeadersResponse
@@ -97,14 +106,13 @@ class ControllerChannel:
             timeout_ns = max(1, min(timeout_ns, give_up_at_ns - self._ports.clock.now_ns()))
         self._ports.network.send(controller, request, version, answered, timeout_ns=timeout_ns, channel=self._name)
         if repeated is not None:
-            self._ports.network.repeat_while_held_up(
-                controller,
-                request,
-                version,
-                lambda sent_ns, response: None if self._closed else repeated.on_response(sent_ns, response),
-                every_ns=repeated.every_ns,
-                timeout_ns=timeout_ns,
-            )
+
+            def answered_again(sent_ns: int, response: Any) -> None:
+                if not self._closed:
+                    repeated.on_response(sent_ns, response)
+
+            heartbeat = Heartbeat(controller, request, version, answered_again, repeated.every_ns, timeout_ns)
+            self._ports.network.repeat_while_held_up(heartbeat)
 
     def _ask_later(
         self,

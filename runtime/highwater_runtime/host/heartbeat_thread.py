@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 
 from highwater_runtime.host.listeners import OutboundSecurity
 from highwater_runtime.host.node import HostedNode
-from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RepetitionHandler, RpcFailure
+from highwater_runtime.ports import SECOND, Endpoint, Heartbeat, InboundRequest, Ports, RpcFailure
 
 _CHANNEL: Final = "heartbeat-repeated"
 _OVERDUE: Final = 1.25
@@ -39,14 +39,9 @@ _LOOK_S: Final = 0.02
 """How often the thread looks whether the loop goes on."""
 
 
-class _Heartbeat(NamedTuple):
-    sent_ns: int
-    to: Endpoint
-    request: ApiMessage
-    version: int
-    on_response: RepetitionHandler
-    every_ns: int
-    timeout_ns: int
+class _Sent(NamedTuple):
+    at_ns: int
+    heartbeat: Heartbeat
 
 
 class HeartbeatThread:
@@ -55,7 +50,7 @@ class HeartbeatThread:
     def __init__(self, node: HostedNode, security: Callable[[Endpoint], OutboundSecurity]) -> None:
         self._node = node
         self._security = security
-        self._last: _Heartbeat | None = None
+        self._last: _Sent | None = None
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
         self.asked = 0
@@ -64,17 +59,9 @@ class HeartbeatThread:
         """Heartbeats that this thread has sent."""
         node.network.heartbeats = self
 
-    def remember(
-        self,
-        to: Endpoint,
-        request: ApiMessage,
-        version: int,
-        on_response: RepetitionHandler,
-        every_ns: int,
-        timeout_ns: int,
-    ) -> None:
+    def remember(self, heartbeat: Heartbeat) -> None:
         """Take note of a heartbeat that the core sends now; see :meth:`.Network.repeat_while_held_up`."""
-        self._last = _Heartbeat(monotonic_ns(), to, request, version, on_response, every_ns, timeout_ns)
+        self._last = _Sent(monotonic_ns(), heartbeat)
         if self._thread is None and not self._closed.is_set():
             # A daemon: no process waits for a name that is being resolved.
             thread = threading.Thread(target=self._run, name=f"{self._node.name}-heartbeat", daemon=True)
@@ -97,8 +84,9 @@ class HeartbeatThread:
     # --- in the thread ---
 
     def _run(self) -> None:
-        while (beat := self._last) is not None:
-            overdue_ns = beat.sent_ns + int(beat.every_ns * _OVERDUE) - monotonic_ns()
+        while (sent := self._last) is not None:
+            every_ns = sent.heartbeat.every_ns
+            overdue_ns = sent.at_ns + int(every_ns * _OVERDUE) - monotonic_ns()
             if overdue_ns > 0:
                 if self._closed.wait(overdue_ns / SECOND):
                     return
@@ -107,10 +95,10 @@ class HeartbeatThread:
             self.asked += 1
             if not self._ask_loop(goes_on.set) or self._closed.is_set():
                 return
-            patience_s = max(_ANSWERS_WITHIN_S, beat.every_ns * _ANSWERS_WITHIN / SECOND)
+            patience_s = max(_ANSWERS_WITHIN_S, every_ns * _ANSWERS_WITHIN / SECOND)
             if not goes_on.wait(patience_s):
-                self._repeat_for_now(beat, goes_on)
-            elif self._last is beat and self._closed.wait(patience_s):  # the core waits for the controller
+                self._repeat_for_now(sent, goes_on)
+            elif self._last is sent and self._closed.wait(patience_s):  # the core waits for the controller
                 return
 
     def _ask_loop(self, answer: Callable[[], None]) -> bool:
@@ -120,37 +108,37 @@ class HeartbeatThread:
             return True
         return False
 
-    def _repeat_for_now(self, beat: _Heartbeat, goes_on: threading.Event) -> None:
-        """Send ``beat`` until the node's loop goes on, or fails for want of what only the machine can give."""
+    def _repeat_for_now(self, sent: _Sent, goes_on: threading.Event) -> None:
+        """Send the heartbeat until the node's loop goes on, or fails for want of what only the machine can give."""
         try:
             # Not asyncio.run, which would wait for a name that is being resolved: the next hold-up may come before.
             loop = asyncio.new_event_loop()
             try:
-                loop.run_until_complete(self._repeat(beat, goes_on))
+                loop.run_until_complete(self._repeat(sent, goes_on))
             finally:
                 loop.close()
         except OSError as error:  # no more file descriptors
             self._node.log.warning("the event loop is held up, and heartbeats cannot go on", why=str(error))
-            self._closed.wait(beat.every_ns / SECOND)
+            self._closed.wait(sent.heartbeat.every_ns / SECOND)
 
-    async def _repeat(self, beat: _Heartbeat, goes_on: threading.Event) -> None:
-        """Send ``beat`` each interval until the node's loop goes on."""
+    async def _repeat(self, sent: _Sent, goes_on: threading.Event) -> None:
+        """Send the heartbeat each interval until the node's loop goes on."""
         sender = HostedNode(self._node.name, _Sender, security=self._security)
         sender.network.addresses = self._node.network.addresses
         await sender.start()
         began_ns, repeated_before = monotonic_ns(), self.repeated
         sender.log.warning(
             "the event loop is held up: heartbeats go on from another thread",
-            last_heartbeat_ms=(began_ns - beat.sent_ns) // 1_000_000,
+            last_heartbeat_ms=(began_ns - sent.at_ns) // 1_000_000,
         )
         next_ns = began_ns
         try:
             while not (goes_on.is_set() or self._closed.is_set()):
                 now = monotonic_ns()
                 if now >= next_ns:
-                    next_ns = now + beat.every_ns
+                    next_ns = now + sent.heartbeat.every_ns
                     self.repeated += 1
-                    sender.run(partial(self._send, sender, beat))
+                    sender.run(partial(self._send, sender, sent.heartbeat))
                 await asyncio.sleep(_LOOK_S)
         finally:
             sender.kill()
@@ -161,7 +149,7 @@ class HeartbeatThread:
             heartbeats=self.repeated - repeated_before,
         )
 
-    def _send(self, sender: HostedNode, beat: _Heartbeat) -> None:
+    def _send(self, sender: HostedNode, beat: Heartbeat) -> None:
         sent_ns = self._node.clock.now_ns()
 
         def answered(response: Any) -> None:

@@ -22,7 +22,7 @@ from highwater_runtime.host.listeners import OutboundSecurity
 from highwater_runtime.host.peer_addresses import PeerAddresses
 from highwater_runtime.host.reachability import Reachability, why_not
 from highwater_runtime.host.sending import Outbox
-from highwater_runtime.ports import ApiMessage, Endpoint, RepetitionHandler, ResponseHandler, RpcFailure
+from highwater_runtime.ports import ApiMessage, Endpoint, Heartbeat, ResponseHandler, RpcFailure
 from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import MAX_FRAME_BYTES, decode_response, encode_request
 
@@ -35,15 +35,7 @@ _unpack_id: Final = Struct(">i").unpack_from
 class RepeatsHeartbeats(Protocol):
     """What repeats heartbeats while the loop is held up: :class:`.heartbeat_thread.HeartbeatThread`."""
 
-    def remember(
-        self,
-        to: Endpoint,
-        request: ApiMessage,
-        version: int,
-        on_response: RepetitionHandler,
-        every_ns: int,
-        timeout_ns: int,
-    ) -> None:
+    def remember(self, heartbeat: Heartbeat) -> None:
         """Take note of a heartbeat that is sent now."""
 
     def close(self) -> None:
@@ -356,19 +348,10 @@ class HostNetwork:
             connection.open()
         connection.send(request, version, on_response, self.node.clock.now_ns() + timeout_ns)
 
-    def repeat_while_held_up(
-        self,
-        to: Endpoint,
-        request: ApiMessage,
-        version: int,
-        on_response: RepetitionHandler,
-        *,
-        every_ns: int,
-        timeout_ns: int,
-    ) -> None:
+    def repeat_while_held_up(self, heartbeat: Heartbeat) -> None:
         """See :class:`highwater_runtime.ports.Network`."""
         if self.heartbeats is not None and not self._closed:
-            self.heartbeats.remember(to, request, version, on_response, every_ns, timeout_ns)
+            self.heartbeats.remember(heartbeat)
 
     def stop_repeating(self) -> None:
         """See :class:`highwater_runtime.ports.Network`."""

@@ -23,6 +23,7 @@ from highwater_runtime.ports.metrics import Metrics
 from highwater_runtime.ports.network import (
     ApiMessage,
     Endpoint,
+    Heartbeat,
     InboundRequest,
     Network,
     RepetitionHandler,
@@ -41,6 +42,7 @@ __all__ = [
     "DiskFile",
     "DiskJob",
     "Endpoint",
+    "Heartbeat",
     "InboundRequest",
     "Metrics",
     "Network",

@@ -50,6 +50,18 @@ RepetitionHandler = Callable[[int, Any], None]
 """Called with the time (of the node's clock) at which a repeated request was sent, and its response."""
 
 
+class Heartbeat(NamedTuple):
+    """A request that shows that the node lives; see :meth:`Network.repeat_while_held_up`."""
+
+    to: Endpoint
+    request: ApiMessage
+    version: int
+    on_response: RepetitionHandler
+    every_ns: int
+    timeout_ns: int
+    """How long one repetition may take."""
+
+
 class Network(Protocol):
     """Outbound requests of one node."""
 
@@ -70,17 +82,8 @@ class Network(Protocol):
         in flight on it with ``DISCONNECTED``.
         """
 
-    def repeat_while_held_up(
-        self,
-        to: Endpoint,
-        request: ApiMessage,
-        version: int,
-        on_response: RepetitionHandler,
-        *,
-        every_ns: int,
-        timeout_ns: int,
-    ) -> None:
-        """Have the host send ``request``, a heartbeat that the core sends now, again while it can run no event.
+    def repeat_while_held_up(self, heartbeat: Heartbeat) -> None:
+        """Have the host send a heartbeat again, which the core sends now, while the core can run no event.
 
         An event of the core may take long: a ``write()`` blocks. If the core does not call this again within
         ``every_ns`` for that reason, the host sends the request on a connection of its own, each ``every_ns``, until

@@ -7,9 +7,9 @@ a real node does (:mod:`highwater_runtime.host.heartbeat_thread`).
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from highwater_runtime.ports import ApiMessage, Endpoint, RepetitionHandler, ResponseHandler, RpcFailure
+from highwater_runtime.ports import ApiMessage, Endpoint, Heartbeat, ResponseHandler, RpcFailure
 from highwater_runtime.sim.connection import ConnectionState, SimRequest, check_deadlines, is_dead
 from highwater_runtime.sim.network import Fabric
 from highwater_runtime.sim.process import Process
@@ -17,26 +17,17 @@ from highwater_runtime.sim.process import Process
 _REPEATED: Final = "heartbeat-repeated"
 
 
-class _Heartbeat(NamedTuple):
-    sent_at: int
-    to: Endpoint
-    request: ApiMessage
-    version: int
-    on_response: RepetitionHandler
-    every_ns: int
-    timeout_ns: int
-
-
 class SimNetwork:
     """The :class:`highwater_runtime.ports.Network` of one process."""
 
-    __slots__ = ("_connections", "_fabric", "_heartbeat", "_process", "_repeats", "_sender")
+    __slots__ = ("_connections", "_fabric", "_heartbeat", "_heartbeat_at", "_process", "_repeats", "_sender")
 
     def __init__(self, fabric: Fabric, process: Process) -> None:
         self._fabric = fabric
         self._process = process
         self._connections = fabric.connections_of(process)
-        self._heartbeat: _Heartbeat | None = None
+        self._heartbeat: Heartbeat | None = None
+        self._heartbeat_at = 0
         self._repeats = False
         """Whether the next repetition is due."""
         self._sender: SimNetwork | None = None
@@ -74,19 +65,9 @@ class SimNetwork:
         else:
             connection.outbox.append(call)
 
-    def repeat_while_held_up(
-        self,
-        to: Endpoint,
-        request: ApiMessage,
-        version: int,
-        on_response: RepetitionHandler,
-        *,
-        every_ns: int,
-        timeout_ns: int,
-    ) -> None:
+    def repeat_while_held_up(self, heartbeat: Heartbeat) -> None:
         """See :class:`highwater_runtime.ports.Network`."""
-        sent_at = self._fabric.loop.now
-        self._heartbeat = _Heartbeat(sent_at, to, request, version, on_response, every_ns, timeout_ns)
+        self._heartbeat, self._heartbeat_at = heartbeat, self._fabric.loop.now
         self._process.on_held = self._begin_to_repeat
 
     def stop_repeating(self) -> None:
@@ -116,7 +97,7 @@ class SimNetwork:
                 process.deliver(partial(heartbeat.on_response, sent_ns), response)
 
         every = process.host.clock.run_delay(heartbeat.every_ns)
-        due = heartbeat.sent_at + every + every // 2
+        due = self._heartbeat_at + every + every // 2
         if loop.now >= due:
             due = loop.now + every
             to, request, version, timeout_ns = heartbeat.to, heartbeat.request, heartbeat.version, heartbeat.timeout_ns

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports import MS, Endpoint, Heartbeat, Ports, RpcFailure
 from highwater_runtime.ports.coordination import (
     Children,
     Failure,
@@ -185,14 +185,8 @@ class EnsembleSession:
             self._is_polling = True
             self._in_flight.append(self._polled)
             self._send(b"")
-            self._ports.network.repeat_while_held_up(
-                self.server,
-                ZookeeperRequest(connection=self._connection, number=PING),
-                0,
-                _ignore,
-                every_ns=self._timeout_ms * MS // 3,
-                timeout_ns=self._timeout_ms * MS * 2 // 3,
-            )
+            ping, third_ns = ZookeeperRequest(connection=self._connection, number=PING), self._timeout_ms * MS // 3
+            self._ports.network.repeat_while_held_up(Heartbeat(self.server, ping, 0, _ignore, third_ns, 2 * third_ns))
 
     def _polled(self, _: Any) -> None:
         self._is_polling = False
