@@ -72,16 +72,19 @@ DISKS = """
 - inject: {diskWipe: {target: {broker: 1}, restartAfter: 200ms}}
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}
-- inject: {diskFull: {target: {broker: 1}}, for: 1s}
-- wait: 1500ms
+- inject: {name: full, diskFull: {target: {broker: 1}}}
+- wait: 1s
+- heal: full
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}
-- inject: {diskError: {target: {broker: 1}}, for: 1s}
-- wait: 1500ms
+- inject: {name: failing, diskError: {target: {broker: 1}}}
+- wait: 1s
+- heal: failing
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}
-- inject: {diskStall: {target: {broker: 1}}, for: 2s}
-- wait: 3s
+- inject: {name: slow, diskStall: {target: {broker: 1}}}
+- wait: 2s
+- heal: slow
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}
 - inject: {name: frozen, diskStall: {target: {leaderOf: orders-0}, writes: true}}
