@@ -85,12 +85,11 @@ def _target(cut: CutRequest) -> Target:
 
 def _seen(cut: Cut, target: Target, before: bool, after: bool) -> Evidence:
     peer, port = target
-    counted = cut.dropped_by_all()
+    dropped = 0
     if cut.outgoing:
-        send_to(cut.namespace, peer)
+        dropped = cut.counts(lambda: send_to(cut.namespace, peer))
     elif ":" not in peer:
-        send_from(cut.namespace, peer)
-    dropped = cut.dropped_by_all() - counted
+        dropped = cut.counts(lambda: send_from(cut.namespace, peer))
     provoked = dropped > 0 or (":" in peer and cut.dropped_by_all() > 0)
     whose = "to" if cut.outgoing else "from"
     first = "answered" if before else "did not answer"
