@@ -41,6 +41,7 @@ EXPECTED = {
     "duplicate": {"duplicate": 1},
     "nonmonotonic-send": {"reordered": 1},
     "divergence": {"divergent": 1},
+    "never-sent": {"divergent": 1, "consumer": 1},
     "nonmonotonic-poll": {"consumer": 1},
     "int-poll-skip": {"consumer": 2},
 }
@@ -68,6 +69,7 @@ def write_store(store: Path, operations: int, *, partitions: int = 8, planted: i
         has_events=True,
         has_replica_log=True,
         read=(batches * BATCH - planted) * partitions,
+        sent=batches * BATCH * partitions,
         settings=SETTINGS,
         has_dump_marks=True,
         last_event_ns=events * partitions * 1000,

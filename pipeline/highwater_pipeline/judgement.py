@@ -117,6 +117,11 @@ def has_needed_events(name: str, facts: RunFacts) -> bool:
     return recorded is None or all(kind in recorded for kind in NEEDED_EVENTS.get(name, ()))
 
 
+def has_sends(facts: RunFacts) -> bool:
+    """Return whether the history has the sends by which ``never-sent`` judges: some, and none is missing."""
+    return facts.sent != 0 and not facts.settings.unrecorded_sends
+
+
 def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> Judgement:
     """One judgement from what was found in a run's units, in whatever order they come."""
     ordered = sorted(units, key=lambda unit: unit.partition)
@@ -147,6 +152,8 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
     if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST:
         if facts.settings.acks == "0" and name in OF_ACKNOWLEDGED:
             return "not-available"  # nothing is acknowledged
+        if name == "never-sent" and not (has_sends(facts) and (facts.read or facts.has_replica_log)):
+            return "not-available"
         return "unknown" if not _tried(name, facts) else "ok"
     if not has_needed_events(name, facts):
         return "not-available"
@@ -198,6 +205,13 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if unacknowledged:
         reasons.append(f"acks=0 acknowledges nothing{NOT_JUDGED}{', '.join(unacknowledged)}")
         missing = [name for name in missing if name not in unacknowledged]
+    if "never-sent" in missing:
+        if facts.settings.unrecorded_sends:
+            why = "some clients' sends were not recorded"
+        else:
+            why = "nothing was read or dumped" if has_sends(facts) else "no sends recorded"
+        reasons.append(f"{why}{NOT_JUDGED}never-sent")
+        missing.remove("never-sent")
     unavailable = [name for name in missing if not has_needed_events(name, facts)]
     if unavailable:
         reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(unavailable)}")

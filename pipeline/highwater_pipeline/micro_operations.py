@@ -87,6 +87,12 @@ def in_order(table: pa.Table) -> pa.Table:
     return table.take(pa.array(np.argsort(rows, kind="stable")))
 
 
+def start_rows(invoke_row: Ints, row: Ints) -> Ints:
+    """The rows at which operations begin, by two columns of :data:`MICRO_OPERATIONS`."""
+    began: Ints = np.where(invoke_row >= 0, invoke_row, row)
+    return began
+
+
 class Flattener:
     """Flattens a history that comes in parts: :meth:`add` takes each part, :meth:`finish` ends the history, and
     :meth:`settled` completes what these two returned.
@@ -97,6 +103,7 @@ class Flattener:
     def __init__(self, path: str = "operations") -> None:
         """``path`` is what errors call the history."""
         self.operations = 0
+        self.sent = 0
         self.acknowledged = 0
         self.read = 0
         self._path: Final = path
@@ -201,6 +208,7 @@ class Flattener:
         read = is_poll & (result == OK)
         uncertain = is_send & (result == INFO)
         self.operations += len(ends)
+        self.sent += int(is_send.sum())
         self.acknowledged += int(acknowledged.sum())
         self.read += int(read.sum())
         self._last_acknowledged = max(self._last_acknowledged, int(rows[at][acknowledged].max(initial=-1)))

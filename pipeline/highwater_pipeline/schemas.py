@@ -111,7 +111,7 @@ REPLICA_LOG: Final = pa.schema(
         _field("leader_epoch", pa.int64(), "of the record's batch"),
         _field("producer_id", pa.int64(), "-1: not idempotent"),
         _field("sequence", pa.int64(), "the record's sequence number; -1: none"),
-        _field("value", pa.int64(), "the record's value; null: not a number", nullable=True),
+        _field("value", pa.int64(), "the record's value; null: not known (a compressed batch)", nullable=True),
         _field("crc", pa.int64(), "CRC-32C of the record's batch"),
         _field("producer_epoch", pa.int64(), "the producer's epoch; -1 or null: none", nullable=True),
         _field(

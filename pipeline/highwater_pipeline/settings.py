@@ -23,7 +23,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR.
     ``exact_order``: the events of different nodes are recorded in the order in which they happened, as the simulator
     does; otherwise only the order within each node is known. ``lost_command_ms``: how long a command of the controller
-    may wait behind one whose response was lost.
+    may wait behind one whose response was lost. ``unrecorded_sends``: clients whose sends the history does not have may
+    have written to the topics.
     """
 
     acks: Acks | None = None
@@ -35,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unclean: tuple[str, ...] | None = None
     exact_order: bool = False
     lost_command_ms: int = 0
+    unrecorded_sends: bool = False
 
     def deletes(self, partition: str) -> bool | None:
         """Whether the settings let old records of a partition be deleted; None: not known."""

@@ -51,7 +51,8 @@ MAX_CRASHES: Final = 10
 class RunFacts:
     """What is known of a run as a whole before any partition is looked at.
 
-    ``read``: records of polls that completed ok. ``duplicates_sends``: whether a fault may have delivered sends twice.
+    ``read``: records of polls that completed ok. ``sent``: records of sends, whatever became of them; None: a store of
+    an earlier version does not say. ``duplicates_sends``: whether a fault may have delivered sends twice.
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
     ``inconclusive_reasons``: sentences on uncertain faults and on missing logs.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
@@ -67,6 +68,7 @@ class RunFacts:
     has_events: bool
     has_replica_log: bool
     read: int = 0
+    sent: int | None = None
     settings: Settings = UNKNOWN
     duplicates_sends: bool = False
     inconclusive_reasons: tuple[str, ...] = ()
@@ -194,6 +196,7 @@ class Splitter:
             has_replica_log=replica_log.rows > 0,
             has_dump_marks=replica_log.has_marks,
             read=flattener.read,
+            sent=flattener.sent,
             settings=run.settings,
             duplicates_sends=run.faults is not None and duplicates_sends(run.faults),
             inconclusive_reasons=(

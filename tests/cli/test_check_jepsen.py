@@ -58,6 +58,16 @@ LOGS = {
         set(),
         True,
     ),
+    "read of a key that it was not sent to": (
+        (*SENT, POLL, "ok poll 1 [[:poll {5 [[0 7] [1 8]], 6 [[0 7]]}]]"),
+        {"never-sent"},
+        False,
+    ),
+    "read before it was sent": (
+        (POLL, "ok poll 1 [[:poll {5 [[0 7]]}]]", *SENT, POLL, "ok poll 1 [[:poll {5 [[1 8]]}]]"),
+        {"never-sent"},
+        False,
+    ),
     "nobody read": (SENT, set(), "unknown"),
     "of a transaction": (
         (

@@ -60,6 +60,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "unclean": "unclean.leader.election.enable",
         "exact_order": "other than `sim`",
         "lost_command_ms": "controller.socket.timeout.ms",
+        "unrecorded_sends": "--unrecorded-sends",
     }
     assert set(words) == set(Settings.__struct_fields__)
     assert all(word in rows for word in words.values())

@@ -48,10 +48,13 @@ def client(operations: list[Operation], *, idempotent: bool = True) -> dict[str,
     read_anywhere = {(m.key, m.value) for op in ops if op.outcome == "ok" for m in op.value if m.op == "poll"}
     last_ack = max((op.ended for op in ops if op.outcome == "ok" for m in op.value if m.op == "send"), default=-1)
     drained = any(op.f == "poll" and op.outcome == "ok" and op.began > last_ack for op in ops)
+    has_sends = any(m.op == "send" for op in ops for m in op.value)
     counts: dict[str, int] = defaultdict(int)
     for key in {m.key for op in ops for m in op.value}:
         at_offset: dict[int, set[int]] = defaultdict(set)
         written, acked, failed, maybe, read = set(), set(), set(), set(), set()
+        began: dict[int, int] = {}
+        first_read: dict[int, int] = {}
         for op in ops:
             seen = any(m.op == "send" and (m.key, m.value) in read_anywhere for m in op.value)
             own = {m.value for m in op.value if m.op == "send" and m.key == key}
@@ -63,8 +66,10 @@ def client(operations: list[Operation], *, idempotent: bool = True) -> dict[str,
                     at_offset[m.offset].add(m.value)
                 if m.op == "poll" and op.outcome == "ok":
                     read.add(m.value)
+                    first_read.setdefault(m.value, op.ended)
                     counts["precommitted-read"] += m.value in own
                 if m.op == "send":
+                    began[m.value] = min(op.began, began.get(m.value, op.began))
                     (failed if op.outcome == "fail" else maybe).add(m.value)
                     if must:
                         written.add(m.value)
@@ -79,6 +84,8 @@ def client(operations: list[Operation], *, idempotent: bool = True) -> dict[str,
         counts["inconsistent-offsets"] += sum(len(values) > 1 for values in at_offset.values())
         counts["duplicate"] += sum(len(indices) > 1 for indices in places.values())
         counts["lost-write"] += sum(v in places and max(places[v]) <= bound and v not in read for v in written)
+        if has_sends:
+            counts["never-sent"] += sum(at < began.get(value, len(operations)) for value, at in first_read.items())
         counts["aborted-read"] += sum(v in read and v not in maybe for v in failed)
         if drained:
             counts["unseen"] += len(acked - read)

@@ -81,6 +81,13 @@ def check(
     retention: Annotated[
         bool, typer.Option("--retention", help="Old records may have been deleted, if there is no run.json.")
     ] = False,
+    unrecorded_sends: Annotated[
+        bool,
+        typer.Option(
+            "--unrecorded-sends",
+            help="Clients whose sends the history does not have may have written too, if there is no run.json.",
+        ),
+    ] = False,
     master: Annotated[
         str | None,
         typer.Option(metavar="URL", show_default=False, help="Use this Spark master, not this machine's cores."),
@@ -105,7 +112,7 @@ def check(
         raise UsageError("--master is for Spark: leave out --engine process")
     if master is not None and jobs is not None:
         raise UsageError("--jobs counts processes of this machine; with --master leave it out")
-    settings = _settings(acks, idempotence, retention=retention)
+    settings = _settings(acks, idempotence, retention=retention, unrecorded_sends=unrecorded_sends)
     asked, refused = _asked(paths, settings, written, model)
     found: dict[str, tuple[AnyPath, Judgement, dict[str, Any]]] = {}
     with ExitStack() as session:
@@ -184,7 +191,8 @@ def _refuse_early(history: AnyPath, settings: Settings | None, written: Format, 
             _refuse(lambda: ensure_judgeable(history))
         if settings is not None:
             raise UsageError(
-                f"{history}: its run.json says what was promised; leave out --acks, --idempotence, --retention"
+                f"{history}: its run.json says what was promised; leave out --acks, --idempotence, --retention and"
+                " --unrecorded-sends"
             )
 
 
@@ -223,14 +231,16 @@ def _valid(rows: Sequence[Mapping[str, Any]]) -> Valid:
     return False if False in every else "unknown" if "unknown" in every else True
 
 
-def _settings(acks: Acks | None, idempotence: bool | None, *, retention: bool) -> Settings | None:
+def _settings(
+    acks: Acks | None, idempotence: bool | None, *, retention: bool, unrecorded_sends: bool
+) -> Settings | None:
     """What the options say was promised; None: nothing."""
-    if acks is None and idempotence is None and not retention:
+    if acks is None and idempotence is None and not (retention or unrecorded_sends):
         return None
     if idempotence and acks != "all":
         raise UsageError(f"--idempotence needs --acks all; found {acks or 'none'}")
     deleting = (EVERY_TOPIC,) if retention else ()
-    return Settings(acks, idempotence, retention=deleting, compaction=())
+    return Settings(acks, idempotence, retention=deleting, compaction=(), unrecorded_sends=unrecorded_sends)
 
 
 def _verdict(history: AnyPath, judgement: Judgement, model: str | None, *, keep: bool = True) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
 from highwater_pipeline.checks.min_isr import min_isr
 from highwater_pipeline.checks.model_step import model_step, model_step_suspects
+from highwater_pipeline.checks.never_sent import never_sent, never_sent_suspects
 from highwater_pipeline.checks.plain_history import not_plain
 from highwater_pipeline.checks.replica_incomplete import replica_incomplete
 from highwater_pipeline.checks.retention import retention_too_greedy
@@ -59,6 +60,7 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
 
 
 _SUSPECTS: Final[dict[str, Callable[[Partitions], Bools]]] = {
+    "never-sent": never_sent_suspects,
     "committed-loss": suspects.committed_loss,
     "divergence": suspects.divergence,
     "isr-incomplete": suspects.isr_incomplete,
@@ -128,6 +130,8 @@ def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
     topics = generations(unit)
     of_clients = [name for name in names if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST]
     found = client_anomalies(unit, of_clients) if of_clients else {}
+    if "never-sent" in names:
+        found["never-sent"] = never_sent(unit)
     if "deleted-topic-records" in names:
         found["deleted-topic-records"] = deleted_topic_records(topics)
     for name, kernel in INSIDE_KERNELS.items():

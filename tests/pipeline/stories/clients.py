@@ -81,3 +81,41 @@ def failed_then_sent_again(story: Story) -> None:
 def partitions_are_apart(story: Story) -> None:
     """In orders-0 value 2 is lost; in orders-1 nobody read past value 4, which is only unseen."""
     story.send(1, at=0).send(2, at=1).send(3, at=2).send(4, at=7, key="orders-1").poll((0, 1), (2, 3))
+
+
+@case(never_sent=1)
+def sent_to_another_partition(story: Story) -> None:
+    """Value 2 was sent to orders-1, and was read from orders-0."""
+    story.send(1, at=0).send(2, at=0, key="orders-1").poll((0, 1), (1, 2)).poll((0, 2), key="orders-1")
+
+
+@case(never_sent=1)
+def read_before_it_was_sent(story: Story) -> None:
+    """Value 2 was read, and only then its send began."""
+    story.send(1, at=0).poll((0, 1), (1, 2)).send(2, at=1).poll((0, 1), (1, 2), process=101)
+
+
+@case(never_sent=2)
+def dumped_and_never_sent(story: Story) -> None:
+    """Nobody sent value 2, which every replica has, nor what one replica has behind it."""
+    story.send(1, at=0).poll((0, 1)).dump(0, (0, 0, 1), (1, 0, 2), (2, 0, -7)).dump(1, (0, 0, 1), (1, 0, 2))
+
+
+@case("pass")
+def sent_whatever_became_of_it(story: Story) -> None:
+    """Value 2 was sent, though its outcome is unknown, and value 3 was sent and refused: a log may hold either."""
+    story.send(1, at=0).send(2, outcome=None, process=1).send(3, outcome="fail").poll((0, 1))
+    story.dump(0, (0, 0, 1), (1, 0, 2), (2, 0, 3))
+
+
+@case("pass")
+def read_while_its_send_is_open(story: Story) -> None:
+    """A reader may have a record before its producer has the response."""
+    sent = MicroOp("send", P0, None, 1)
+    story.operation(5, "invoke", "send", sent).poll((0, 1)).operation(5, "ok", "send", MicroOp("send", P0, 0, 1)).poll()
+
+
+@case("pass")
+def sent_by_clients_without_history(story: Story) -> None:
+    """The history has the sends of some clients alone, so others may have sent value 2."""
+    story.under(unrecorded_sends=True).send(1, at=0).poll((0, 1), (1, 2))

@@ -386,8 +386,8 @@ def case(
 
 
 def happy(story: Story) -> Story:
-    """A history in which nothing is wrong, to put something wrong beside it."""
-    return story.send(1, at=0).poll((0, 1))
+    """A history in which nothing is wrong, to put something wrong beside it, also records that others sent."""
+    return story.send(1, at=0).poll((0, 1)).under(unrecorded_sends=True)
 
 
 def three(story: Story) -> Story:
