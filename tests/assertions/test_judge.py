@@ -82,6 +82,8 @@ def test_eventually_is_from_the_beginning_of_the_phase() -> None:
     [
         ("sum(actve) == 0", "no sample of actve in phase fault (did you mean active?)"),
         ("active{node='c9'} == 0", 'no sample of active{node="c9"} in phase fault'),
+        ("active{node!~'.*'} == 0", None),
+        ("count(nothing{node!~'.*'}) > 0", "no sample of nothing in phase fault"),
         ("sum(rate(nothing[5s])) > 0", "no sample of nothing in phase fault"),
         ("active == 0 or nothing == 1", None),
         ("nothing or nowhere", "no sample of nowhere in phase fault"),

@@ -17,6 +17,7 @@ from highwater_chaos.experiment.model import REGISTER_TOPIC, MetadataWorkload
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.promql import PromqlError, parse
 from highwater_chaos.promql.language import AGGREGATIONS, FUNCTIONS
 
 
@@ -125,13 +126,14 @@ def test_conditions(experiments: Any) -> None:
 
 
 def test_assertions(experiments: Any) -> None:
-    rows = experiments.table("Assertions")
+    fields_of_an_assertion, _ = experiments.tables("Assertions")
+    rows = {row[0]: row[1:] for row in fields_of_an_assertion[1:]}
     assert [name for row in rows for name in quoted(row)] == [
         name for name in fields(Assertion) if name not in ("use", "within")
     ]
     assert set(PHASES) <= set(quoted(rows["`during`"][0]))
     section = " ".join(experiments.section("Assertions").split())
-    asked = section[section.index("Supported are") : section.index("Everything else is refused")]
+    asked = section[section.index("Supported are") : section.index("The semantics are those")]
     aggregations, functions = asked.split("the aggregations")[1].split("and the functions")
     assert quoted(aggregations.partition(", with")[0]) == sorted(AGGREGATIONS)
     assert quoted(functions) == sorted(FUNCTIONS)
@@ -139,6 +141,29 @@ def test_assertions(experiments: Any) -> None:
     assert LOOKBACK_MS == 5_000
     (shown,) = re.findall(r"prometheus: (\{.*?\})", section)
     assert {name for name, _ in re.findall(r"(\w+): (\S+)", shown)} == set(fields(PrometheusServer))
+
+
+def test_what_promql_refuses_is_listed(experiments: Any) -> None:
+    text = experiments.section("Assertions")
+    rows = dict(re.findall(r"^\| ([^|]+) \| (`.*`) \|$", text, re.MULTILINE))
+    functions = [name for kind, names in rows.items() if kind.startswith("functions") for name in quoted(names)]
+    assert set(functions).isdisjoint(FUNCTIONS)
+    for name in functions:
+        arguments = ("(m)", "(m[1m])", "()", "(1, m)", "(1, m[1m])", "(m, 1)", "(m[1m], 1)", "(m, 1, 2)", "(1, 2, m)")
+        texts = ('(m, "a")', '(m, "a", "b", "c")', '(m, "a", "b", "c", "d")')
+        messages = [refusal(name + given) for given in arguments + texts]
+        assert any(f"function '{name}'" in message for message in messages), messages
+    assert set(quoted(rows["aggregations"])).isdisjoint(AGGREGATIONS)
+    for name in quoted(rows["aggregations"]):
+        given = {"count_values": '("v", m)', "stddev": "(m)", "stdvar": "(m)"}.get(name, "(1, m)")
+        assert refusal(name + given).startswith(f"aggregation {name} is not supported here")
+    assert refusal(f"m {quoted(rows['operator'])[0]} m").startswith("operator atan2")
+
+
+def refusal(promql: str) -> str:
+    with pytest.raises(PromqlError) as refused:
+        parse(promql)
+    return str(refused.value)
 
 
 def test_the_assertions_shown_are_valid(experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,13 +206,14 @@ def _missing(expression: Expression | Range, span: Span, source: Source) -> Sele
     """A selector without whose samples the expression says nothing, though it had none in the phase.
 
     What is asked to be absent may be; of two sides of ``or`` one is enough, and what is taken off by ``unless`` need
-    not be there.
+    not be there. ``!=`` and ``!~`` may leave nothing over, which is no misspelt name.
     """
     match expression:
         case Selector():
-            return None if source.has_samples(expression, span) else expression
+            meant = expression.without_exclusions()
+            return None if source.has_samples(expression, span) or source.has_samples(meant, span) else meant
         case Range(selector=selector):
-            return None if source.has_samples(selector, span) else selector
+            return _missing(selector, span, source)
         case Call(function="absent"):
             return None
         case Binary(op="or", left=left, right=right):

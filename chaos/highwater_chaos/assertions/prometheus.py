@@ -186,6 +186,7 @@ def _questions(expression: Expression) -> Iterator[str]:
         yield text_of(one)
     for selector in selectors(expression):
         yield _timestamp(selector)
+        yield _timestamp(selector.without_exclusions())
 
 
 def _timestamp(selector: Selector) -> str:

@@ -23,15 +23,43 @@ def _smallest(values: Values) -> float:
     return min(there) if there else math.nan
 
 
+def _add(value: float, total: float, lost: float) -> tuple[float, float]:
+    """Add ``value`` to ``total`` as Kahan and Neumaier do; ``lost`` is what rounding has lost so far."""
+    after = total + value
+    if math.isinf(after):
+        return after, 0.0
+    if abs(total) >= abs(value):
+        return after, lost + ((total - after) + value)
+    return after, lost + ((value - after) + total)
+
+
 def _sum(values: Values) -> float:
-    total = 0.0
+    total, lost = 0.0, 0.0
     for value in values:
-        total += value
-    return total
+        total, lost = _add(value, total, lost)
+    return total + lost
 
 
 def _mean(values: Values) -> float:
-    return _sum(values) / len(values)
+    """The mean, also of values whose sum is too large for a number: from there on it is updated value by value."""
+    total, lost = 0.0, 0.0
+    for number, value in enumerate(values):
+        after, lost_after = _add(value, total, lost)
+        if number > 0 and math.isinf(after):
+            return _running_mean(total / number, lost / number, number, values[number:])
+        total, lost = after, lost_after
+    return (total + lost) / len(values)
+
+
+def _running_mean(mean: float, lost: float, count: int, values: Values) -> float:
+    """The mean of ``count`` values and of ``values``. An infinite mean stays what it is unless an infinity of the other
+    sign or a NaN comes."""
+    for value in values:
+        count += 1
+        if math.isinf(mean) and (value == mean or math.isfinite(value)):
+            continue
+        mean, lost = _add(value / count - (mean + lost) / count, mean, lost)
+    return mean + lost
 
 
 AGGREGATORS: Final[Mapping[str, Callable[[Values], float]]] = {
@@ -61,8 +89,8 @@ def _resets(values: Values) -> float:
 def _extrapolated(times: Sequence[int], values: Values, start: int, end: int, *, counter: bool) -> float | None:
     """How much the samples grew, as if they had been taken at the ends of the range too.
 
-    Up to an end that is no further away than samples are from each other (a tenth more, to be fair) they are taken
-    to have gone on; else for half of that distance. A counter is not taken back below 0, and its resets count for
+    If an end of the range is not more than a tenth further away than samples are from each other, they are taken to
+    have gone on up to it; else for half of that distance. A counter is not taken back below 0, and its resets count for
     nothing.
     """
     if len(times) < 2:
@@ -73,12 +101,10 @@ def _extrapolated(times: Sequence[int], values: Values, start: int, end: int, *,
     to_start, to_end = (times[0] - start) / 1000, (end - times[-1]) / 1000
     sampled = (times[-1] - times[0]) / 1000
     apart = sampled / (len(times) - 1)
+    to_start, to_end = (distance if distance < apart * 1.1 else apart / 2 for distance in (to_start, to_end))
     if counter and grown > 0 and values[0] >= 0:
         to_start = min(to_start, sampled * (values[0] / grown))
-    covered = sampled
-    for distance in (to_start, to_end):
-        covered += distance if distance < apart * 1.1 else apart / 2
-    return grown * (covered / sampled)
+    return grown * ((sampled + to_start + to_end) / sampled)
 
 
 def _increase(times: Sequence[int], values: Values, start: int, end: int) -> float | None:

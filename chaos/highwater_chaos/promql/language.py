@@ -5,10 +5,9 @@ Parentheses are gone: the tree has the order. :func:`~highwater_chaos.promql.tex
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
 
 NAME: Final = "__name__"
 """The label that is a metric's name."""
@@ -40,12 +39,13 @@ class PromqlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """One condition on a label; a label that is not there is empty. ``pattern`` is for ``=~`` and ``!~``."""
+    """One condition on a label; a label that is not there is empty. ``pattern`` is that of
+    RE2 for ``=~`` and ``!~``."""
 
     name: str
     op: Literal["=", "!=", "=~", "!~"]
     value: str
-    pattern: re.Pattern[str] | None = None
+    pattern: Any = None
 
     def matches(self, found: str) -> bool:
         """Whether a label with this value is meant. Patterns match whole values."""
@@ -67,6 +67,10 @@ class Selector:
 
     matchers: tuple[Matcher, ...]
     offset_ms: int
+
+    def without_exclusions(self) -> Selector:
+        """The selector less its ``!=`` and ``!~``: what they leave out may be all there is."""
+        return replace(self, matchers=tuple(one for one in self.matchers if one.op in ("=", "=~")))
 
 
 @dataclass(frozen=True, slots=True)

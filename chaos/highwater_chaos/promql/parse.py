@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal
 
 import promql_parser as grammar
+import re2
 
 from highwater_chaos.promql.language import (
     AGGREGATIONS,
@@ -28,7 +29,7 @@ from highwater_chaos.promql.language import (
     Range,
     Selector,
 )
-from highwater_chaos.promql.syntax import complaint
+from highwater_chaos.promql.syntax import complaint, tree_of
 
 _OPS: Final[dict[Any, Literal["=", "!=", "=~", "!~"]]] = {
     "Equal": "=",
@@ -36,6 +37,11 @@ _OPS: Final[dict[Any, Literal["=", "!=", "=~", "!~"]]] = {
     "Re": "=~",
     "NotRe": "!~",
 }
+_PATTERN: Final = re.compile(r"""(=~|!~)(\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)""", re.DOTALL)
+_HIDDEN: Final = "\ue000"
+"""Marks a pattern that the parser was not shown; the rest is its UTF-8 in hexadecimal."""
+_QUIET: Final = re2.Options()
+_QUIET.log_errors = False
 
 
 def parse(text: str) -> Expression:
@@ -46,12 +52,20 @@ def parse(text: str) -> Expression:
             something in it that is not evaluated here.
     """
     try:
-        tree = grammar.parse(text)
+        tree = tree_of(text)
     except ValueError as error:
-        raise PromqlError(complaint(text, str(error))) from None
+        if not str(error).startswith("illegal regex"):
+            raise PromqlError(complaint(text, str(error))) from None
+        tree = tree_of(_PATTERN.sub(_hidden, text))
     if isinstance(tree, grammar.MatrixSelector):
         raise PromqlError("expected a vector or a number, found a range of samples; put rate(…) or the like around it")
     return _expression(tree)
+
+
+def _hidden(pattern: re.Match[str]) -> str:
+    """A matcher that the parser accepts: it knows other regular expressions than Prometheus."""
+    value: str = tree_of(f"{{x={pattern[3]}}}").matchers.matchers[0].value
+    return f'{pattern[1]}{pattern[2]}"{_HIDDEN}{value.encode().hex()}"'
 
 
 def _expression(node: Any) -> Expression:
@@ -89,18 +103,22 @@ def _selector(node: Any) -> Selector:
         raise _unsupported(f"'or' between the matchers of {node}")
     matchers = [] if node.name is None else [Matcher(NAME, "=", node.name)]
     for one in node.matchers.matchers:
-        op = _OPS[str(one.op).rpartition(".")[2]]
-        pattern = None
-        if op in ("=~", "!~"):
-            try:
-                pattern = re.compile(one.value, re.ASCII)
-            except re.error as error:
-                raise PromqlError(
-                    f"the pattern {one.value!r} of label {one.name} is not supported here: {error}"
-                ) from error
-        matchers.append(Matcher(one.name, op, one.value, pattern))
+        op, value = _OPS[str(one.op).rpartition(".")[2]], one.value
+        if op in ("=~", "!~") and value.startswith(_HIDDEN):
+            value = bytes.fromhex(value[1:]).decode()
+        matchers.append(Matcher(one.name, op, value, _pattern(one.name, value) if op in ("=~", "!~") else None))
     offset = node.offset or timedelta(0)
     return Selector(tuple(matchers), _milliseconds(offset))
+
+
+def _pattern(label: str, value: str) -> Any:
+    """The pattern as Prometheus 2 has it: of RE2, for the whole value."""
+    try:
+        return re2.compile(value, _QUIET)
+    except re2.error as error:
+        (reason,) = error.args
+        text = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+        raise PromqlError(f"the pattern {value!r} of label {label} is no regular expression of RE2: {text}") from None
 
 
 def _milliseconds(duration: timedelta) -> int:

@@ -8,7 +8,7 @@ Complaints about types and names come from the parser as they are: they name wha
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 import promql_parser as grammar
 
@@ -18,6 +18,7 @@ _TOKEN: Final = re.compile(
     r"""\s+|\#[^\n]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|[a-zA-Z_:][\w:]*|[0-9.][\w.]*|=~|!~|[=!<>]=|.""",
     re.DOTALL,
 )
+_RAW_STRING: Final = re.compile(r"""#[^\n]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(`[^`]*`)""", re.DOTALL)
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 _FILLERS: Final = {
     "{": ("", 'x=""', '=""', '""'),
@@ -36,6 +37,21 @@ _SYNTAX: Final = (
     "unclosed",
 )
 _UNKNOWN: Final = re.compile(r"unknown function with name '(.*)'")
+
+
+def tree_of(text: str) -> Any:
+    """What the parser makes of ``text``. In a raw string (between backticks) a backslash is a character like others,
+    which the parser does not know; so it gets each as a string between quotation marks.
+
+    Raises:
+        ValueError: the parser refuses it.
+    """
+    return grammar.parse(_RAW_STRING.sub(lambda found: _escaped(found[1][1:-1]) if found[1] else found[0], text))
+
+
+def _escaped(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 def complaint(text: str, message: str) -> str:
@@ -80,7 +96,7 @@ def _can_go_on(beginning: str) -> bool:
 
 def _is_accepted(text: str) -> bool:
     try:
-        grammar.parse(text)
+        tree_of(text)
     except ValueError as error:
         return not str(error).startswith(_SYNTAX)
     return True
