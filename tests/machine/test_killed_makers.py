@@ -236,14 +236,14 @@ def test_what_was_undone_is_told_though_another_healer_ended_the_run(
     os.kill(guardian_of(made.run), signal.SIGKILL)
     made.process.kill()
     made.process.wait()
-    take_back = undoing._take_back
+    finish = undoing._finish
 
     def while_another_heals(*arguments: Any) -> Any:
-        monkeypatch.setattr(undoing, "_take_back", take_back)
+        monkeypatch.setattr(undoing, "_finish", finish)
         assert undoing.end_run(made.run, "heal").undone == []
-        return take_back(*arguments)
+        return finish(*arguments)
 
-    monkeypatch.setattr(undoing, "_take_back", while_another_heals)
+    monkeypatch.setattr(undoing, "_finish", while_another_heals)
     undone = [what for healed in heal(state) for what in healed.undone]
     assert any("ext4 volume error-ext4-disk" in what for what in undone), undone
     assert leftovers(state) == []

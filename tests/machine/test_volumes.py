@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine import linux, loop, power_loss
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.disk_full import DiskFull
@@ -115,6 +115,33 @@ def test_a_power_loss_takes_its_processes(machine: Any, kind: Any) -> None:
     assert "Input/output error" not in (machine.folder / "log").read_text(), "no process saw its disk fail"
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_power_loss_that_fails_leaves_no_process_stopped(
+    machine: Any, kind: Any, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever fails: before anything is lost the processes go on; after that they have lost power."""
+    volume = machine.volume(kind)
+    process = machine.process("sleep", "1000", directory=Path(volume.mount_point))
+    real, calls = power_loss.held_bytes, []
+
+    def fails(*arguments: Any) -> Any:
+        calls.append(process.state())
+        if when == "before":
+            raise RecursionError("too deep")
+        counted = real(*arguments)
+        shut_down(Path(volume.mount_point), FLUSH_NOTHING)
+        raise OSError(errno.ENOMEM, f"{len(counted.sizes)} counted")
+
+    monkeypatch.setattr(power_loss, "held_bytes", fails)
+    outstanding = machine.run.outstanding()
+    with pytest.raises((RecursionError, OSError)):
+        machine.run.make(PowerLoss(volume, (process,)))
+    assert calls == ["stopped"]
+    assert process.state() == ("running" if when == "before" else "gone")
+    assert try_to_write(Path(volume.mount_point)) is None
+    assert machine.run.outstanding() == outstanding
+
+
 def test_full(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     point = Path(volume.mount_point)
@@ -185,7 +212,7 @@ def test_a_frozen_disk_takes_no_writes_until_it_is_thawed(machine: Any, kind: An
     assert held.resource.probe() is None
     assert process.wait_gone(10)
     assert held.resource.left() is None
-    assert not (point / ".highwater-probe").exists()
+    assert not list(point.glob(".*")), "a probe leaves no name"
 
 
 def dirty_bytes(path: Path) -> int | None:

@@ -24,7 +24,8 @@ _PROCESS_ROOT: Final = re.compile(r"(/proc/[0-9]+/root)(/.*)")
 def open_beneath(root: Path | int, path: str, flags: int) -> int:
     """Open ``path`` inside ``root`` (trusted: a path, or an open directory); the caller closes the descriptor.
 
-    ``flags`` as for ``os.open``; it never waits for a pipe's other end, and nothing is created.
+    ``flags`` as for ``os.open``; it never waits for a pipe's other end, and nothing is created
+    (:func:`create_beneath`).
 
     Raises:
         MachineError: there is a link on the way.
@@ -56,6 +57,18 @@ def open_file(root: Path | int, path: str) -> int:
         os.close(fd)
         raise MachineError(f"{path!r} is not read: expected a regular file, found mode {mode:o}")
     return fd
+
+
+def create_beneath(root: int, path: str, mode: int = 0o600) -> int:
+    """A new regular file inside an open directory, to be written; the caller closes the descriptor. Raises
+    ``FileExistsError`` where anything is there already, a link too; otherwise as :func:`open_beneath`."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        return linux.openat2(root, path, flags, _RESOLVE, mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise MachineError(f"{path!r} is not made: expected a path without links, found a link on it") from error
+        raise
 
 
 def split_root(path: str) -> tuple[str, str]:

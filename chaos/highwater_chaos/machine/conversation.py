@@ -2,27 +2,24 @@
 
 An exchange has one deadline for all of it (:data:`ANSWERS_WITHIN`) and one limit of size (:data:`MOST_BYTES`); whatever
 else comes back than one line with a JSON object is an error that says so. The socket is opened where it lies without
-following a link (:mod:`~.beneath`). Nobody may hold the run's lock meanwhile, which deadlines of others need:
-:func:`alone_with` keeps two exchanges about the same program apart instead, and only those.
+following a link (:mod:`~.beneath`). Nobody may hold the run's lock meanwhile, which deadlines of others need
+(:mod:`~.apart`).
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
 import stat
-import struct
 import time
-import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from highwater_chaos.machine.beneath import open_beneath, open_root, split_root
-from highwater_chaos.machine.errors import MachineError, RunGoneError
+from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity
 
 ANSWERS_WITHIN: Final = 5.0
@@ -30,8 +27,6 @@ ANSWERS_WITHIN: Final = 5.0
 MOST_BYTES: Final = 64 << 10
 """Of an answer; ours are shorter than 1 KiB."""
 _MOST_SHOWN: Final = 300
-_WAITS_FOR_ANOTHER: Final = 20.0
-_TALKS: Final = "talks"
 
 
 class NotListeningError(MachineError):
@@ -64,39 +59,6 @@ def read_answer(end: socket.socket, deadline: float, path: str, method: str) -> 
     """The result in a program's answer. Raises ``MachineError`` for what is none, ``OSError``; ``TimeoutError`` at the
     deadline (of ``time.monotonic``)."""
     return _result(_line(end, deadline, f"{path}, told {method},"), path, method)
-
-
-@contextmanager
-def alone_with(run: Path, path: str) -> Iterator[None]:
-    """Keep others of the run, in any process, from talking to the program at ``path`` meanwhile. Not the run's lock.
-
-    Raises:
-        MachineError: another exchange with it does not end.
-        RunGoneError: the run is gone.
-    """
-    try:
-        fd = os.open(run / _TALKS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except FileNotFoundError as error:
-        raise RunGoneError(f"the run at {run} is gone: it was closed or healed") from error
-    try:
-        # One byte a program, of a file that stays empty; the lock belongs to this descriptor (OFD).
-        wanted = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, zlib.crc32(path.encode()), 1, 0)
-        deadline = time.monotonic() + _WAITS_FOR_ANOTHER
-        while not _taken(fd, wanted):
-            if time.monotonic() > deadline:
-                raise MachineError(f"another exchange with {path} has not ended within {_WAITS_FOR_ANOTHER:g} s")
-            time.sleep(0.02)
-        yield
-    finally:
-        os.close(fd)
-
-
-def _taken(fd: int, wanted: bytes) -> bool:
-    try:
-        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, wanted)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _connect(path: str, process: Identity | None, deadline: float) -> socket.socket:

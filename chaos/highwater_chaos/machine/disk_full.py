@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from highwater_chaos.machine import linux
+from highwater_chaos.machine.beneath import create_beneath
+from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import try_to_write
 from highwater_chaos.machine.volumes import Volume
 
@@ -27,7 +31,15 @@ class DiskFull:
 
     def make(self, _held: Sequence[int]) -> Self:
         """Allocate in ever smaller steps until not a block is left."""
-        fd = os.open(self._ballast(), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Never the file system that the machine lives on, however wrong the caller's path is.
+        if not self.volume.mounted():
+            raise MachineError(f"{self.volume.mount_point} is not a mount point; refusing to fill the disk below it")
+        with self._root() as root:
+            try:
+                fd = create_beneath(root, BALLAST)
+            except FileExistsError as error:
+                found = f"found something else at {self.volume.mount_point}/{BALLAST}"
+                raise MachineError(f"{self.describe()}: expected no file of the ballast's name, {found}") from error
         try:
             # First settles what is only promised (delayed allocation), or it would take blocks after we looked.
             linux.sync_file_system(fd)
@@ -47,12 +59,18 @@ class DiskFull:
         return self
 
     def undo(self) -> None:
-        """Delete the ballast."""
-        self._ballast().unlink(missing_ok=True)
+        """Delete the ballast. A directory in its place is not ours."""
+        # Removes a name and follows none, whatever the volume's owner has put there meanwhile.
+        with suppress(FileNotFoundError, IsADirectoryError), self._root() as root:
+            os.unlink(BALLAST, dir_fd=root)
 
     def left(self) -> str | None:
         """Whether the ballast is there."""
-        return f"ballast {self._ballast()}" if self._ballast().exists() else None
+        with suppress(FileNotFoundError), self._root() as root:
+            status = os.stat(BALLAST, dir_fd=root, follow_symlinks=False)
+            if not stat.S_ISDIR(status.st_mode):
+                return f"ballast {self.volume.mount_point}/{BALLAST}"
+        return None
 
     def describe(self) -> str:
         """Which disk."""
@@ -62,5 +80,10 @@ class DiskFull:
         """Evidence: ``ENOSPC`` while the disk is full, None: a small file could be written and synced."""
         return try_to_write(Path(self.volume.mount_point))
 
-    def _ballast(self) -> Path:
-        return Path(self.volume.mount_point) / BALLAST
+    @contextmanager
+    def _root(self) -> Iterator[int]:
+        fd = os.open(self.volume.mount_point, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield fd
+        finally:
+            os.close(fd)

@@ -20,11 +20,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.machine.apart import by_key
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.runs import GUARD_LOCK, WAKE, RunInfo, locked
-from highwater_chaos.machine.undoing import by_program, end_run, failure_of, undo_own, undo_told
+from highwater_chaos.machine.undoing import end_run, failure_of, undo_apart, undo_own
 
 _LOOK_AGAIN: Final = 5.0
 """Seconds after which it looks at the run again without being woken."""
@@ -79,12 +80,12 @@ def _become(guard: int) -> bool:
 
 def _watch(path: Path, owner: int, wake: int) -> None:
     # Returns when the owner is gone. Raises RunGoneError when the run is.
-    talks = _Talks(path)
+    apart = _Apart(path)
     poll = select.poll()
     poll.register(owner, select.POLLIN)
     poll.register(wake, select.POLLIN)
     while True:
-        seconds = _undo_overdue(path, talks)
+        seconds = _undo_overdue(path, apart)
         ready = dict(poll.poll(seconds * 1000))
         if owner in ready:
             return
@@ -92,18 +93,18 @@ def _watch(path: Path, owner: int, wake: int) -> None:
             os.read(wake, 4096)
 
 
-def _undo_overdue(path: Path, talks: _Talks) -> float:
+def _undo_overdue(path: Path, apart: _Apart) -> float:
     # Returns in how many seconds there may be something to do again.
     with locked(path):
-        undone, failures, told = undo_own(path, "guardian", _overdue)
+        undone, failures, entries = undo_own(path, "guardian", _overdue)
         journal = Journal(path / JOURNAL)
         journal.refresh()
     for what in undone:
         _say(f"undone at its deadline: {what}")
     for entry, what in failures.items():
-        talks.say_once(entry, f"overdue: {what}")
-    talks.begin(told)
-    if failures or told:
+        apart.say_once(entry, f"overdue: {what}")
+    apart.begin(entries)
+    if failures or entries:
         return _RETRY
     deadlines = [entry.deadline_ns for entry in journal.outstanding() if entry.deadline_ns is not None]
     if not deadlines:
@@ -111,21 +112,21 @@ def _undo_overdue(path: Path, talks: _Talks) -> float:
     return min(_LOOK_AGAIN, max(0.0, (min(deadlines) - boot_time_ns()) / 1e9) + 0.001)
 
 
-class _Talks:
-    """Takes instructions back while deadlines are looked after: one thread for each program that is told."""
+class _Apart:
+    """Undoes what has a lock of its own while deadlines are looked after: one thread for each program and each disk."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._threads: dict[str, threading.Thread] = {}
         self._said: dict[str, set[str]] = {}
 
-    def begin(self, told: list[Entry]) -> None:
-        """Return at once; a program that is still being talked to is told nothing else."""
-        self._threads = {program: thread for program, thread in self._threads.items() if thread.is_alive()}
-        for program, entries in by_program(told).items():
-            if program not in self._threads:
-                thread = threading.Thread(target=self._talk, args=(entries,), name="talk", daemon=True)
-                self._threads[program] = thread
+    def begin(self, entries: list[Entry]) -> None:
+        """Return at once; one whose turn has not ended gets no other."""
+        self._threads = {key: thread for key, thread in self._threads.items() if thread.is_alive()}
+        for key, some in by_key(entries).items():
+            if key not in self._threads:
+                thread = threading.Thread(target=self._undo, args=(some,), name="apart", daemon=True)
+                self._threads[key] = thread
                 thread.start()
 
     def say_once(self, entry: str, what: str) -> None:
@@ -135,10 +136,10 @@ class _Talks:
             said.add(what)
             _say(what)
 
-    def _talk(self, entries: list[Entry]) -> None:
+    def _undo(self, entries: list[Entry]) -> None:
         for entry in entries:
             try:
-                _say(f"undone at its deadline: {undo_told(self._path, entry, 'guardian')}")
+                _say(f"undone at its deadline: {undo_apart(self._path, entry, 'guardian')}")
             except RunGoneError:
                 return
             except Exception as error:  # of this entry alone, whatever the program answered

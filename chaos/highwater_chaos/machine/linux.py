@@ -99,10 +99,10 @@ def sync_file_system(fd: int) -> None:
     _check(_libc().syncfs(fd), "syncfs")
 
 
-def openat2(directory: int, path: str, flags: int, resolve: int) -> int:
-    """Open ``path`` below an open directory, resolved as ``resolve`` says; the caller closes the descriptor. On all
-    architectures it has the same number."""
-    how = (ctypes.c_uint64 * 3)(flags, 0, resolve)
+def openat2(directory: int, path: str, flags: int, resolve: int, mode: int = 0) -> int:
+    """Open ``path`` below an open directory, resolved as ``resolve`` says; the caller closes the descriptor. ``mode``:
+    of a file that is created. On all architectures it has the same number."""
+    how = (ctypes.c_uint64 * 3)(flags, mode, resolve)
     result = _libc().syscall(_OPENAT2, directory, os.fsencode(path), ctypes.byref(how), ctypes.sizeof(how))
     if result < 0:
         number = ctypes.get_errno()

@@ -29,18 +29,22 @@ import errno
 import fcntl
 import os
 import signal
+import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar, Final, Literal, Self
 
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.freezing import thaw
+from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import TRANSIENT
 from highwater_chaos.machine.sparse import data_ranges
+from highwater_chaos.machine.tree import files
 from highwater_chaos.machine.volumes import Volume
 from highwater_chaos.machine.write_probe import probe_write
 
@@ -52,6 +56,9 @@ FLUSH_NOTHING: Final = 2
 
 Keep = Literal["none", "prefix", "torn"]
 _STOPPED_WITHIN: Final = 2.0
+_GET_VERSION: Final = 0x80087601
+_MOST_FILES: Final = 1_000_000
+_COUNTS_FOR: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +91,10 @@ class PowerLoss:
         deadline = time.monotonic() + _STOPPED_WITHIN
         while any(member.state() == "running" for member in members) and time.monotonic() < deadline:
             time.sleep(0.001)
-        before: dict[str, int] = {}
-        dirty = None
+        before = Contents()
         try:
             # Nothing here may sync: one fsync would make others' files durable too.
-            before = held_bytes(point)
-            dirty = _dirty(point, before)
-            if self.keep != "none":
-                for name in before:
-                    _write_back_half(point / name, self.keep)
+            before = held_bytes(point, None if self.keep == "none" else self.keep)
             shut_down(point, FLUSH_NOTHING if self.keep == "none" else FLUSH_LOG)
         except OSError as error:
             if error.errno != errno.EIO:
@@ -102,23 +104,35 @@ class PowerLoss:
             process.undo()
         self.volume.unmount()
         self.volume.mount()
-        after = held_bytes(point)
+        after = held_bytes(point).sizes
         return replace(
             self,
-            files=len(before),
-            bytes=sum(before.values()),
-            lost_bytes=sum(max(0, size - after.get(path, 0)) for path, size in before.items()),
-            dirty_bytes=dirty,
-            lost_files=sum(path not in after for path in before),
+            files=len(before.sizes),
+            bytes=sum(before.sizes.values()),
+            lost_bytes=sum(max(0, size - after.get(file, 0)) for file, size in before.sizes.items()),
+            dirty_bytes=before.dirty,
+            lost_files=sum(file not in after for file in before.sizes),
         )
 
     def undo(self) -> None:
-        """Bring the volume up again, where that did not happen; its processes stay dead."""
+        """Bring the volume up again, where that did not happen; its processes stay dead. Those that were stopped before
+        anything was lost go on."""
+        if down(self.volume) is None:
+            for member in self._stopped():
+                member.send(signal.SIGCONT)
+            return
+        for process in self.processes:
+            process.undo()
         bring_up(self.volume)
 
     def left(self) -> str | None:
-        """Whether the volume is down."""
-        return down(self.volume)
+        """Whether the volume is down, or a process is stopped."""
+        stopped = ", ".join(str(member.pid) for member in self._stopped())
+        return down(self.volume) or (f"processes stopped (pid {stopped})" if stopped else None)
+
+    def _stopped(self) -> list[Identity]:
+        members = [member for process in self.processes for member in process.members()]
+        return [member for member in members if member.state() == "stopped"]
 
     def describe(self) -> str:
         """Whose power."""
@@ -159,53 +173,57 @@ def down(volume: Volume) -> str | None:
     return f"volume {volume.name} fails with {failure}" if failure == "EIO" else None
 
 
-def try_to_write(point: Path, size: int = 4096) -> str | None:
-    """Probe: create a file of ``size`` bytes, sync and remove it; the name of the error that this met (``EIO``,
-    ``ENOSPC``), None: it worked."""
-    path = point / ".highwater-probe"
+def try_to_write(directory: Path, size: int = 4096) -> str | None:
+    """Probe: write and sync a file of ``size`` bytes that has no name (see :mod:`~.write_probe`); the name of the error
+    that this met (``EIO``, ``ENOSPC``), None: it worked."""
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(fd, bytes(size))
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-            path.unlink()
+        with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
+            file.write(bytes(size))
+            os.fsync(file.fileno())
     except OSError as error:
         return errno.errorcode.get(error.errno or 0, str(error))
     return None
 
 
-def held_bytes(point: Path) -> dict[str, int]:
-    """Bytes that every file below a directory holds, by relative path; holes and space set aside do not count."""
-    found = {}
-    for folder, _, names in os.walk(point):
-        for name in names:
-            path = Path(folder) / name
-            if path.is_file() and not path.is_symlink():
-                with path.open("rb") as file:
-                    found[str(path.relative_to(point))] = sum(end - start for start, end in data_ranges(file.fileno()))
-    return found
+@dataclass(slots=True)
+class Contents:
+    """What the files of a volume hold: the bytes of each, by inode and generation, as far as they were looked at; and
+    the bytes that only memory has of them, None where the kernel does not tell."""
+
+    sizes: dict[tuple[int, int], int] = field(default_factory=dict)
+    dirty: int | None = None
 
 
-def _write_back_half(path: Path, keep: Keep) -> None:
+def held_bytes(point: Path, write_back: Keep | None = None) -> Contents:
+    """Bytes that every file below a directory holds; holes and space set aside do not count. At most a million files
+    and a minute's worth are looked at: the owner of the disk has put them there. ``write_back``: of each file, the
+    half that is to survive is written to the disk, without anything being made durable."""
+    held = Contents(dirty=0)
+    until = time.monotonic() + _COUNTS_FOR
+    top = os.open(point, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for fd in islice(files(top), _MOST_FILES):
+            number = array.array("q", [0])
+            fcntl.ioctl(fd, _GET_VERSION, number)
+            key = os.fstat(fd).st_ino, number[0]
+            if key not in held.sizes:
+                held.sizes[key] = sum(end - start for start, end in data_ranges(fd))
+                dirty = linux.dirty_bytes(fd)
+                held.dirty = None if dirty is None or held.dirty is None else held.dirty + dirty
+                if write_back is not None:
+                    _write_back_half(fd, write_back, dirty)
+            if time.monotonic() > until:
+                break
+    finally:
+        os.close(top)
+    return held
+
+
+def _write_back_half(fd: int, keep: Keep, dirty: int | None) -> None:
     # The kernel reports how many pages are dirty, not which. Logs grow at the end: take the last pages.
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        dirty = linux.dirty_bytes(file.fileno())
-        half = size - (size if dirty is None else min(dirty, size)) // 2
-        if keep == "prefix":
-            linux.write_back(file.fileno(), 0, half)
-        else:
-            linux.write_back(file.fileno(), half, size - half)
-
-
-def _dirty(point: Path, names: Iterable[str]) -> int | None:
-    total = 0
-    for name in names:
-        with (point / name).open("rb") as file:
-            found = linux.dirty_bytes(file.fileno())
-        if found is None:
-            return None
-        total += found
-    return total
+    size = os.fstat(fd).st_size
+    half = size - (size if dirty is None else min(dirty, size)) // 2
+    if keep == "prefix":
+        linux.write_back(fd, 0, half)
+    else:
+        linux.write_back(fd, half, size - half)

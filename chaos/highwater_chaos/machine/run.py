@@ -18,22 +18,28 @@ import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
-from highwater_chaos.machine.conversation import alone_with
+from highwater_chaos.machine.apart import alone_with, key_of
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal, to_journal
 from highwater_chaos.machine.linux import boot_id, boot_time_ns
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
-from highwater_chaos.machine.undoing import Undone, end_run, is_told, undo_entry, undo_run, undo_told
+from highwater_chaos.machine.undoing import (
+    Undone,
+    end_run,
+    undo_apart,
+    undo_entry,
+    undo_resource,
+    undo_run,
+)
 
 GUARDIAN_MODULE: Final = "highwater_chaos.machine.guardian"
 _GUARDIAN_GOES_WITHIN: Final = 30.0
@@ -113,26 +119,12 @@ class MachineRun:
             MachineError, OSError: it could not be made; what was half made is undone (or is left to the run's end).
             RunGoneError: another process healed this run.
         """
-        deadline = None if lasts_ns is None else boot_time_ns() + lasts_ns
-        if isinstance(resource, Instruction):
-            return self._tell(resource, deadline, tag)
-        with self._busy:
-            self._guard()
-            with locked(self.path) as lock:
-                if resource.ALONE and (left := resource.left()):
-                    raise MachineError(f"{resource.describe()} cannot be made: there is {left} already")
-                self._journal.refresh()
-                entry_id = self._journal.intent(resource.KIND, to_journal(resource), deadline, tag)
-                try:
-                    made = resource.make((lock,))
-                    self._journal.done(entry_id, to_journal(made))
-                except BaseException:
-                    with suppress(MachineError, OSError):
-                        undo_entry(self._journal, self._journal.entries[entry_id], "run")
-                    raise
-        if deadline is not None:
-            wake(self.path)
-        return Held(entry_id, made)
+        key = key_of(to_journal(resource))
+        if key is None:
+            with self._noting() as lock:
+                return self._make(resource, lasts_ns, tag, lock, nullcontext)
+        with alone_with(self.path, key) as lock:
+            return self._make(resource, lasts_ns, tag, lock, self._noting)
 
     def undo(self, held: Held[R]) -> bool:
         """Undo what was made. False: another process did before (the guardian, at the deadline).
@@ -146,10 +138,10 @@ class MachineRun:
             entry = self._journal.entries[held.id]
             if entry.undone_by is not None:
                 return False
-            if not is_told(entry):
+            if key_of(entry.resource) is None:
                 undo_entry(self._journal, entry, "run")
                 return True
-        undo_told(self.path, entry, "run")
+        undo_apart(self.path, entry, "run")
         return True
 
     def undone_by(self, held: Held[R]) -> str | None:
@@ -212,30 +204,41 @@ class MachineRun:
         """The guardian that this process started, if it lives."""
         return None if self._guardian is None else Identity.of(self._guardian.pid)
 
-    def _tell(self, resource: R, deadline: int | None, tag: str) -> Held[R]:
-        # As make, but without the lock while the program is talked to.
-        assert isinstance(resource, Instruction)
-        with self._busy:
-            self._guard()
-            with locked(self.path):
-                self._journal.refresh()
-                entry_id = self._journal.intent(resource.KIND, to_journal(resource), deadline, tag)
+    def _make(
+        self,
+        resource: R,
+        lasts_ns: int | None,
+        tag: str,
+        lock: int,
+        noting: Callable[[], AbstractContextManager[object]],
+    ) -> Held[R]:
+        # ``noting``: takes the run's lock for one line of the journal, where it is not held anyway.
+        if resource.ALONE and (left := resource.left()):
+            raise MachineError(f"{resource.describe()} cannot be made: there is {left} already")
+        deadline = None if lasts_ns is None else boot_time_ns() + lasts_ns
+        with noting():
+            entry_id = self._journal.intent(resource.KIND, to_journal(resource), deadline, tag)
         if deadline is not None:
             wake(self.path)
         try:
-            with alone_with(self.path, resource.socket):
-                with self._busy, locked(self.path):
-                    self._journal.refresh()
-                    if self._journal.entries[entry_id].undone_by is not None:
-                        raise MachineError(f"{resource.method} was not sent to {resource.socket}: too late")
-                made = resource.make(())
-                with self._busy, locked(self.path):
-                    self._journal.done(entry_id, to_journal(made))
+            made = resource.make((lock,))
+            with noting():
+                self._journal.done(entry_id, to_journal(made))
         except BaseException:
-            with suppress(MachineError, OSError):
-                undo_told(self.path, self._journal.entries[entry_id], "run")
+            with suppress(Exception):  # what is left of it stays in the journal
+                undo_resource(self._journal.entries[entry_id])
+                with noting():
+                    self._journal.undone(entry_id, "run")
             raise
         return Held(entry_id, made)
+
+    @contextmanager
+    def _noting(self) -> Iterator[int]:
+        with self._busy:
+            self._guard()
+            with locked(self.path) as lock:
+                self._journal.refresh()
+                yield lock
 
     def _guard(self) -> None:
         # Called before anything is made: a run whose guardian was killed gets a new one first.

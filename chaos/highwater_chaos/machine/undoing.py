@@ -1,12 +1,13 @@
 """Undo the entries of a run's journal. The run itself, its guardian and ``highwater heal`` use this.
 
-It holds the run's lock, so no other process makes or undoes anything at the same time. The newest entry comes first,
-because later things depend on earlier ones. Frozen disks come before all: what waits for one cannot be ended, and so
-not be undone. Every entry is tried, even if another one failed. Each is probed
-afterwards, because a command that returned does not prove that the machine is healed.
+The newest entry comes first, because later things depend on earlier ones. Every entry is tried, even if another one
+failed. Each is probed afterwards, because a command that returned does not prove that the machine is healed.
 
-Instructions to programs (:class:`~.instructions.Instruction`) are reversed after that, without the lock: a program may
-respond slowly or never, and the deadlines of all other faults need the lock. Programs are asked in parallel.
+Faults of disks come before all, each disk under its own lock (:mod:`~.apart`) and in parallel: what waits for a frozen
+disk cannot be ended, and so not be undone. Frozen ones come first of a disk's. Then comes what is undone under the
+run's lock, so that no other process makes or undoes anything at the same time. Instructions to programs
+(:class:`~.instructions.Instruction`) are reversed last, because they end with the programs; each program under its own
+lock and in parallel.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine import linux, loop
-from highwater_chaos.machine.conversation import alone_with
+from highwater_chaos.machine.apart import alone_with, by_key, key_of
 from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.instructions import Instruction
@@ -32,8 +33,10 @@ from highwater_chaos.machine.runs import RunInfo, bell, locked, ring
 
 REMOVED: Final = ".removed-"
 """Prefix of a run's directory that is being deleted."""
-_TALKS_FOR: Final = 30.0
-"""Seconds for which one program is told, entry after entry; what is left is tried the next time."""
+_TRIES_FOR: Final = 30.0
+"""Seconds for which one program or one disk is tried, entry after entry; what is left is tried the next time."""
+_WAITS_FOR: Final = 90.0
+"""Seconds after which nobody waits for one that does not end."""
 
 
 @dataclass(slots=True)
@@ -44,8 +47,8 @@ class Undone:
     left: list[str] = field(default_factory=list)
 
 
-def undo_entry(journal: Journal, entry: Entry, by: str, *, same_boot: bool = True) -> str:
-    """Undo one entry, see that nothing is left of it, note it. With the run's lock held. Returns what it was.
+def undo_resource(entry: Entry, *, same_boot: bool = True) -> str:
+    """Undo what an entry speaks of, and see that nothing is left of it. Returns what it was.
 
     Raises:
         MachineError, OSError: it is not undone, or not wholly.
@@ -56,52 +59,47 @@ def undo_entry(journal: Journal, entry: Entry, by: str, *, same_boot: bool = Tru
         resource.undo()
         if left := resource.left():
             raise MachineError(f"still there: {left}")
-    journal.undone(entry.id, by)
     return resource.describe()
 
 
-def is_told(entry: Entry) -> bool:
-    """Whether undoing it means talking to a program: not under the run's lock."""
-    return entry.kind == Instruction.KIND
+def undo_entry(journal: Journal, entry: Entry, by: str, *, same_boot: bool = True) -> str:
+    """The same with the run's lock held, and note it."""
+    what = undo_resource(entry, same_boot=same_boot)
+    journal.undone(entry.id, by)
+    return what
 
 
-def undo_told(path: Path, entry: Entry, by: str) -> str:
-    """Take one instruction back and note it; without the run's lock. Returns what it was; nothing is done where
-    another process has undone it.
+def undo_apart(path: Path, entry: Entry, by: str) -> str:
+    """The same under the entry's own lock, and without the run's. Nothing is done where another process has undone it.
 
     Raises:
         MachineError, OSError: it is not undone.
         RunGoneError: there is no such run (any more).
     """
-    resource = from_journal(entry.kind, entry.resource)
-    assert isinstance(resource, Instruction)
-    with alone_with(path, resource.socket):
+    with alone_with(path, str(key_of(entry.resource))):
         with locked(path):
+            same_boot = _same_boot(path)
             journal = _journal(path)
             if journal.entries[entry.id].undone_by is not None:
-                return resource.describe()
-        resource.undo()
-        if left := resource.left():
-            raise MachineError(f"still there: {left}")
+                return from_journal(entry.kind, entry.resource).describe()
+        what = undo_resource(entry, same_boot=same_boot)
         with locked(path):
             journal.refresh()
             journal.undone(entry.id, by)
-    return resource.describe()
+    return what
 
 
-def undo_run(path: Path, by: str, which: Callable[[Entry], bool] = lambda _: True, *, talk: bool = True) -> Undone:
-    """Undo what is outstanding of the run at ``path`` and wanted by ``which``. Without ``talk``, what programs were
-    told is left, and not mentioned.
+def undo_run(path: Path, by: str, which: Callable[[Entry], bool] = lambda _: True) -> Undone:
+    """Undo what is outstanding of the run at ``path`` and wanted by ``which``.
 
     Raises:
         RunGoneError: there is no such run (any more).
     """
+    undone, failed = _undo_disks(path, by, which)
     with locked(path):
-        undone, failures, told = undo_own(path, by, which)
-    if talk:
-        more, failed = _take_back(path, told, by)
-        undone, failures = undone + more, failures | failed
-    return Undone(undone, list(failures.values()))
+        more, failures, apart = undo_own(path, by, which)
+    last, refused = _undo_all_apart(path, [entry for entry in apart if _is_told(entry)], by)
+    return Undone([*undone, *more, *last], list((failed | failures | refused).values()))
 
 
 def end_run(path: Path, by: str) -> Undone:
@@ -110,21 +108,30 @@ def end_run(path: Path, by: str) -> Undone:
     Raises:
         RunGoneError: there is no such run (any more).
     """
+    undone, failed = _undo_disks(path, by, lambda _: True)
     with locked(path):
-        undone, _, told = undo_own(path, by, lambda _: True)
-    more, failed = _take_back(path, told, by)
+        more, _, apart = undo_own(path, by, lambda _: True)
+    last, refused = _undo_all_apart(path, [entry for entry in apart if _is_told(entry)], by)
+    undone = [*undone, *more, *last]
     try:
-        return _finish(path, by, undone + more, failed)
+        return _finish(path, by, undone, failed | refused)
     except RunGoneError:
-        if undone or more:
-            return Undone(undone + more, [])  # another one has ended it since, and does not know of these
+        if undone:
+            return Undone(undone, [])  # another one has ended it since, and does not know of these
         raise
+
+
+def _undo_disks(path: Path, by: str, which: Callable[[Entry], bool]) -> tuple[list[str], dict[str, str]]:
+    with locked(path):
+        entries = [entry for entry in _journal(path).outstanding() if which(entry)]
+    disks = [entry for entry in entries if key_of(entry.resource) is not None and not _is_told(entry)]
+    return _undo_all_apart(path, _in_order(disks), by)
 
 
 def _finish(path: Path, by: str, undone: list[str], failed: dict[str, str]) -> Undone:
     with locked(path):
-        again, failures, told = undo_own(path, by, lambda _: True)
-        for entry in told:
+        again, failures, apart = undo_own(path, by, lambda _: True)
+        for entry in apart:
             failures[entry.id] = failed.get(entry.id, f"{entry.kind} {entry.id}: made meanwhile")
         result = Undone(undone + again, list(failures.values()))
         result.left += _strays(path, result)
@@ -139,23 +146,35 @@ def _finish(path: Path, by: str, undone: list[str], failed: dict[str, str]) -> U
 
 
 def undo_own(path: Path, by: str, which: Callable[[Entry], bool]) -> tuple[list[str], dict[str, str], list[Entry]]:
-    """Undo what needs nobody's answer, with the run's lock held: what was undone, failures by entry, and what is to be
-    taken back without the lock."""
-    same_boot = RunInfo.read(path).boot == linux.boot_id()
+    """Undo what is undone with the run's lock held: what was undone, failures by entry, and what is to be undone under
+    locks of its own."""
+    same_boot = _same_boot(path)
     journal = _journal(path)
-    undone, failures, told = [], {}, []
-    newest_first = reversed(journal.outstanding())
-    for entry in sorted(newest_first, key=lambda entry: entry.kind != DiskFreeze.KIND):
+    undone, failures, apart = [], {}, []
+    for entry in _in_order(journal.outstanding()):
         if not which(entry):
             continue
-        if is_told(entry) and same_boot:
-            told.append(entry)
+        if key_of(entry.resource) is not None and (same_boot or not _is_told(entry)):
+            apart.append(entry)
             continue
         try:
             undone.append(undo_entry(journal, entry, by, same_boot=same_boot))
         except Exception as error:  # whatever is wrong with one: the others are undone all the same
             failures[entry.id] = failure_of(entry, error)
-    return undone, failures, told
+    return undone, failures, apart
+
+
+def _in_order(entries: list[Entry]) -> list[Entry]:
+    newest_first = reversed(entries)
+    return sorted(newest_first, key=lambda entry: entry.kind != DiskFreeze.KIND)
+
+
+def _is_told(entry: Entry) -> bool:
+    return entry.kind == Instruction.KIND
+
+
+def _same_boot(path: Path) -> bool:
+    return RunInfo.read(path).boot == linux.boot_id()
 
 
 def failure_of(entry: Entry, error: Exception) -> str:
@@ -164,35 +183,31 @@ def failure_of(entry: Entry, error: Exception) -> str:
     return f"{entry.kind} {entry.id}: {what}"
 
 
-def by_program(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Instructions by the socket of the program that was told."""
-    groups: dict[str, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(str(entry.resource.get("socket")), []).append(entry)
-    return groups
-
-
-def _take_back(path: Path, told: list[Entry], by: str) -> tuple[list[str], dict[str, str]]:
+def _undo_all_apart(path: Path, entries: list[Entry], by: str) -> tuple[list[str], dict[str, str]]:
     undone: list[str] = []
     failures: dict[str, str] = {}
+    # Until it is over: what does not end in time is said to be left.
+    waiting = {entry.id: f"{entry.kind} {entry.id}: not undone within {_WAITS_FOR:g} s" for entry in entries}
 
-    def talk(entries: list[Entry]) -> None:
-        until = time.monotonic() + _TALKS_FOR
-        for entry in entries:
+    def undo(some: list[Entry]) -> None:
+        until = time.monotonic() + _TRIES_FOR
+        for entry in some:
             if time.monotonic() > until:
-                failures[entry.id] = f"{entry.kind} {entry.id}: not tried, others took {_TALKS_FOR:g} s"
+                failures[entry.id] = f"{entry.kind} {entry.id}: not tried, others took {_TRIES_FOR:g} s"
                 continue
             try:
-                undone.append(undo_told(path, entry, by))
+                undone.append(undo_apart(path, entry, by))
             except Exception as error:  # of this entry alone, whatever the program answered
                 failures[entry.id] = failure_of(entry, error)
+            waiting.pop(entry.id, None)
 
-    threads = [threading.Thread(target=talk, args=(group,), daemon=True) for group in by_program(told).values()]
+    threads = [threading.Thread(target=undo, args=(group,), daemon=True) for group in by_key(entries).values()]
     for thread in threads:
         thread.start()
+    until = time.monotonic() + _WAITS_FOR
     for thread in threads:
-        thread.join()
-    return undone, failures
+        thread.join(max(0.0, until - time.monotonic()))
+    return list(undone), {**waiting, **failures}
 
 
 def _journal(path: Path) -> Journal:

@@ -52,6 +52,7 @@ _MKFS: Final[dict[FileSystem, tuple[str, ...]]] = {
 _OPTIONS: Final[dict[FileSystem, str]] = {"ext4": "", "xfs": "nouuid"}
 """XFS refuses a second file system of the same UUID: of a copied image, while the old one lives."""
 _FREE_WITHIN: Final = 10.0
+_PIECE: Final = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +242,9 @@ def find_mkfs(kind: FileSystem) -> str:
 def users_of(point: Path) -> list[Identity]:
     """Processes with an open file, a working directory or a mapping below a mount point."""
     found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or not _uses(entry, str(point)):
+    top = os.fsencode(point)
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit() or not _uses(entry.path, top):
             continue
         identity = Identity.of(int(entry.name))
         if identity is not None:
@@ -250,11 +252,29 @@ def users_of(point: Path) -> list[Identity]:
     return found
 
 
-def _uses(process: Path, top: str) -> bool:
+def _uses(process: str, top: bytes) -> bool:
     try:
-        links = [process / "cwd", process / "root", *(process / "fd").iterdir()]
-        if any(link.readlink().is_relative_to(top) for link in links):
+        if any(_leads_below(f"{process}/{link}", top) for link in ("cwd", "root")):
             return True
-        return f" {top}/" in (process / "maps").read_text()
+        with os.scandir(f"{process}/fd") as descriptors:
+            if any(_leads_below(one.path, top) for one in descriptors):
+                return True
+        return _maps(process, b" " + top + b"/")
     except OSError:
         return False  # it went away, or a descriptor did: the caller looks again
+
+
+def _leads_below(link: str, top: bytes) -> bool:
+    target = os.readlink(os.fsencode(link))  # noqa: PTH115 - bytes
+    return target == top or target.startswith(top + b"/")
+
+
+def _maps(process: str, wanted: bytes) -> bool:
+    # In pieces: 65,000 mappings of a file with a long path are 250 MB of text.
+    with open(f"{process}/maps", "rb", buffering=0) as file:  # noqa: PTH123
+        end = b""
+        while data := file.read(_PIECE):
+            if wanted in end + data:
+                return True
+            end = data[-len(wanted) :]
+    return False

@@ -2,6 +2,9 @@
 
 On a disk that stalls, or on a file system that is frozen, a write waits in the kernel, where no signal ends it. So a
 child of its own writes, and nobody waits for it longer than a bound: it ends by itself when the write returns.
+
+The file has no name (``O_TMPFILE``): what the disk's owner puts there is neither followed nor waited for, probes are
+not in each other's way, and one that was killed leaves nothing.
 """
 
 from __future__ import annotations
@@ -25,18 +28,13 @@ _STALLED_AFTER: Final = 30.0
 _STARTS_WITHIN: Final = 30.0
 _ENDS_WITHIN: Final = 5.0
 _PROGRAM: Final = """
-import errno, os, sys
-path = sys.argv[1]
+import errno, os, sys, tempfile
 os.write(1, b"begun\\n")
 try:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(fd, bytes(4096))
+    with tempfile.TemporaryFile(dir=sys.argv[1], buffering=0) as file:
+        file.write(bytes(4096))
         os.write(1, b"written\\n")
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-        os.unlink(path)
+        os.fsync(file.fileno())
     found = "ok"
 except OSError as error:
     found = errno.errorcode.get(error.errno or 0, str(error))
@@ -48,7 +46,7 @@ _waiting: dict[Path, _Child] = {}
 
 
 def probe_write(point: Path, run: str, blocked_after: float = BLOCKED_AFTER) -> str | None:
-    """Create a small file, sync and remove it: :data:`BLOCKED` or :data:`STALLED` if the write or the sync takes too
+    """Write and sync a small file without a name: :data:`BLOCKED` or :data:`STALLED` if the write or the sync takes too
     long, or the name of the error that it met (``EIO``, ``ENOSPC``), None: it worked. ``run``: the run's directory; the
     child carries its mark.
 
@@ -80,7 +78,7 @@ class _Child:
 
     def __init__(self, point: Path, run: str) -> None:
         self._process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-I", "-S", "-c", _PROGRAM, str(point / ".highwater-probe")],
+            [sys.executable, "-I", "-S", "-c", _PROGRAM, str(point)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -50,7 +50,8 @@ class Attachments:
     def _attach(self, pod: Pod, process: Identity) -> None:
         there = device_at(process, VOLUME_PATH)
         # Not while a fault takes it down or up: a container that started in the middle waits.
-        if there is None or not self._volumes.busy.acquire(blocking=False):
+        busy = self._volumes.busy(pod.volume)
+        if there is None or not busy.acquire(blocking=False):
             return
         try:
             record = self._volumes.get(pod.volume)
@@ -63,7 +64,7 @@ class Attachments:
             if error.errno not in (errno.ENOENT, errno.ESRCH):  # the container has ended
                 raise
         finally:
-            self._volumes.busy.release()
+            busy.release()
 
 
 def _wants(pod: Pod) -> bool:

@@ -150,7 +150,7 @@ class Collector:
         if pod is not None and pod.node in ("", self._node):
             return
         try:
-            with self._volumes.busy:
+            with self._volumes.busy(record.name):
                 if self._volumes.get(record.name) != record or record.name in self._faulty():
                     return
                 point = Path(self._volumes.machine_volume(record).mount_point)

@@ -42,6 +42,7 @@ from highwater_operator.agent.volumes import Volumes
 
 _LONGEST: Final = timedelta(hours=24)
 _TALKS: Final = frozenset({"hold", "drop", "delay", "duplicate", "sessionExpiry", "diskStall", "clockSkew"})
+_DISKS: Final = frozenset({"powerLoss", "diskWipe", "diskFull", "diskError"})
 _MOST_SAID: Final = 1000
 
 
@@ -152,7 +153,7 @@ class Faults:
     def tick(self) -> None:
         """Look after what is in force: note what the guardian has undone, undo what is overdue.
 
-        What takes a pod's answer is looked after beside this, one thread a pod.
+        What takes a pod's answer, or is done to its disk, is looked after beside this, one thread a pod.
 
         Raises:
             MachineError: there is no guardian, or the run's journal cannot be read; all else has been looked after.
@@ -164,7 +165,7 @@ class Faults:
             if found.state != "inForce":
                 continue
             in_force += 1
-            if _talks(found):
+            if _talks(found) or found.kind in _DISKS:
                 talking.setdefault(found.pod, []).append(found.id)
                 overdue += _left_ns(found.until) <= 1
             else:
@@ -280,7 +281,7 @@ class Faults:
     @contextmanager
     def _disks_held(self, request: FaultRequest) -> Iterator[None]:
         if isinstance(request, PowerLossRequest | DiskWipeRequest | DiskRequest):
-            with self._volumes.busy:
+            with self._volumes.busy(f"{request.pod.namespace}_{request.pod.name}"):
                 yield
         else:
             yield

@@ -37,6 +37,7 @@ from highwater_chaos.kube.kinds import (
 from highwater_chaos.machine import loop
 from highwater_chaos.machine.control_groups import in_container
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.tree import directories
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system, users_of
 from highwater_operator.agent import metrics
 from highwater_operator.agent.pods import Pod
@@ -88,11 +89,17 @@ class Volumes:
         self._records = state / "volumes"
         self._images = state / "images"
         self._mounts = mounts.resolve()
-        self.busy = threading.RLock()
-        """Held while a volume is unmounted or mounted, by faults too: a mount on top of a mount would hide it."""
+        self._locks: dict[str, threading.RLock] = {}
+        self._guard = threading.Lock()
         for directory in (self._records, self._images):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._mounts.mkdir(parents=True, exist_ok=True, mode=0o755)
+
+    def busy(self, name: str) -> threading.RLock:
+        """Held while a volume is unmounted or mounted, by faults too: a mount on top of a mount would hide it. Each has
+        its own: one that takes long, or never ends, is in no other's way."""
+        with self._guard:
+            return self._locks.setdefault(name, threading.RLock())
 
     def all(self) -> list[VolumeRecord]:
         """By name."""
@@ -145,7 +152,7 @@ class Volumes:
             raise Refusal(
                 400, f"{wanted.file_system} needs more", expected=f"{least} bytes", found=str(wanted.size_bytes)
             )
-        with self.busy:
+        with self.busy(wanted.name):
             there = self.get(wanted.name)
             if there is not None and there.cluster and wanted.cluster and there.cluster != wanted.cluster:
                 if there.retain:
@@ -184,7 +191,7 @@ class Volumes:
 
     def mount(self, record: VolumeRecord) -> None:
         """Mount, where it is not, and have the data directory."""
-        with self.busy:
+        with self.busy(record.name):
             point = self._point(record)
             point.parent.mkdir(exist_ok=True, mode=0o755)
             point.mkdir(exist_ok=True, mode=0o755)
@@ -221,7 +228,7 @@ class Volumes:
             MachineError: it is in use.
         """
         ensure_name(name)
-        with self.busy:
+        with self.busy(name):
             record = self.get(name)
             if record is None:
                 return False
@@ -237,15 +244,14 @@ class Volumes:
     def mount_all(self) -> list[str]:
         """After a start of the agent, maybe of the node: everything as recorded; returns what does not work."""
         failures = []
-        with self.busy:
-            for path in sorted(self._records.glob("*.json")):
-                try:
-                    record = self._read(path)
-                    self.ensure(record)
-                except Exception as error:  # one bad disk must not keep the others down: count and report it
-                    metrics.VOLUME_FAILURES.inc()
-                    failures.append(f"volume {path.stem}: {error}")
-            self._count()
+        for path in sorted(self._records.glob("*.json")):
+            try:
+                record = self._read(path)
+                self.ensure(record)
+            except Exception as error:  # one bad disk must not keep the others down: count and report it
+                metrics.VOLUME_FAILURES.inc()
+                failures.append(f"volume {path.stem}: {error}")
+        self._count()
         return failures
 
     def leave_folder(self, record: VolumeRecord) -> None:
@@ -306,9 +312,11 @@ class Volumes:
 def _give(directory: int, user: int, group: int) -> None:
     """All of a directory, which nobody else's links lead out of; itself last, so that one who was stopped begins
     again."""
-    for _, names, files, inside in os.fwalk(".", dir_fd=directory, follow_symlinks=False):
-        for name in (*names, *files):
-            os.chown(name, user, group, dir_fd=inside, follow_symlinks=False)
+    for inside in directories(directory):
+        with os.scandir(inside) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    os.chown(entry.name, user, group, dir_fd=inside, follow_symlinks=False)
     os.fchown(directory, user, group)
 
 
