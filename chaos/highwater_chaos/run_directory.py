@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -21,11 +22,14 @@ from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.run_result import RunResult, run_id
 from highwater_chaos.table_format import TableFormat
 from highwater_chaos.user_error import UserError
+from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
+from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.portable import PortableError
 
 _OWNED: Final = "harness-lives.lock"
 """A file of a spool directory that its harness holds a lock on, as long as it lives."""
 
+_KIND: Final = b'"kind":"'
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -142,6 +146,8 @@ def write_recordings(
         path = directory / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+    declared = _recorded_events(result)
+    write_recorded_events(directory, declared, {})  # what makes the tables counts them
     log = [f"{time_ns / 1e9:12.6f} {text}" for time_ns, text in _log(result)]
     _write_lines(directory / "logs" / "harness.log", (line.encode() for line in log))
     if result.recorder is not None or tables == "parquet":
@@ -154,8 +160,24 @@ def write_recordings(
             return
     of_run = b'{"run_id":' + encode(run_id_of(result)) + b","
     _write_lines(directory / "history" / "operations.jsonl", (of_run + line[1:] for line in result.history))
-    _write_lines(directory / "events" / "nodes.jsonl", result.event_lines)
+    counts: Counter[str] = Counter()
+    _write_lines(directory / "events" / "nodes.jsonl", _counted(result.event_lines, counts))
+    write_recorded_events(directory, declared, counts)
     _write_lines(directory / "dumps" / "replica_log.jsonl", result.replica_log_lines)
+
+
+def _recorded_events(result: RunResult) -> RecordedEvents:
+    """Which kinds of events the nodes report: a backend that has other software says it, our own report all."""
+    said = result.files.get(RECORDED_EVENTS_FILE)
+    return EVERY_KIND if said is None else msgspec.json.decode(said, type=RecordedEvents)
+
+
+def _counted(lines: Iterable[bytes], counts: Counter[str]) -> Iterator[bytes]:
+    """The lines of events, each counted by its kind."""
+    for line in lines:
+        start = line.index(_KIND) + len(_KIND)
+        counts[line[start : line.index(b'"', start)].decode()] += 1
+        yield line
 
 
 def write_json(path: Path, data: Any) -> None:

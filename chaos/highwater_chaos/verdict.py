@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
 from highwater_chaos.run_summary import RunSummary
@@ -60,12 +62,15 @@ def verdict_of(
     A found anomaly, or an assertion that did not hold, is a fail, inconclusive reasons or not; without it such a
     reason makes a pass inconclusive.
     """
+    missing = _missing_operations(run, judgement)
+    if missing:
+        judgement = _without_sends(judgement)
     anomalies = {
         name: {"count": report.count, "examples": report.examples} for name, report in judgement.anomalies.items()
     }
     checks: dict[str, str] = dict(judgement.checks)
     _add_violations(experiment.spec, run, anomalies, checks)
-    reasons_of_run = [*run.inconclusive_reasons, *_missing_operations(run, judgement)]
+    reasons_of_run = [*run.inconclusive_reasons, *missing]
     verdict: str = judgement.verdict
     judged = judgement.reasons
     if judged == [NO_CHECKS]:  # only invariants were asked for
@@ -125,6 +130,20 @@ def _missing_operations(run: RunSummary, judgement: Judgement) -> list[str]:
         return []
     reported = f"clients reported {run.acknowledged} acknowledged records"
     return [f"{reported}, and the history has {recorded}: a part is missing"]
+
+
+def _without_sends(judgement: Judgement) -> Judgement:
+    """The judgement where the history lacks sends: a record of one of them looks as if nobody had sent it."""
+    if "never-sent" not in judgement.anomalies:
+        return judgement
+    anomalies = {name: report for name, report in judgement.anomalies.items() if name != "never-sent"}
+    return msgspec.structs.replace(
+        judgement,
+        verdict="fail" if anomalies else "inconclusive",
+        reasons=[reason for reason in judgement.reasons if not reason.startswith("never-sent: ")],
+        anomalies=anomalies,
+        checks={**judgement.checks, "never-sent": "not-available"},
+    )
 
 
 def is_judged(invariant: str, spec: ExperimentSpec) -> bool:

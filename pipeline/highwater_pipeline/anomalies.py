@@ -104,52 +104,91 @@ BY_WEIGHT: Final[tuple[str, ...]] = (*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIAN
 NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     **dict.fromkeys([*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST], ("history",)),
     **dict.fromkeys(INSIDE_CHECKS, ("events",)),
+    "committed-loss": ("events", "replica-log"),
     "divergence": ("replica-log",),
     "deleted-topic-records": ("events", "replica-log"),
     "replica-incomplete": ("events", "dump-marks"),
     "sequence-gap": ("dump-marks",),
 }
-"""The tables without which a check cannot be done; ``dump-marks``: a dump that says how reading each replica ended.
-``committed-loss`` and ``divergence`` see more where both node events and replica dumps are there."""
+"""The tables without which a check cannot be done; ``dump-marks``: a dump that says how reading each replica ended."""
 
 NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
-    "committed-loss": ("batch-committed", "became-leader"),
-    "isr-incomplete": ("broker-registered", "high-watermark", "log-appended", "log-truncated", "partition-changed"),
-    "stale-isr-join": ("alter-partition-handled", "broker-registered", "isr-proposed"),
-    "two-leaders": ("log-appended",),
-    "leader-not-in-isr": ("partition-changed",),
-    "hw-regression": ("high-watermark",),
-    "min-isr": ("write-acknowledged",),
-    "replica-incomplete": (
-        "broker-registered",
-        "high-watermark",
+    "committed-loss": (
+        "batch-committed",
+        "became-leader",
+        "log-loaded",
         "log-start-moved",
         "log-truncated",
         "partition-changed",
+        "transition",
     ),
+    "isr-incomplete": (
+        "became-follower",
+        "became-leader",
+        "broker-registered",
+        "high-watermark",
+        "log-appended",
+        "log-cut",
+        "log-loaded",
+        "log-truncated",
+        "partition-changed",
+    ),
+    "stale-isr-join": ("alter-partition-handled", "broker-registered", "isr-proposed", "partition-changed"),
+    "two-leaders": ("log-appended", "partition-changed"),
+    "leader-not-in-isr": ("partition-changed",),
+    "hw-regression": ("high-watermark",),
+    "min-isr": ("partition-changed", "write-acknowledged"),
+    "replica-incomplete": ("broker-registered", "node-started", "node-stopped", "partition-changed"),
     "retention-too-greedy": (
         "high-watermark",
+        "log-appended",
         "log-loaded",
         "log-start-moved",
         "log-truncated",
         "records-deletion-asked",
     ),
-    "stray-partition": ("log-loaded", "log-removed", "partition-changed"),
-    "live-partition-deleted": ("log-loaded", "log-removed", "partition-changed"),
+    **dict.fromkeys(
+        ("stray-partition", "live-partition-deleted"),
+        (
+            "became-follower",
+            "became-leader",
+            "broker-state",
+            "log-loaded",
+            "log-removed",
+            "node-started",
+            "node-stopped",
+            "partition-changed",
+        ),
+    ),
     "deleted-topic-records": ("became-leader", "log-appended", "partition-changed"),
     "model-step": (
+        "alter-partition-handled",
+        "batch-committed",
         "became-follower",
         "became-leader",
+        "broker-registered",
+        "broker-registration-changed",
         "high-watermark",
+        "isr-proposal-ended",
         "isr-proposed",
         "isr-taken",
         "log-appended",
         "log-loaded",
+        "log-removed",
+        "log-start-moved",
         "log-truncated",
         "min-isr-set",
+        "node-started",
+        "node-stopped",
         "partition-changed",
+        "records-deleted",
+        "transition",
+        "write-acknowledged",
     ),
     "node-crash": ("node-crashed",),
 }
-"""The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from
-what was. Our own nodes tell all kinds; of other software only some can be seen."""
+"""The kinds of node events that a check reads: if one of them was not recorded in full, nothing follows from what was.
+A test records what the kernels really read. Our own nodes report all kinds; of other software only some can be seen.
+
+Checks on clients, ``divergence``, ``sequence-gap``, and ``replica-incomplete`` beside these kinds, read others only if
+they were recorded. Otherwise they judge by settings and by what clients saw, or do not know."""

@@ -117,6 +117,12 @@ def has_needed_events(name: str, facts: RunFacts) -> bool:
     return recorded is None or all(kind in recorded for kind in NEEDED_EVENTS.get(name, ()))
 
 
+def _absent_events(name: str, facts: RunFacts) -> list[str]:
+    """The kinds of events that a check needs and of which it is not known whether they were recorded: the recording has
+    none and does not say. What the check finds all the same counts."""
+    return [kind for kind in NEEDED_EVENTS.get(name, ()) if kind in facts.absent_events]
+
+
 def has_sends(facts: RunFacts) -> bool:
     """Return whether the history has the sends by which ``never-sent`` judges: some, and none is missing."""
     return facts.sent != 0 and not facts.settings.unrecorded_sends
@@ -155,7 +161,7 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
         if name == "never-sent" and not (has_sends(facts) and (facts.read or facts.has_replica_log)):
             return "not-available"
         return "unknown" if not _tried(name, facts) else "ok"
-    if not has_needed_events(name, facts):
+    if not has_needed_events(name, facts) or _absent_events(name, facts):
         return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
     recorded["dump-marks"] = facts.has_dump_marks
@@ -216,6 +222,14 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if unavailable:
         reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(unavailable)}")
         missing = [name for name in missing if name not in unavailable]
+    unsaid = {name: kinds for name in missing if (kinds := _absent_events(name, facts))}
+    if unsaid:
+        absent = ", ".join(sorted({kind for kinds in unsaid.values() for kind in kinds}))
+        reasons.append(
+            f"there are no events of the kinds {absent}, and nothing says that they were recorded{NOT_JUDGED}"
+            f"{', '.join(unsaid)}"
+        )
+        missing = [name for name in missing if name not in unsaid]
     if missing:
         what = " and ".join(
             what

@@ -16,6 +16,7 @@ they came. Footers and ``stored.json`` are written at the end, so an unfinished 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +25,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from highwater_pipeline.files import BadTable, TableFile
+from highwater_pipeline.recorded_events import write_recorded_events
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, RowKind
 from highwater_pipeline.store import StoredRun, stored_directory, stored_runs, write_split
 from highwater_pipeline.tables import RunParts, open_run
-from highwater_pipeline.units import Splitter, Unit
+from highwater_pipeline.units import Splitter, Unit, counts_of_kinds
 
 LARGE_TABLES: Final[dict[str, RowKind[Any]]] = {
     OPERATIONS_FILE: OPERATION_ROWS,
@@ -51,6 +53,7 @@ class RunWriter:
         self._files: Final = {
             name: TableFile(directory / f"{name}.parquet", kind.schema) for name, kind in LARGE_TABLES.items()
         }
+        self._counts: Counter[str] = Counter()
         self._splitter: Final = Splitter(str(directory / OPERATIONS_FILE)) if units else None
         self._split: Final[dict[str, Callable[[pa.Table], None]]] = {}
         if self._splitter is not None:
@@ -66,6 +69,8 @@ class RunWriter:
             OSError: they cannot be written.
         """
         self._files[table].add(part)
+        if table == NODE_EVENTS_FILE:
+            self._counts.update(counts_of_kinds(part))
         if (split := self._split.get(table)) is not None:
             split(part)
 
@@ -80,6 +85,10 @@ class RunWriter:
         """
         for file in self._files.values():
             file.close()
+        if run.recorded_events is not None:
+            run = replace(
+                run, recorded_events=write_recorded_events(self._directory, run.recorded_events, self._counts)
+            )
         if self._splitter is not None:
             facts, units = self._splitter.finish(run)
             directory = stored_directory(self._directory / UNITS, run.run_id)

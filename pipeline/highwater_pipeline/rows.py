@@ -8,7 +8,7 @@ so the garbage collector leaves them alone (``gc=False``): it would look at all 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -17,8 +17,8 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_args
 import msgspec
 import pyarrow as pa
 
+from highwater_pipeline.recorded_events import event_classes
 from highwater_pipeline.schemas import FAULTS, MICRO_OPERATION, NODE_EVENT, OPERATIONS, REPLICA_LOG
-from highwater_runtime.ports.trace import NodeEvent
 
 OperationType = Literal["invoke", "ok", "fail", "info"]
 OperationKind = Literal["send", "poll", "txn", "assign", "subscribe", "crash", "read", "write", "cas"]
@@ -278,21 +278,15 @@ def _fault_complaint(row: FaultRow, previous: FaultRow | None) -> str | None:
     return None
 
 
-def _event_classes(base: type[NodeEvent] = NodeEvent) -> Iterator[type[NodeEvent]]:
-    for event in base.__subclasses__():
-        yield event
-        yield from _event_classes(event)
-
-
 EVENT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     str(event.__struct_config__.tag): tuple(field.name for field in msgspec.structs.fields(event) if field.required)
-    for event in _event_classes()
+    for event in event_classes()
 }
 """Required fields of each kind of event, as ``highwater_runtime.ports.trace`` defines it."""
 
 EVENT_ORDER: Final[dict[str, tuple[str, ...]]] = {
     str(event.__struct_config__.tag): tuple(field.name for field in msgspec.structs.fields(event))
-    for event in _event_classes()
+    for event in event_classes()
 }
 """All fields of each kind of event, in the order in which nodes write them."""
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.files import MOST_LINE, BadTable, jsonl_parts, parquet_parts
 from highwater_pipeline.micro_operations import pair
+from highwater_pipeline.recorded_events import RecordedEvents
 from highwater_pipeline.recordings import (
     FAULTS_FILE,
     NODE_EVENTS_FILE,
@@ -25,13 +26,7 @@ from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
 from highwater_pipeline.settings import UNKNOWN, Settings
 
-
-class RecordedEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which ``kinds`` of node events were recorded in full, where not all were, and ``why`` the others were not (a
-    clause: "Apache Kafka does not tell …")."""
-
-    kinds: tuple[str, ...]
-    why: str
+__all__ = ["RecordedEvents", "RunParts", "RunTables", "about_run", "in_memory", "load_run", "open_run"]
 
 
 class _Run(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ Spark schedules units; in one process they are judged one after the other. Event
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,9 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
 from highwater_pipeline.partitions import Grouped, Partitions
+from highwater_pipeline.recorded_events import RecordedEvents
 from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
 from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.spool import Spool
@@ -57,8 +60,9 @@ class RunFacts:
     ``inconclusive_reasons``: sentences on uncertain faults and on missing logs.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
     ``crashes`` counts nodes that ended by an exception of their own, ``crash_examples`` has the first of them.
-    ``recorded_events``: the kinds of node events that were recorded in full, None for all; ``why_not_recorded``: why
-    the others were not.
+    ``recorded_events``: the kinds of node events that were recorded in full; None: the recording does not say, and then
+    ``absent_events`` are those kinds of which it has none, so that it is not known whether they were recorded.
+    ``why_not_recorded``: why other kinds than ``recorded_events`` were not.
     """
 
     run_id: str
@@ -74,6 +78,7 @@ class RunFacts:
     inconclusive_reasons: tuple[str, ...] = ()
     has_dump_marks: bool = False
     recorded_events: tuple[str, ...] | None = None
+    absent_events: tuple[str, ...] = ()
     why_not_recorded: str = ""
     last_event_ns: int = 0
     """Run time of the last node event of all."""
@@ -187,6 +192,7 @@ class Splitter:
         self._history.add(flattener.finish())
         for spool in (self._history, events.spool, replica_log.spool):
             spool.close()
+        in_full, why = _recorded_in_full(run.recorded_events, events)
         facts = RunFacts(
             run_id=run.run_id,
             operations=flattener.operations,
@@ -203,8 +209,9 @@ class Splitter:
                 *(inconclusive_reasons(run.faults) if run.faults is not None else ()),
                 *_nothing_dumped(run, events, replica_log),
             ),
-            recorded_events=None if run.recorded_events is None else run.recorded_events.kinds,
-            why_not_recorded="" if run.recorded_events is None else run.recorded_events.why,
+            recorded_events=in_full,
+            absent_events=() if in_full is not None or not events.rows else events.absent(),
+            why_not_recorded=why,
             last_event_ns=events.last_ns,
             crashes=events.crashes,
             crash_examples=tuple(events.crash_examples),
@@ -234,16 +241,16 @@ class _Events:
     def __init__(self) -> None:
         self.rows = 0
         self.last_ns = 0
+        self.counts: Counter[str] = Counter()
         self.crashes = 0
         self.crash_examples: list[dict[str, Any]] = []
-        self.passed_high_watermark = False
         self.deleted = False
         self.spool = Spool(_read_by_checks(NODE_EVENT), is_shared=_is_of_cluster)
 
     def add(self, part: pa.Table) -> None:
         kind = part["kind"]
         self.last_ns = max(self.last_ns, int(pc.max(part["time_ns"]).as_py() or 0))
-        self.passed_high_watermark |= bool(pc.any(pc.equal(kind, "high-watermark")).as_py())
+        self.counts.update(counts_of_kinds(part))
         deleted = pc.and_(pc.equal(kind, "partition-changed"), pc.equal(part["reason"], "deleted"))
         self.deleted |= bool(pc.any(deleted).as_py())
         crashed = np.flatnonzero(pc.equal(kind, "node-crashed").to_numpy())
@@ -252,6 +259,32 @@ class _Events:
         self.crash_examples += _crashes(part, shown, first_row=self.rows)
         self.spool.add(_numbered(part, first_row=self.rows))
         self.rows += part.num_rows
+
+    def absent(self) -> tuple[str, ...]:
+        """The kinds that checks read and of which there are no events."""
+        return tuple(sorted({kind for kinds in NEEDED_EVENTS.values() for kind in kinds} - self.counts.keys()))
+
+
+def counts_of_kinds(events: pa.Table) -> dict[str, int]:
+    """How many events of each kind there are."""
+    counted = pc.value_counts(events["kind"].combine_chunks())
+    return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
+
+
+def _recorded_in_full(declared: RecordedEvents | None, events: _Events) -> tuple[tuple[str, ...] | None, str]:
+    """The kinds of events that were recorded in full, None if nothing says which; and why others were not."""
+    if declared is None:
+        return None, ""
+    if declared.counts is None:
+        return declared.kinds, declared.why
+    counts = declared.counts
+    lacking = [kind for kind in declared.kinds if events.counts[kind] != counts.get(kind, 0)]
+    if not lacking:
+        return declared.kinds, declared.why
+    whys = [f"{events.counts[kind]} of {counts.get(kind, 0)} events of the kind {kind}" for kind in lacking]
+    why = f"the node events are not those that were recorded: there are {', '.join(whys)}"
+    kinds = tuple(kind for kind in declared.kinds if kind not in lacking)
+    return kinds, f"{declared.why}; {why}" if declared.why else why
 
 
 class _ReplicaLog:
@@ -307,9 +340,11 @@ def inconclusive_reasons(faults: pa.Table) -> Iterator[str]:
 
 def _nothing_dumped(run: RunParts, events: _Events, replica_log: _ReplicaLog) -> Iterator[str]:
     """A sentence if the dump has nothing at all, though there must have been logs: all may be gone."""
-    if run.replica_log is None or replica_log.rows or run.node_events is None or run.recorded_events:
+    declared = run.recorded_events
+    tells_all = declared is None or "high-watermark" in declared.kinds
+    if run.replica_log is None or replica_log.rows or run.node_events is None or not tells_all:
         return
-    if events.passed_high_watermark and not events.deleted:
+    if events.counts["high-watermark"] and not events.deleted:
         yield "no replica's log was found when the logs were dumped, though records had passed the high watermark"
 
 

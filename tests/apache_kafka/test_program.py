@@ -139,7 +139,7 @@ def test_a_run_says_which_events_it_has(tmp_path: Path, without_jars: None) -> N
     }
     told = msgspec.json.decode(paths[RECORDED_EVENTS_FILE].read_bytes(), type=RecordedEvents)
     judged = {name for name, kinds in NEEDED_EVENTS.items() if set(kinds) <= set(told.kinds)}
-    assert judged == {"leader-not-in-isr", "node-crash"}
+    assert judged == {"leader-not-in-isr", "node-crash", "replica-incomplete"}
 
 
 def test_compressed_batches_of_a_replica_are_dumped_without_their_values(tmp_path: Path) -> None:

@@ -140,6 +140,7 @@ def test_a_torn_file_is_named_with_its_line(highwater: Any, tiny_run: Path, torn
 FILES = [
     "dumps/replica_log.jsonl",
     "events/nodes.jsonl",
+    "events/recorded.json",
     "experiment.yaml",
     "faults.jsonl",
     "history/operations.jsonl",
@@ -191,8 +192,14 @@ def test_a_run_of_another_version_is_refused_before_it_is_judged(
     assert "run.json: cannot be read: Object missing required field `inconclusiveReasons`" in done.err
 
 
-@pytest.mark.parametrize("name", ["events/recorded.json", "faults.parquet"])
-def test_a_file_that_the_run_did_not_record_is_refused(highwater: Any, failed_run: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("events/recorded.json", r"expected what the run recorded \(SHA-256"),
+        ("faults.parquet", "expected the recordings that run.json lists, no more"),
+    ],
+)
+def test_a_file_that_the_run_did_not_record_is_refused(highwater: Any, failed_run: Path, name: str, why: str) -> None:
     """What checks read must be what was recorded: ``recorded.json`` could say that no events were."""
     copy = highwater.folder / "copy"
     shutil.copytree(failed_run, copy)
@@ -200,7 +207,7 @@ def test_a_file_that_the_run_did_not_record_is_refused(highwater: Any, failed_ru
     (copy / "notes.txt").write_text("seen\n")
     read_summary(copy)
     (copy / name).write_text('{"kinds":[],"why":"nothing was"}')
-    with pytest.raises(BadSummary, match=f"{name}: expected the recordings that run.json lists, no more"):
+    with pytest.raises(BadSummary, match=f"{name}: {why}"):
         read_summary(copy)
 
 

@@ -146,3 +146,4 @@ def test_2_a_history_that_lacks_what_clients_reported(
     assert highwater("run", tiny_file).status == 2
     reasons = verdict_of(highwater.folder)["reasons"]
     assert any("acknowledged records, and the history has" in reason for reason in reasons), reasons
+    assert verdict_of(highwater.folder)["checks"]["never-sent"] == "not-available"

@@ -25,6 +25,7 @@ from highwater_runtime.switches import SWITCHES
 DIRECTORY = [
     "dumps/replica_log.jsonl",
     "events/nodes.jsonl",
+    "events/recorded.json",
     "experiment.yaml",
     "faults.jsonl",
     "history/operations.jsonl",

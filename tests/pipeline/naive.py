@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -228,13 +229,24 @@ def committed_loss(events: list[NodeEventRow], dumps: list[ReplicaRecord]) -> in
     return lost
 
 
-def divergence(dumps: list[ReplicaRecord], watermark: dict[int, int]) -> int:
+def divergence(dumps: list[ReplicaRecord], watermark: dict[int, int], isr: Collection[int] = ()) -> int:
+    logs: dict[int, dict[int, tuple[int, int, int | None]]] = defaultdict(dict)
+    for r in dumps:
+        logs[r.broker].setdefault(r.offset, (r.leader_epoch, r.crc, r.value))
     offsets = set()
-    for one, two in combinations(dumps, 2):
-        if one.offset != two.offset:
-            continue
-        parts = [(r.leader_epoch, r.crc, r.value) for r in (one, two)]
-        below = all(r.offset < watermark.get(r.broker, 0) for r in (one, two))
-        if parts[0] != parts[1] and (below or one.leader_epoch == two.leader_epoch):
-            offsets.add(one.offset)
+    for one, two in combinations(logs, 2):
+        held, other = logs[one], logs[two]
+        shared = max((o for o in held if other.get(o) == held[o]), default=-1)
+        for o in range(max(min(held), min(other)), min(max(held), max(other)) + 1):
+            parts = held.get(o), other.get(o)
+            if parts[0] == parts[1]:
+                continue
+            if None in parts:
+                below = one in isr and two in isr and o < min(watermark.get(one, 0), watermark.get(two, 0))
+                silent = False
+            else:
+                below = o < min(watermark.get(one, 0), watermark.get(two, 0))
+                silent = parts[0][0] == parts[1][0]
+            if below or silent or o < shared:
+                offsets.add(o)
     return len(offsets)

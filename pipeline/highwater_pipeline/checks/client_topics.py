@@ -102,9 +102,9 @@ def topic_ids(unit: Unit) -> list[str]:
 
 
 def _deleted(unit: Unit) -> list[str]:
+    if unit.facts.settings.deletes_topic(unit.partition) is False or not recorded(unit.facts, "partition-changed"):
+        return []  # it was not asked for, or is not known
     gone = is_any(unit.events, "kind", "partition-changed") & is_any(unit.events, "reason", "deleted")
-    if unit.facts.settings.deletes_topic(unit.partition) is False:
-        return []  # it was not asked for
     _, deleted = codes(unit.events.where(gone), "topic_id")
     return deleted
 

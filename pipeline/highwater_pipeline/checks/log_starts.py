@@ -7,7 +7,17 @@ records when it truncates, and deletes them as it takes over the leader's log st
 from __future__ import annotations
 
 from highwater_pipeline.checks.columns import broker_of, of_kind, once
+from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
+from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
+
+
+def known_log_starts(unit: Unit) -> dict[int, int] | None:
+    """Return the last log start of each broker's replica, where it is not 0; None if nodes do not report them and the
+    settings may let one move."""
+    if recorded(unit.facts, "log-loaded", "log-truncated", LOG_START_MOVED):
+        return own_log_starts(unit.events)
+    return {} if unit.facts.settings.deletes(unit.partition) is False else None
 
 
 @once

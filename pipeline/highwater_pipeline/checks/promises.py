@@ -126,9 +126,12 @@ class Promised:
 
 
 def recorded(facts: RunFacts, *kinds: str) -> bool:
-    """Whether node events of these kinds were recorded in full."""
-    recorded_kinds = facts.recorded_events
-    return facts.has_events and (recorded_kinds is None or all(kind in recorded_kinds for kind in kinds))
+    """Whether node events of these kinds were recorded in full, as far as is known."""
+    if not facts.has_events:
+        return False
+    if facts.recorded_events is None:
+        return not any(kind in facts.absent_events for kind in kinds)
+    return all(kind in facts.recorded_events for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)

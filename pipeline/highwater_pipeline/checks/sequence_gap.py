@@ -25,7 +25,7 @@ import numpy as np
 
 from highwater_pipeline.arrays import Ints
 from highwater_pipeline.checks.columns import NOTHING, distinct, finding, ints, joined, order_by, pick, rows_of
-from highwater_pipeline.checks.log_starts import own_log_starts
+from highwater_pipeline.checks.log_starts import known_log_starts
 from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
@@ -53,7 +53,7 @@ def sequence_gap(unit: Unit) -> Finding:
 
     Offsets are looked at range by range. The last record of each producer in each log is carried on.
     """
-    starts = own_log_starts(unit.events)
+    starts = known_log_starts(unit)
     last: list[_Records] = []
     counted: dict[int, int] = {}
     found = [NOTHING]
@@ -66,10 +66,13 @@ def sequence_gap(unit: Unit) -> Finding:
         ends[:-1] = (records.broker[1:] != records.broker[:-1]) | (records.producer[1:] != records.producer[:-1])
         last = [pick(records, ends)]
         brokers = distinct(records.broker)
-        log_starts = np.array([starts.get(one, 0) for one in brokers.tolist()], np.int64)
+        log_starts = np.array([(starts or {}).get(one, 0) for one in brokers.tolist()], np.int64)
         counts = records.offset >= log_starts[np.searchsorted(brokers, records.broker)]
         found.append(_gaps(unit, records, np.flatnonzero(~ends & counts)))
-    return together(found)
+    gaps = together(found)
+    if starts is None and gaps.count:  # one that retention has made is none
+        return Finding(0, [], gaps.count, "it is not known which records are below a log start")
+    return gaps
 
 
 def _numbered(log: View, at: Ints, counted: dict[int, int]) -> _Records:

@@ -18,6 +18,7 @@ from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import broker_of
 from highwater_pipeline.checks.divergence import NO_VALUE
 from highwater_pipeline.checks.sequence_gap import SEQUENCES
+from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partitions import Grouped, Partitions, highest_so_far, latest, occur, ranked, repeated
 
 _SETS_LOG_END: Final = ("log-loaded", "log-appended", "log-truncated", "log-cut")
@@ -95,13 +96,33 @@ def _batch_of(number: Ints, start: Ints, of_record: Ints, offset: Ints) -> Ints:
 
 
 def divergence(partitions: Partitions) -> Bools:
-    """Records at one offset differ."""
+    """Records at one offset differ, or some replica lacks a record within its log."""
     records = _records(partitions)
+    found = _not_whole(partitions, records)
     order, fresh = ranked(records.number, *records.ints("offset"))
     differ = np.zeros(len(order), np.bool_)
     for column in records.ints("leader_epoch", "value", "crc", missing=NO_VALUE):
         differ[1:] |= column[order][1:] != column[order][:-1]
-    return partitions.those(records.number[order[~fresh & differ]])
+    return found | partitions.those(records.number[order[~fresh & differ]])
+
+
+def _not_whole(partitions: Partitions, records: Grouped) -> Bools:
+    """Partitions of which some replica has fewer records than offsets, by its records and marks."""
+    marks = partitions.replica_log.where(partitions.replica_log.view.is_any("ended", ("end",)))
+    broker, end, start = marks.ints("broker", "offset", "start_offset")
+    of_record, offset = records.ints("broker", "offset")
+    number = np.concatenate([records.number, marks.number])
+    one = np.concatenate([of_record, broker])
+    order, fresh = ranked(number, one)
+    replica = np.empty(len(order), np.int64)
+    replica[order] = np.cumsum(fresh) - 1
+    count = int(fresh.sum())
+    low, high = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
+    np.minimum.at(low, replica, np.concatenate([offset, np.where(start >= 0, start, end)]))
+    np.maximum.at(high, replica, np.concatenate([offset + 1, end]))
+    distinct_order, is_new = ranked(records.number, of_record, offset)
+    held = np.bincount(replica[: len(offset)][distinct_order[is_new]], minlength=count)
+    return partitions.those(number[order[fresh]][held != high - low])
 
 
 def isr_incomplete(partitions: Partitions) -> Bools:
@@ -184,6 +205,9 @@ def replica_incomplete(partitions: Partitions) -> Bools:
     """Some log ends below the high watermark, begins late or is damaged, or that of an ISR member was not dumped."""
     moved = partitions.events.of_kind("high-watermark")
     high_watermark = partitions.highest(moved, moved.ints("offset")[0], 0)
+    # Whatever clients read or had acknowledged may count instead.
+    history = partitions.history.where(partitions.history.view.ints("outcome", -1) == OK)
+    high_watermark = np.maximum(high_watermark, partitions.highest(history, history.ints("offset")[0] + 1, 0))
     marks = partitions.replica_log.where(partitions.replica_log.view.is_known("ended"))
     broker, offset, start = marks.ints("broker", "offset", "start_offset")
     bad = ~marks.view.is_any("ended", ("end",)) | (offset < high_watermark[marks.number]) | (start != 0)

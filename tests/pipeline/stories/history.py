@@ -6,6 +6,7 @@ batch of its own whose crc is its value, unless the story says otherwise.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 
 from highwater_pipeline.files import write_jsonl
+from highwater_pipeline.recorded_events import EVERY_KIND, write_recorded_events
 from highwater_pipeline.rows import (
     NODE_EVENT_ROWS,
     OPERATION_ROWS,
@@ -337,6 +339,7 @@ class Story:
             OPERATION_ROWS.to_table(self.operations, run_id),
             NODE_EVENT_ROWS.to_table(self.events, run_id) if self.events else None,
             REPLICA_LOG_ROWS.to_table(self.dumps, run_id) if self.dumps else None,
+            recorded_events=EVERY_KIND if self.events else None,
             settings=self.settings,
         )
 
@@ -346,6 +349,7 @@ class Story:
         write_jsonl(run_dir / "history" / "operations.jsonl", self.operations)
         if self.events:
             write_jsonl(run_dir / "events" / "nodes.jsonl", self.events)
+            write_recorded_events(run_dir, EVERY_KIND, Counter(event.kind for event in self.events))
         if self.dumps:
             write_jsonl(run_dir / "dumps" / "replica_log.jsonl", self.dumps)
         return run_dir

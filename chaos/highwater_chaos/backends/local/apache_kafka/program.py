@@ -18,8 +18,8 @@ from highwater_chaos.backends.local.apache_kafka.observing import ClusterObserve
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.experiment import Cluster
+from highwater_pipeline.recorded_events import RecordedEvents
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
-from highwater_pipeline.tables import RecordedEvents
 from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,

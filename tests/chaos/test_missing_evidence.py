@@ -1,0 +1,242 @@
+"""Evidence that is taken away from a good run: no check that reads it may find nothing and call that ``ok``.
+
+Each kind of event and each table is taken away, one at a time, and of each kernel it is recorded what it really reads.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import load_experiment
+from highwater_chaos.judged_run import write_judged
+from highwater_pipeline import judge_run, load_run
+from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS
+from highwater_pipeline.checks import INSIDE_KERNELS, client
+from highwater_pipeline.checks.deleted_records import deleted_topic_records
+from highwater_pipeline.checks.generations import generations, with_ids
+from highwater_pipeline.checks.never_sent import never_sent
+from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
+from highwater_pipeline.tables import RunTables
+from highwater_pipeline.units import Unit, split
+from highwater_pipeline.view import View
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+RUNS = {
+    "kip-903": "kip-903/late-fetch.yaml",
+    "retention": "random/segments-and-retention.yaml",
+    "without idempotence": "random/without-idempotence.yaml",
+    "zookeeper": "zookeeper/deleted-while-down.yaml",
+}
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunTables:
+    """A run whose verdict is a pass, as its directory has it."""
+    experiment = load_experiment(SCENARIOS / RUNS[request.param])
+    done = write_judged(
+        experiment, run_experiment(experiment, SimBackend()), tmp_path_factory.mktemp("runs"), "run", wire=False
+    )
+    assert done.verdict["verdict"] == "pass"
+    return load_run(done.directory)
+
+
+def _without(tables: RunTables, kind: str) -> Iterator[tuple[str, RunTables]]:
+    """The run without one kind of events, in each way in which that may be known or not."""
+    events = tables.node_events
+    assert events is not None
+    left = events.filter(pc.not_equal(events["kind"], kind))
+    kinds = tuple(one for one in EVERY_KIND.kinds if one != kind)
+    yield "said", replace(tables, node_events=left, recorded_events=RecordedEvents(kinds, "nobody told"))
+    yield "not said", replace(tables, node_events=left, recorded_events=None)
+    if left.num_rows < events.num_rows:
+        yield "lost", replace(tables, node_events=left)
+
+
+def _fresh(unit: Unit) -> Unit:
+    """The unit with nothing that was read of its events before."""
+    return replace(unit, events=View.of(unit.events.to_arrow()))
+
+
+def _reads(tables: RunTables, name: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The kinds of events that a check's kernel asks for."""
+    asked: set[str] = set()
+    is_any = View.is_any
+
+    def noted(self: View, column: str, words: tuple[str, ...]) -> object:
+        if column == "kind":
+            asked.update(words)
+        return is_any(self, column, words)
+
+    def refused(self: View, column: str, *more: object) -> object:
+        assert column != "kind", "what is read of it would not be noted"
+        return numbers(self, column, *more)  # type: ignore[arg-type]
+
+    numbers = View.numbers
+    for unit in split(tables)[1]:
+        whole = with_ids(unit)
+        topics = [_fresh(topic) for topic in generations(whole)]
+        with monkeypatch.context() as patched:
+            patched.setattr(View, "is_any", noted)
+            patched.setattr(View, "numbers", refused)
+            if name == "never-sent":
+                never_sent(_fresh(whole))
+            elif name == "deleted-topic-records":
+                deleted_topic_records(topics)
+            elif name in CLIENT_CHECKS:
+                client.client_anomalies(_fresh(whole), [name])
+            else:
+                for topic in topics:
+                    INSIDE_KERNELS[name](topic)
+    return asked
+
+
+def test_no_check_is_ok_that_reads_a_kind_of_events_that_is_not_there(
+    tables: RunTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = judge_run(tables)
+    assert "not-available" not in whole.checks.values(), "the run says that all was recorded"
+    kernels = [name for name in CHECKS if name != "node-crash"]
+    reads = {name: _reads(tables, name, monkeypatch) for name in kernels}
+    needed = {kind for kinds in NEEDED_EVENTS.values() for kind in kinds}
+    for name in kernels:
+        if name in NEEDED_EVENTS and name != "replica-incomplete":
+            assert reads[name] <= set(NEEDED_EVENTS[name]), name
+    for kind in sorted(set().union(*reads.values()) | needed):
+        for how, without in _without(tables, kind):
+            judged = judge_run(without)
+            for name, state in judged.checks.items():
+                if state != "ok" or (kind not in reads.get(name, ()) and kind not in NEEDED_EVENTS.get(name, ())):
+                    continue
+                # It judged by something else: what it reads now has nothing of this kind.
+                assert kind not in NEEDED_EVENTS.get(name, ()), (kind, how, name)
+                assert kind not in _reads(without, name, monkeypatch), (kind, how, name)
+            assert any(kind in NEEDED_EVENTS.get(n, ()) for n in CHECKS) <= ("not-available" in judged.checks.values())
+
+
+def test_no_check_is_ok_without_a_table_that_it_reads(tables: RunTables) -> None:
+    for table, needs in (
+        ("node_events", {"events"}),
+        ("replica_log", {"replica-log", "dump-marks"}),
+    ):
+        judged = judge_run(replace(tables, **{table: None}))
+        for name in CHECKS:
+            if needs & set(NEEDS[name]):
+                assert judged.checks[name] == "not-available", (table, name)
+    no_marks = tables.replica_log.filter(pc.is_null(tables.replica_log["ended"]))  # type: ignore[union-attr]
+    judged = judge_run(replace(tables, replica_log=no_marks))
+    assert {name for name in CHECKS if "dump-marks" in NEEDS[name]} <= {
+        name for name, state in judged.checks.items() if state != "ok"
+    }
+    nothing = judge_run(replace(tables, operations=tables.operations.slice(0, 0)))
+    assert {nothing.checks[name] for name in CLIENT_CHECKS} <= {"unknown", "not-available"}
+
+
+# --- from dumps alone -----------------------------------------------------------------------------------------------
+
+
+def _as_of_apache_kafka(tables: RunTables) -> RunTables:
+    """What of a run can be seen of software that does not report what it appends and commits."""
+    kinds = ("broker-registered", "broker-registration-changed", "broker-state", "node-crashed", "node-started")
+    kinds += ("node-stopped", "partition-changed", "raft-state")
+    events = tables.node_events
+    assert events is not None
+    left = events.filter(pc.is_in(events["kind"], pc.cast(list(kinds), events["kind"].type)))
+    return replace(tables, node_events=left, recorded_events=RecordedEvents(kinds, "the nodes do not report it"))
+
+
+def _largest(tables: RunTables) -> tuple[str, int, np.ndarray]:
+    """A partition, a broker in its last ISR that does not lead, and the offsets that its dump has."""
+    log = tables.replica_log
+    events = tables.node_events
+    assert log is not None
+    assert events is not None
+    rows = defaultdict(list)
+    for at, (partition, broker, ended) in enumerate(
+        zip(log["partition"].to_pylist(), log["broker"].to_pylist(), log["ended"].to_pylist(), strict=True)
+    ):
+        if ended is None:
+            rows[partition, broker].append(at)
+    states = {row["partition"]: row for row in events.filter(pc.equal(events["kind"], "partition-changed")).to_pylist()}
+    (partition, broker), at = max(
+        (
+            (key, at)
+            for key, at in rows.items()
+            if key[1] in states[key[0]]["isr"] and key[1] != states[key[0]]["leader"]
+        ),
+        key=lambda one: len(one[1]),
+    )
+    return partition, broker, np.array(at)
+
+
+def _changed(tables: RunTables, rows: np.ndarray, **columns: int) -> RunTables:
+    log = tables.replica_log
+    assert log is not None
+    for name, by in columns.items():
+        values = log[name].to_numpy(zero_copy_only=False).copy()
+        values[rows] += by
+        log = log.set_column(log.schema.get_field_index(name), log.schema.field(name), [values])
+    return replace(tables, replica_log=log.cast(tables.replica_log.schema))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("tables", ["kip-903"], indirect=True)
+@pytest.mark.parametrize("where", ["within", "at the end"])
+@pytest.mark.parametrize("events", ["as of Apache Kafka", "none"])
+def test_dumps_alone_show_that_replicas_differ(tables: RunTables, where: str, events: str) -> None:
+    seen = _as_of_apache_kafka(tables)
+    if events == "none":
+        seen = replace(tables, node_events=None, recorded_events=None)
+    good = judge_run(seen)
+    assert (good.verdict, good.checks["divergence"]) == ("pass", "ok")
+    partition, _, at = _largest(tables)
+    ten = at[5:15] if where == "within" else at[-10:]
+    bad = judge_run(_changed(seen, ten, leader_epoch=1, crc=1))
+    if events == "none" and where == "at the end":  # it is not known which of them is in sync
+        assert (bad.verdict, bad.checks["divergence"]) == ("inconclusive", "unknown")
+        return
+    assert (bad.verdict, bad.checks["divergence"]) == ("fail", "failed")
+    assert bad.anomalies["divergence"].count == 10
+    assert {example["partition"] for example in bad.anomalies["divergence"].examples} == {partition}
+
+
+@pytest.mark.parametrize("tables", ["kip-903"], indirect=True)
+@pytest.mark.parametrize("how", ["records are missing", "a gap is marked", "it ends early"])
+@pytest.mark.parametrize("events", ["all", "as of Apache Kafka", "none"])
+def test_dumps_show_that_a_log_in_sync_has_a_hole(tables: RunTables, how: str, events: str) -> None:
+    seen = {
+        "all": tables,
+        "as of Apache Kafka": _as_of_apache_kafka(tables),
+        "none": replace(tables, node_events=None, recorded_events=None),
+    }[events]
+    partition, broker, at = _largest(tables)
+    log = seen.replica_log
+    assert log is not None
+    rows = log.to_pylist()
+    if how == "it ends early":
+        gone = set(at[-10:].tolist())
+        (mark,) = (
+            number
+            for number, row in enumerate(rows)
+            if (row["partition"], row["broker"], row["ended"]) == (partition, broker, "end")
+        )
+        rows[mark]["offset"] -= 10
+    else:
+        gone = set(at[5:15].tolist())
+        if how == "a gap is marked":
+            rows.insert(at[-1] + 1, {**rows[at[-1]], "offset": rows[at[5]]["offset"], "value": None, "ended": "gap"})
+    kept = [row for number, row in enumerate(rows) if number not in gone]
+    judged = judge_run(replace(seen, replica_log=type(log).from_pylist(kept, schema=log.schema)))
+    if how == "it ends early" and events == "none":
+        assert judged.checks["replica-incomplete"] == "not-available"
+        return
+    assert judged.verdict == "fail", judged.reasons
+    name = "divergence" if how == "records are missing" else "replica-incomplete"
+    assert judged.anomalies[name].count == (10 if name == "divergence" else 1)
