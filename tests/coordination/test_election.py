@@ -9,7 +9,7 @@ import pytest
 from ensemble import ClientNode, Ensemble
 
 from highwater_runtime.controller.zk import election
-from highwater_runtime.controller.zk.election import CONTROLLER, ControllerElection, Elected
+from highwater_runtime.controller.zk.election import CONTROLLER, CONTROLLER_EPOCH, ControllerElection, Elected
 from highwater_runtime.ports import MS, Endpoint, Ports
 from highwater_runtime.ports.coordination import (
     Aborted,
@@ -102,6 +102,26 @@ def test_the_controller_dies_and_another_is_elected() -> None:
     e.sim.kill(first)
     second = e.await_controller()
     assert e.elections == [(first, 1), (second, 2)]
+
+
+@pytest.mark.parametrize("found", [b"2147483647", b"2147483648", b"-1", b"x", b"", b"9" * 5000])
+def test_nobody_is_elected_over_an_epoch_without_a_next(found: bytes) -> None:
+    e = Election(clients=3).start()
+    first = e.await_controller()
+    other = next(name for name in e.clients if name != first)
+    e.until(lambda: e.candidate(other).election.controller is not None)
+    session = e.candidate(other).session
+    results: list[Any] = []
+    session.submit(Set(CONTROLLER_EPOCH, found), results.append)
+    e.until(lambda: bool(results))
+    assert isinstance(results.pop(), Stat)
+    e.sim.kill(first)
+    e.sim.run_for(10_000 * MS)
+    assert len(e.elections) == 1
+    assert all(isinstance(e.sim.node(name).core, Candidate) for name in e.clients if name != first), "none has crashed"
+    session.submit(Set(CONTROLLER_EPOCH, b"2147483646"), results.append)
+    e.await_controller(other_than=first)
+    assert e.elections[-1][1] == 2147483647
 
 
 def test_a_zombie_is_fenced() -> None:

@@ -33,6 +33,7 @@ from highwater_runtime.broker.truncation import (
     cut_for_divergence,
     cut_to_high_watermark,
 )
+from highwater_runtime.epochs import MOST_AHEAD
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log, StartReason, TruncationReason
 from highwater_runtime.log.names import TopicPartition
@@ -269,7 +270,7 @@ class Partition:
         end_before = self.log.log_end_offset
         appended = 0
         if records:
-            known = known_batches(records, leader_epoch if fenced else None)
+            known = known_batches(records, leader_epoch if fenced else self.leader_epoch + MOST_AHEAD)
             if known:
                 first, last = known[0], known[-1]
                 appended = last.position + last.size_in_bytes
@@ -338,11 +339,11 @@ class Partition:
         self.move_high_watermark(bounded)
 
 
-def known_batches(records: bytes, leader_epoch: int | None) -> list[BatchView]:
-    """The complete batches at the beginning of ``records`` whose epoch is not above ``leader_epoch`` (None: any)."""
+def known_batches(records: bytes, leader_epoch: int) -> list[BatchView]:
+    """The complete batches at the beginning of ``records`` whose epoch is not above ``leader_epoch``."""
     known: list[BatchView] = []
     for batch in iter_batches(records):
-        if leader_epoch is not None and batch.leader_epoch > leader_epoch:
+        if batch.leader_epoch > leader_epoch:
             break
         known.append(batch)
     return known

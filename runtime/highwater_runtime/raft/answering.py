@@ -5,12 +5,14 @@ Every request names an epoch. One below this replica's is refused with the newer
 one is refused (UNKNOWN_LEADER_EPOCH): who fetches knows more than this replica, but its leader will tell.
 
 A Vote or BeginQuorumEpoch that is meant for another voter is refused and changes nothing (INVALID_VOTER_KEY, KIP-853).
+So is a request whose epoch is too far ahead (INVALID_REQUEST, :mod:`~highwater_runtime.epochs`).
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from highwater_runtime.epochs import is_too_far
 from highwater_runtime.ports import ApiMessage, InboundRequest
 from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.raft import messages
@@ -78,13 +80,13 @@ class Answering:
                 answer = self._answer(ErrorCode.INVALID_VOTER_KEY)
             case VoteRequest():
                 ballot = messages.ballot_of(body)
-                answer = None if ballot is None else self._vote(ballot)
+                answer = None if ballot is None or self._is_too_far(ballot.epoch) else self._vote(ballot)
             case BeginQuorumEpochRequest():
                 notice = messages.begin_of(body)
-                answer = None if notice is None else self._begin_epoch(notice)
+                answer = None if notice is None or self._is_too_far(notice.epoch) else self._begin_epoch(notice)
             case EndQuorumEpochRequest():
                 notice = messages.end_of(body)
-                answer = None if notice is None else self._end_epoch(notice)
+                answer = None if notice is None or self._is_too_far(notice.epoch) else self._end_epoch(notice)
             case FetchSnapshotRequest():
                 snapshot_params = snapshot_params_of(body)
                 if snapshot_params is not None:
@@ -107,6 +109,9 @@ class Answering:
             request.reply(messages.refusal(request, ErrorCode.INVALID_REQUEST))
         else:
             request.reply(messages.reply(request, answer))
+
+    def _is_too_far(self, epoch: int) -> bool:
+        return is_too_far(epoch, self._quorum.epoch)
 
     def _is_meant_for_this(self, voter_id: int) -> bool:
         return voter_id in (self._shared.node_id, messages.ANY_VOTER)

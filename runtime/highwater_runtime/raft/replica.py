@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, assert_never
 
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.epochs import LAST, is_too_far
 from highwater_runtime.log.log import Log
 from highwater_runtime.ports import Endpoint, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import RaftHighWatermark
@@ -396,6 +397,8 @@ class RaftReplica:
     def learned(self, answer: QuorumResponse) -> bool:
         """Take up the epoch and leader that another node knows; see :class:`.scope.Actions`."""
         epoch, leader_id = answer.epoch, answer.leader_id
+        if is_too_far(epoch, self.epoch):
+            return False
         known = self._quorum.leader_id
         is_other_voter = leader_id in self._quorum.voters and leader_id != self.node_id
         if epoch > self.epoch:
@@ -420,7 +423,7 @@ class RaftReplica:
     def stand(self, retries: int, *, leader_resigned: bool = False) -> None:
         """Stand for election, or ask first whether it would be won; see :class:`.scope.Actions`."""
         assert self.is_voter, "an observer does not stand for election"
-        if self._on_stopped is not None:
+        if self._on_stopped is not None or self.epoch == LAST:
             return
         if self._shared.pre_vote and not leader_resigned:
             saved = self._quorum.saved

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from highwater_runtime.epochs import LAST, MOST_AHEAD
 from highwater_runtime.metadata.znodes import key_of
 from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
@@ -84,7 +85,7 @@ class Orders:
         )
         return self.cluster.ask(1, request, 3)
 
-    def update(self, leader=0, *, brokers=(0, 1, 2), sequence=-1):
+    def update(self, leader=0, *, brokers=(0, 1, 2), sequence=-1, leader_epoch=9):
         request = UpdateMetadataRequest(
             controller_id=0,
             controller_epoch=self.controller_epoch,
@@ -99,7 +100,7 @@ class Orders:
                             partition_index=0,
                             controller_epoch=self.controller_epoch,
                             leader=leader,
-                            leader_epoch=9,
+                            leader_epoch=leader_epoch,
                             isr=[leader],
                             zk_version=9,
                             replicas=[0, 1, 2],
@@ -166,6 +167,34 @@ def test_commands_for_an_earlier_life_of_the_broker_are_refused(make_orders):
     assert not c.leads(1)
     assert c.values(1) == [b"a", b"b"]
     assert c.broker(1).image.partition("orders", 0).leader == 0
+
+
+def test_no_command_moves_an_epoch_far(make_orders):
+    c, orders = make_orders()
+    replica_epoch, controller_epoch = c.replica(1).leader_epoch, orders.controller_epoch
+
+    def of_partition(response):
+        errors = response.topics[0].partition_errors if hasattr(response, "topics") else response.partition_errors
+        return errors[0].error_code
+
+    for ahead in (MOST_AHEAD + 1, LAST):
+        far = min(replica_epoch + ahead, LAST)
+        lead = orders.lead(1, leader_epoch=far, partition_epoch=9)
+        assert (lead.error_code, of_partition(lead)) == (ErrorCode.NONE, ErrorCode.INVALID_REQUEST)
+        assert of_partition(orders.stop(leader_epoch=far, delete=False)) == ErrorCode.INVALID_REQUEST
+        assert orders.update(leader_epoch=far).error_code == ErrorCode.INVALID_REQUEST
+        orders.controller_epoch = min(controller_epoch + ahead, LAST)
+        for response in (orders.lead(1, leader_epoch=9, partition_epoch=9), orders.stop(), orders.update()):
+            assert response.error_code == ErrorCode.INVALID_REQUEST
+        orders.controller_epoch = controller_epoch
+    c.run(1)
+    assert not c.leads(1)
+    assert c.values(1) == [b"a", b"b"]
+    assert c.broker(1).image.partition("orders", 0).leader_epoch == replica_epoch
+    orders.controller_epoch += MOST_AHEAD
+    lead = orders.lead(1, leader_epoch=replica_epoch + MOST_AHEAD, partition_epoch=9)
+    assert (lead.error_code, of_partition(lead)) == (ErrorCode.NONE, ErrorCode.NONE)
+    assert orders.update(leader_epoch=replica_epoch + MOST_AHEAD).error_code == ErrorCode.NONE
 
 
 def test_a_later_broker_epoch_is_taken_for_the_controller_may_know_it_first(make_orders):

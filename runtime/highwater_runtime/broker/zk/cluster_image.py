@@ -12,6 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.broker.delta import Delta
+from highwater_runtime.epochs import is_too_far
 from highwater_runtime.metadata import ConfigResource, MetadataImage
 from highwater_runtime.metadata.znodes import key_of
 from highwater_runtime.wire.messages.config_record import ConfigRecord
@@ -57,6 +58,17 @@ class ClusterImage:
                 self._apply(
                     ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
                 )
+
+    def is_ahead(self, body: UpdateMetadataRequest) -> bool:
+        """Return whether the command names an epoch of a leader that nobody can have come to."""
+        for topic in body.topic_states:
+            topic_id = key_of(topic.topic_name, None if topic.topic_id == NO_ID else topic.topic_id)
+            known = self.image.topics_by_id.get(topic_id)
+            for state in topic.partition_states:
+                partition = None if known is None else known.partitions.get(state.partition_index)
+                if is_too_far(state.leader_epoch, 0 if partition is None else partition.leader_epoch):
+                    return True
+        return False
 
     def update(self, body: UpdateMetadataRequest, own_epoch: int) -> list[str]:
         """Take in an UpdateMetadata; returns the topics that are gone. ``own_epoch`` is this broker's."""

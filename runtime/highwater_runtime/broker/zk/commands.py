@@ -35,6 +35,7 @@ from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replica_manager import Role
 from highwater_runtime.broker.zk.cluster_image import NO_ID, ClusterImage
 from highwater_runtime.broker.zk.configs import Configs
+from highwater_runtime.epochs import is_too_far
 from highwater_runtime.metadata import NO_LEADER, LeaderRecoveryState, PartitionRegistration
 from highwater_runtime.metadata.topic_names import is_legal
 from highwater_runtime.metadata.znodes import key_of
@@ -135,6 +136,8 @@ class Commands:
         switches = self._core.options.switches
         if switches.controller_epoch_fencing == "on" and body.controller_epoch < self.controller_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
+        if is_too_far(body.controller_epoch, self.controller_epoch):
+            return ErrorCode.INVALID_REQUEST
         if switches.stale_command_check == "on" and self._is_older(body):
             return ErrorCode.STALE_CONTROLLER_EPOCH
         return ErrorCode.NONE
@@ -215,12 +218,14 @@ class Commands:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if node_id not in state.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if not _is_possible(state):
+        known = replicas.roles.get(key)
+        led = _NO_EPOCH if known is None else known.state.leader_epoch
+        is_ahead = is_too_far(state.leader_epoch, led) or is_too_far(state.controller_epoch, self.controller_epoch)
+        if is_ahead or not _is_possible(state):
             return ErrorCode.INVALID_REQUEST
         log = self._core.logs.get(topic, state.partition_index)
         if log is not None and log.failure is not None:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        known = replicas.roles.get(key)
         if known is None:
             held = replicas.key_by_name(topic, state.partition_index)
             # A full list says what there is; another command does not take away a partition of another topic id. One
@@ -268,13 +273,15 @@ class Commands:
         known = None if key is None else self._core.replicas.roles.get(key)
         if known is None or state.leader_epoch in (_NO_EPOCH, _EPOCH_DURING_DELETE):
             return ErrorCode.NONE
+        if is_too_far(state.leader_epoch, known.state.leader_epoch):
+            return ErrorCode.INVALID_REQUEST
         is_stale = state.leader_epoch < known.state.leader_epoch
         return ErrorCode.FENCED_LEADER_EPOCH if is_stale else ErrorCode.NONE
 
     # --- UpdateMetadata -------------------------------------------------------------------------------------------
 
     def _update(self, body: UpdateMetadataRequest) -> UpdateMetadataResponse:
-        if not all(_is_sound(body, topic.topic_name) for topic in body.topic_states):
+        if not all(_is_sound(body, topic.topic_name) for topic in body.topic_states) or self._cluster.is_ahead(body):
             return UpdateMetadataResponse(error_code=ErrorCode.INVALID_REQUEST)
         for topic in self._cluster.update(body, self._broker_epoch()):
             self._configs.forget(topic)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from highwater_runtime.epochs import LAST
 from highwater_runtime.ports.coordination import (
     Aborted,
     Check,
@@ -94,11 +95,14 @@ class ControllerElection:
         self._cycle += 1
         cycle = self._cycle
 
+        self._session.submit(Get(CONTROLLER), lambda found: self._read(cycle, found), watch=self._begin_again(cycle))
+
+    def _begin_again(self, cycle: int) -> Callable[[WatchEvent], None]:
         def ended(_: WatchEvent) -> None:
             if cycle == self._cycle:
                 self._begin()
 
-        self._session.submit(Get(CONTROLLER), lambda found: self._read(cycle, found), watch=ended)
+        return ended
 
     def _read(self, cycle: int, found: Data | Failure) -> None:
         if cycle != self._cycle:
@@ -123,14 +127,16 @@ class ControllerElection:
         if cycle != self._cycle:
             return
         match epoch:
-            case Data(data=data, stat=stat):
+            case Data(data=data, stat=stat) if (last := _epoch_of(data)) is not None:
                 claim = Multi(
                     steps=(
                         Create(CONTROLLER, b"%d" % self._node_id, ephemeral=True),
-                        Set(CONTROLLER_EPOCH, b"%d" % (int(data) + 1), stat.version),
+                        Set(CONTROLLER_EPOCH, b"%d" % (last + 1), stat.version),
                     )
                 )
-                self._session.submit(claim, lambda outcome: self._claimed(cycle, int(data) + 1, outcome))
+                self._session.submit(claim, lambda outcome: self._claimed(cycle, last + 1, outcome))
+            case Data():  # nobody can be elected until somebody has written an epoch there
+                self._session.submit(Get(CONTROLLER_EPOCH), lambda _: None, watch=self._begin_again(cycle))
             case Failure.NO_NODE:
                 self._session.submit(Create(CONTROLLER_EPOCH, b"0"), lambda made: self._made_epoch(cycle, made))
             case _:
@@ -154,8 +160,8 @@ class ControllerElection:
 
     def _adopt(self, cycle: int, epoch: Data | Failure) -> None:
         """Take office: the node is this session's own, and no other session can raise the epoch while it exists."""
-        if cycle == self._cycle and isinstance(epoch, Data):
-            self._elect(Elected(int(epoch.data), epoch.stat.version))
+        if cycle == self._cycle and isinstance(epoch, Data) and (number := _epoch_of(epoch.data, LAST)) is not None:
+            self._elect(Elected(number, epoch.stat.version))
 
     def _elect(self, elected: Elected) -> None:
         self.elected = elected
@@ -166,3 +172,8 @@ class ControllerElection:
         if self.elected is not None:
             self.elected = None
             self._on_deposed()
+
+
+def _epoch_of(data: bytes, highest: int = LAST - 1) -> int | None:
+    """The number in ``/controller_epoch``; None if there is none up to ``highest``."""
+    return int(data) if data.isdigit() and len(data) <= len(str(LAST)) and int(data) <= highest else None
