@@ -25,7 +25,7 @@ _DISKS: Final = ("diskStall", "diskFull", "diskError")
 _MESSAGES: Final = ("hold", "drop", "delay", "duplicate")
 _ADMINISTRATION: Final = ("createTopic", "deleteTopic", "addPartitions", "reassign", "electLeaders", "deleteRecords")
 _QUORUM: Final = ("powerLoss", "kill", "partition", "pause", "diskStall")
-_ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause")
+_ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause", "diskFull", "diskError")
 _RPCS: Final = {
     "kraft": (
         ["Fetch"],
@@ -149,9 +149,7 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
 def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[str, Any]]:
     """The ``random`` steps of a schedule: of brokers, quorum or ensemble, messages, administration."""
     lasts = f"{random.choice((10, 15, 20))}s"
-    # In ZooKeeper mode a failed log ends its broker by design, and a node that ends by itself is a finding.
-    disks = _DISKS if mode == "kraft" else _DISKS[:1]
-    parts = [_part(random, lasts, _some(random, _LOSSES + _CUTS + disks), ["brokers"])]
+    parts = [_part(random, lasts, _some(random, _LOSSES + _CUTS + _DISKS), ["brokers"])]
     if mode == "kraft" and random.random() < 0.5:
         kinds = _QUORUM if cluster["controllers"] > 1 else ("kill", "pause", "stop")
         parts.append(_part(random, lasts, _some(random, kinds), ["controllers"]))

@@ -13,6 +13,8 @@ generations apart, so what they report is read in this way:
 * A leader or follower has a role that was committed: by leader, leader epoch and, of a leader, partition epoch and ISR
   too. From then on its log belongs to the newest generation that had this role. Only its
   role shows that the log of a broker belongs to another topic now.
+* If a disk fails while a log is made, the log may be loaded later without the id that its topic has. It belongs to the
+  topic for which its broker gets a role next in the same life; without a role, to the one that the broker had.
 * The dump of a replica that is assigned at the end belongs to the last generation, as it does for the cluster.
 """
 
@@ -123,7 +125,7 @@ class _Generations:
         """The generation of each event that names the topic."""
         has: dict[str, int] = {}
         numbers = []
-        for event in events:
+        for place, event in enumerate(events):
             node, generations_of_id = event["node"], self._of_id.get(event["topic_id"], ())
             if event["kind"] == "partition-changed":
                 number = int(np.searchsorted(self._offsets, event["metadata_offset"], "right")) - 1
@@ -131,6 +133,8 @@ class _Generations:
                 (number,) = generations_of_id
             elif event["kind"] == "log-loaded" and event["reason"] == "created":
                 number = self._existing(event["time_ns"])
+            elif event["kind"] == "log-loaded" and not generations_of_id:
+                number = self._taken_for(event, events[place + 1 :], has.get(node, 0))
             elif event["kind"] in _ROLES:
                 number = self._with_role(event, has.get(node, 0))
             else:
@@ -145,6 +149,14 @@ class _Generations:
         if state.event["reason"] != "deleted" and broker in state.event["replicas"]:
             return state.generation
         return last.get(f"broker-{broker}", 0)
+
+    def _taken_for(self, loaded: dict[str, Any], later: Sequence[dict[str, Any]], otherwise: int) -> int:
+        """The generation for which a broker gets its first role with a log that it loaded without an id."""
+        life = loaded["node"], loaded["incarnation"]
+        mine = (event for event in later if (event["node"], event["incarnation"]) == life)
+        role = next((event for event in mine if event["kind"] in _ROLES), None)
+        of_id = () if role is None else self._of_id.get(role["topic_id"], ())
+        return min(of_id) if len(of_id) == 1 else otherwise
 
     def _existing(self, time_ns: int) -> int:
         return max((state.generation for state in self._states if state.time_ns <= time_ns), default=0)

@@ -80,10 +80,10 @@ class IsrWriter(Protocol):
 
 
 class LostLogs(Protocol):
-    """How the controller hears of a log that has failed."""
+    """What follows for the broker from a log that has failed."""
 
-    def report(self, key: PartitionKey) -> None:
-        """Let the controller know that the log of this partition is lost here."""
+    def report(self, log: Log, partition: Partition | None) -> None:
+        """Act on it: let the controller know, or end the broker. ``partition`` is over it, if there is one yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,19 +341,22 @@ class ReplicaManager:
         key = self._key_of.get(tp)
         if key is not None:
             self._lost(self.partitions[key])
+        elif not self._closed and (log := self.logs.get(*tp)) is not None:
+            assert self._lost_logs is not None
+            self._lost_logs.report(log, None)
 
     def _lost(self, partition: Partition) -> None:
-        """Its log has failed: neither lead nor follow, and let the controller know where that matters.
+        """Its log has failed: neither lead nor follow, and report it.
 
-        It matters while this broker is in the ISR. The metadata may say so again (an election without anybody else
-        to choose from), so every change of it comes here.
+        The metadata may name this broker again (an election without anybody else to choose from), so every change of
+        it comes here.
         """
         partition.go_offline()
         self._fetchers.unfollow(partition.key)
         self._gauges.mark(partition.key)
-        if self.options.broker_id in partition.isr.committed and not self._closed:
+        if not self._closed:
             assert self._lost_logs is not None
-            self._lost_logs.report(partition.key)
+            self._lost_logs.report(partition.log, partition)
 
     def _open(self, key: PartitionKey, topic: str) -> Partition | None:
         """The replica over its log; None where there is no log yet: then it is being made, and comes here again."""

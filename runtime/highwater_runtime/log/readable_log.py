@@ -30,8 +30,8 @@ class ReadableLog:
     ``partition`` is the directory's name, ``recovery`` says how the log was found when it was opened.
 
     A disk error, or files that do not hold what was written to them, takes the log offline until the node restarts
-    (``failure`` says why): that call and every later one raises ``LogOffline``. ``on_failure`` runs once, in the event
-    in which the log failed and perhaps deep inside of a call: it only notes that.
+    (``failure`` says why, ``failed_by`` is the error): that call and every later one raises ``LogOffline``.
+    ``on_failure`` runs once, in the event in which the log failed, perhaps deep inside of a call: it only notes that.
     """
 
     __slots__ = (
@@ -46,6 +46,7 @@ class ReadableLog:
         "_trace",
         "_trace_appends",
         "config",
+        "failed_by",
         "failure",
         "log_end_offset",
         "log_start_offset",
@@ -73,6 +74,7 @@ class ReadableLog:
         self._flushes = Flushes(loader.recovery_point)
         self._offline: str | None = None
         self.failure: str | None = None
+        self.failed_by: Exception | None = None
         self.on_failure: Callable[[], None] | None = None
         self.on_start_moved: Callable[[], None] | None = None
         """Called when the log start has moved forward, by retention or by request."""
@@ -225,6 +227,7 @@ class ReadableLog:
         """The log failed: nothing is known about its files any more. Returns what to raise."""
         if self._offline is None:
             self._offline = self.failure = f"disk error: {error}"
+            self.failed_by = error
             if self._trace is not None:
                 self._trace.emit(TransitionTaken(reason="log-offline", partition=self.partition))
             if self.on_failure is not None:

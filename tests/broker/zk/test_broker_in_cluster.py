@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from highwater_runtime.ports.trace import NodeCrashed, NodeStopped
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 
@@ -47,3 +50,32 @@ def test_clients_find_a_new_leader_before_it_leads_and_lose_nothing(make_cluster
     c.until(retried)
     assert c.values(new) == [b"a", b"b"], "what was refused is nowhere"
     assert c.state()[0].leader_epoch >= epoch + 1
+
+
+@pytest.mark.parametrize("role", ["leader", "member", "outside", "none"])
+@pytest.mark.parametrize("trouble", ["fsync", "damage"])
+def test_the_first_log_that_fails_ends_the_broker_whatever_its_role(make_cluster, role, trouble):
+    """As Kafka with one log directory. By an error of the disk; a file that was changed is a finding."""
+    c = make_cluster()
+    victim = next(b for b in range(3) if b != c.controller)
+    other = c.controller
+    c.create_topic({"leader": [victim, other], "none": [victim, other]}.get(role, [other, victim]))
+    assert c.produce(other if role in ("member", "outside") else victim, b"a") is ErrorCode.NONE
+    disk, log = c.sim.node(f"broker-{victim}").disk, c.broker(victim).logs["orders", 0]
+    if role == "outside":
+        held = c.sim.faults.hold("Fetch", from_nodes=[f"broker-{victim}"])
+        assert c.produce(other, b"b", acks=1) is ErrorCode.NONE
+        c.until(lambda: list(c.state()[0].isr) == [other])
+        assert held.caught
+    if role == "none":  # loaded, and without a role yet
+        c.broker(victim)._replicas._key_of.clear()
+    if trouble == "fsync":
+        log.flush_later(lambda _error: None)
+        disk.set_errors("fsync")
+    else:
+        disk.open("orders-0/00000000000000000000.log").truncate(20)
+        with pytest.raises(Exception, match="offline"):
+            log.read(0, 1000)
+    c.until(lambda: c.sim.node(f"broker-{victim}").core is None)
+    assert [e.reason for e in c.of_kind(NodeStopped, f"broker-{victim}")] == ["crash"]
+    assert len(c.of_kind(NodeCrashed)) == (trouble == "damage")

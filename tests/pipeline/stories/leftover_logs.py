@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pipeline_stories.history import P0, TOPIC_ID, Story, case, happy
 
+_OTHER_ID = "0" * 31 + "2"
+
 
 def _runs(story: Story, broker: int, *, incarnation: int = 1, leo: int = 0) -> Story:
     """A broker starts, loads its log and runs."""
@@ -92,6 +94,39 @@ def stray_log_on_a_replaced_disk(story: Story) -> None:
 def stray_log_assigned_again(story: Story) -> None:
     """The replica was moved back."""
     _later(_assigned(_moved_while_away(story), [0, 2], offset=3), 11)
+
+
+def _made_again_on_a_full_disk(story: Story, *, has_role: bool) -> Story:
+    """Broker 2 makes the log of the topic that was created again, and dies before the file with the id is written."""
+    happy(_runs(_assigned(story, [0, 2], offset=1, reason="created"), 2))
+    _removed(_assigned(story, [0, 2], offset=2, reason="deleted"), 2)
+    story.event(
+        "zookeeper-0", "partition-changed", partition=P0, topic_id=_OTHER_ID, replicas=[0, 2], isr=[0, 2], leader=0,
+        leader_epoch=0, partition_epoch=0, metadata_offset=3, reason="created",
+    )  # fmt: skip
+    story.event("broker-2", "node-stopped", reason="crash").event("broker-2", "node-started", incarnation=2)
+    story.event(
+        "broker-2", "log-loaded", incarnation=2, partition=P0, topic_id="", offset=0, end_offset=0, reason="recovered"
+    )
+    story.event("broker-2", "broker-state", incarnation=2, broker=2, broker_epoch=2, reason="running")
+    if has_role:
+        story.event(
+            "broker-2", "became-follower", incarnation=2, partition=P0, topic_id=_OTHER_ID, leader=0, leader_epoch=0,
+            offset=0, end_offset=0,
+        )  # fmt: skip
+    return story
+
+
+@case("pass")
+def log_without_an_id_gets_a_role(story: Story) -> None:
+    """The topic in which the broker gets a role with it has this log, not the one that was deleted."""
+    _later(_made_again_on_a_full_disk(story, has_role=True), 11)
+
+
+@case(stray_partition=1)
+def log_without_an_id_gets_no_role(story: Story) -> None:
+    """It is what is left of the deleted topic, as far as anybody knows."""
+    _later(_made_again_on_a_full_disk(story, has_role=False), 11)
 
 
 @case(stray_partition=1)

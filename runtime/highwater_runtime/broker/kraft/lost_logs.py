@@ -17,7 +17,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.broker.controller_channel import ControllerChannel
+from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
+from highwater_runtime.log.log import Log
 from highwater_runtime.metadata.registrations import LOST_DIRECTORY
 from highwater_runtime.ports import MS, Clock, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -45,12 +47,15 @@ class LostLogs:
         self._waiting: dict[PartitionKey, None] = {}
         self._in_flight: dict[PartitionKey, None] = {}
 
-    def report(self, key: PartitionKey) -> None:
-        """Let the controller know that the log of this partition is lost here.
+    def report(self, log: Log, partition: Partition | None) -> None:
+        """Let the controller know that the log of this partition is lost here, if this broker is in its ISR.
 
         Once more if that is on its way: an election may have come behind it that names this broker again.
         """
-        self._waiting[key] = None
+        del log
+        if partition is None or self._broker_id not in partition.isr.committed:
+            return
+        self._waiting[partition.key] = None
         self._send()
 
     def _send(self) -> None:

@@ -117,7 +117,7 @@ class ZooKeeperMode:
             publish=self._publish,
         )
         self.isr_writer = IsrWrites(core, self._membership, controller_epochs)
-        self.lost_logs = FailedBroker(core)
+        self.lost_logs = FailedBroker()
         self.producer_id_blocks = WrittenBlocks(self._membership, core.options.node_id)
         self._has_topic_ids = core.options.config.has_topic_ids
         self._is_leaving = False
