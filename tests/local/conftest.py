@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine import linux
 from highwater_chaos.machine.namespaces import NETNS, marked_for
 from highwater_chaos.machine.processes import RUN_MARK, marks
 from highwater_chaos.machine.runs import run_directories
@@ -61,8 +60,6 @@ def left_behind() -> Callable[[Path], list[str]]:
 
 def leftovers(root: Path) -> list[str]:
     left = [f"mount {point}" for point in linux.mount_points(root)]
-    if os.geteuid() == 0:
-        left += [f"{device} over {image}" for device, image in loop.attached().items() if image.is_relative_to(root)]
     left += [f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root)]
     if NETNS.is_dir():
         runs = {path.name: marked_for(path.name) for path in NETNS.glob("hw-*")}

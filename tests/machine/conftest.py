@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine import linux
 from highwater_chaos.machine.links import Hub, Link
 from highwater_chaos.machine.namespaces import NETNS, Namespace, marked_for
 from highwater_chaos.machine.processes import RUN_MARK, Process, Spawn, marks
@@ -35,12 +35,24 @@ def _left(root: Path) -> Iterator[str]:
     """What goes last comes first, and what takes long to look at comes last: who waits looks at little."""
     yield from (f"run {path.name}" for path in run_directories(root))
     yield from (f"mount {point}" for point in linux.mount_points(root))
-    yield from (f"{device} over {image}" for device, image in loop.attached().items() if image.is_relative_to(root))
+    yield from loops_that_nobody_holds(root)
     yield from (f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root))
     for path in NETNS.glob("hw-*"):
         run = marked_for(path.name)
         if run and Path(run).is_relative_to(root):
             yield f"namespace {path.name}"
+
+
+def loops_that_nobody_holds(root: Path) -> Iterator[str]:
+    """Loop devices over images below a directory, deleted ones too, on which no file system lives."""
+    for entry in Path("/sys/block").glob("loop*"):
+        try:
+            image = (entry / "loop" / "backing_file").read_text().strip()
+            if Path(image.removesuffix(" (deleted)")).is_relative_to(root):
+                os.close(os.open(f"/dev/{entry.name}", os.O_RDONLY | os.O_EXCL))
+                yield f"{entry.name} over {image}"
+        except OSError:
+            continue  # not in use, or held
 
 
 def leftovers(root: Path) -> list[str]:

@@ -136,7 +136,9 @@ def test_a_directory_with_something_mounted_is_never_deleted(machine: Any, tmp_p
 
 
 @pytest.mark.whole_machine
-def test_orphans_are_found_without_a_journal(highwater: Any, machine: Any, state: Path, tmp_path: Path) -> None:
+def test_orphans_are_found_without_a_journal(
+    highwater: Any, machine: Any, state: Path, tmp_path: Path, await_true: Any
+) -> None:
     machine.network("a").close()
     volume = machine.volume("ext4")
     process = machine.process("sh", "-c", "exec sleep 1000 > written", directory=Path(volume.mount_point))
@@ -160,7 +162,7 @@ def test_orphans_are_found_without_a_journal(highwater: Any, machine: Any, state
         assert "left" not in out, "a frozen disk keeps nobody alive"
         assert process.state() == "gone"
         assert not linux.mounted_at(Path(volume.mount_point))
-        assert loop.devices_of(Path(volume.image)) == []
+        await_true(lambda: loop.devices_of(Path(volume.image)) == [], "who looked at the device meanwhile closes it")
         assert not (NETNS / machine.run.name("net")).exists()
         assert (NETNS / foreign.name).exists(), "of another state directory"
     finally:

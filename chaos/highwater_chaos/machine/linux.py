@@ -143,16 +143,20 @@ def mounted_at(target: Path) -> list[str]:
     return found
 
 
+def device_at(target: Path) -> str | None:
+    """Number (``7:3``) of the device that is mounted at exactly ``target``, topmost; None: it is no mount point. A file
+    system that was shut down does not even say what device it is on."""
+    wanted = str(target.resolve())
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    found = [fields[2] for line in lines if _unescape((fields := line.split(" "))[4]) == wanted]
+    return found[-1] if found else None
+
+
 def mount_points(below: Path) -> list[Path]:
     """Mount points at or below a directory, in the order in which they were mounted."""
     top = str(below.resolve())
     points = (_unescape(line.split(" ")[4]) for line in Path("/proc/self/mountinfo").read_text().splitlines())
     return [Path(point) for point in points if point == top or point.startswith(top + "/")]
-
-
-def mounted_devices() -> set[str]:
-    """Numbers (``7:3``) of the devices whose file systems are mounted in this process's mount namespace."""
-    return {line.split(" ")[2] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
 
 
 def _unescape(field: str) -> str:

@@ -1,11 +1,12 @@
-"""Loop devices: a block device over an image file. Found again by the file, never by a number that was written down.
+"""Loop devices: a block device over an image file.
 
-Without automatic clearing, because a power loss unmounts and mounts again: a device that vanished at umount could be
-that of another process in between.
+A device is known by the file that it is over, by the file's device and inode, and never by a path or a number that was
+written down. Machines that share a kernel (the nodes of kind) have the same paths, and see each other's devices: in
+``/sys/block``, but not in ``/dev``, where each has its own nodes. What is over another file is another's.
 
-Another process can hold a device that we have no more use for: a process with a mount namespace of its own has copies
-of our mounts, and its file systems live as long as it does. Such a device is *given back* by setting its automatic
-clearing: the kernel detaches it when its last holder goes, and nothing here counts it as ours any more.
+Each device clears itself: the kernel detaches it when its last holder goes, which is the file system on it. So nothing
+is left of a machine that dies, and a device that another process's copy of a mount holds (:mod:`~.volumes`) is nobody's
+any more when that process ends.
 """
 
 from __future__ import annotations
@@ -13,89 +14,83 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 
-_SET_FD: Final = 0x4C00
 _CLR_FD: Final = 0x4C01
-_CTL_GET_FREE: Final = 0x4C82
 _GET_STATUS64: Final = 0x4C05
+_CONFIGURE: Final = 0x4C0A
+_CTL_GET_FREE: Final = 0x4C82
+_AUTOCLEAR: Final = 4
 _STATUS_BYTES: Final = 232
+_STATUS: Final = struct.Struct("=52xI64s112x")
+"""Of ``loop_info64``: the flags and the name."""
 _CONTROL: Final = "/dev/loop-control"
 _MAJOR: Final = 7
 _DETACHED_WITHIN: Final = 10.0
 _IDLE_WITHIN: Final = 10.0
 _SYSTEM: Final = Path("/sys/block")
-_DELETED: Final = " (deleted)"
+_TRIES: Final = 100
 
 
-def attach(image: Path) -> str:
-    """Attach an image to a free loop device; returns the device (``/dev/loop3``)."""
+@contextmanager
+def attached(image: Path) -> Iterator[str]:
+    """Attach an image to a free loop device; yields the device (``/dev/loop3``), to be mounted. It is detached when
+    nothing is mounted from it any more, at the end of this at the earliest."""
     with open(image, "r+b", buffering=0) as file:  # noqa: PTH123
-        while True:
-            device = _free_device()
-            with open(device, "r+b", buffering=0) as loop:  # noqa: PTH123
-                try:
-                    fcntl.ioctl(loop, _SET_FD, file.fileno())
-                except OSError as error:
-                    if error.errno == errno.EBUSY:
-                        continue  # another process was faster
-                    raise
-            return device
+        for _ in range(_TRIES):
+            number = _free_number()
+            with _opened(number, os.O_RDWR) as loop:
+                if _configure(loop, file.fileno()):
+                    yield _device(number)
+                    return
+    raise MachineError(f"no free loop device for {image}: other processes were faster {_TRIES} times")
 
 
 def devices_of(image: Path) -> list[str]:
-    """Loop devices over an image file, also over one that was deleted meanwhile; without those given back."""
-    place, file = image.resolve(), _identity(image)
-    return [device for device, backing in attached().items() if backing == place or _is_over(device, file)]
+    """Loop devices over an image file, whoever holds them."""
+    return [_device(one.number) for one in _over(image)]
 
 
 def numbers_of(image: Path) -> set[str]:
-    """Numbers (``7:3``) of all loop devices over an image file, also of those given back."""
-    return {one.number for one in _over(image)}
-
-
-def attached() -> dict[str, Path]:
-    """Every loop device in use on this machine, but for those given back, and the file that it is over."""
-    mounted = linux.mounted_devices()
-    return {
-        one.device: Path(one.backing.removesuffix(_DELETED))
-        for one in _in_use()
-        if not one.clears or one.number in mounted
-    }
+    """Their numbers (``7:3``)."""
+    return {f"{_MAJOR}:{one.number}" for one in _over(image)}
 
 
 def is_claimed(image: Path) -> bool:
-    """Whether a file system lives on some loop device over the image, given back or not: mounted here, in another
-    mount namespace, or nowhere any more but with files open."""
-    return any(_is_claimed(one.device) for one in _over(image))
+    """Whether a file system lives on some loop device over the image: mounted here, in another mount namespace, or
+    nowhere any more but with files open."""
+    return any(_is_claimed(one.number) for one in _over(image))
 
 
 def detach(image: Path) -> None:
-    """Detach every loop device over the image; returns when they are free or given back.
+    """Detach every loop device over the image; returns when they are free, or held by a file system alone.
 
     Raises:
-        MachineError: one is still mounted here.
+        MachineError: one does not go.
     """
     deadline = time.monotonic() + _DETACHED_WITHIN
-    while devices := devices_of(image):
-        for device in devices:
+    file = _identity(image)
+    while left := [one for one in _over(image) if not _is_claimed(one.number)]:
+        for one in left:
             try:
-                with open(device, "rb", buffering=0) as loop:  # noqa: PTH123
+                with _opened(one.number, os.O_RDONLY) as loop:
                     # As long as it is open no other process can get this number: look whose it is only now.
-                    if device in devices_of(image):
+                    if _backing(loop) == file:
                         fcntl.ioctl(loop, _CLR_FD)
             except OSError as error:
                 if error.errno not in (errno.ENXIO, errno.EBUSY):
                     raise
         if time.monotonic() > deadline:
-            raise MachineError(f"{', '.join(devices)} over {image} is still in use: is it mounted somewhere else?")
+            names = ", ".join(_device(one.number) for one in left)
+            raise MachineError(f"{names} over {image} is still in use")
         time.sleep(0.005)
 
 
@@ -106,46 +101,42 @@ def wait_idle(image: Path) -> None:
         MachineError: one has after ten seconds.
     """
     deadline = time.monotonic() + _IDLE_WITHIN
-    while busy := [one.device for one in _over(image) if one.in_flight]:
+    while busy := [_device(one.number) for one in _over(image) if one.in_flight]:
         if time.monotonic() > deadline:
             raise MachineError(f"{', '.join(busy)} over {image} does not finish its requests")
         time.sleep(0.001)
 
 
 class _Loop(NamedTuple):
-    """A loop device in use: its number (``7:3``), its file as the kernel writes it, whether it clears itself when its
-    last holder goes, and whether it has requests under way."""
+    """A loop device in use, and whether it has requests under way."""
 
-    device: str
-    number: str
-    backing: str
-    clears: bool
+    number: int
     in_flight: bool
 
 
-def _in_use() -> Iterator[_Loop]:
-    for entry in sorted(_SYSTEM.glob("loop*")):
-        try:
-            backing = (entry / "loop" / "backing_file").read_text().rstrip("\n")
-            clears = (entry / "loop" / "autoclear").read_text().strip() == "1"
-            number = (entry / "dev").read_text().strip()
-            in_flight = any(int(count) for count in (entry / "inflight").read_text().split())
-        except OSError:
-            continue  # not in use
-        yield _Loop(f"/dev/{entry.name}", number, backing, clears, in_flight)
-
-
 def _over(image: Path) -> Iterator[_Loop]:
-    # Over the file that an image is now, given back or not; over none that was deleted.
-    place, file = str(image.resolve()), _identity(image)
-    return (one for one in _in_use() if one.backing == place or _is_over(one.device, file))
+    # Over the file that an image is now; over none that was deleted, or that another machine has at that path.
+    file = _identity(image)
+    if file is None:
+        return
+    for entry in sorted(_SYSTEM.glob("loop*")):
+        number = entry.name.removeprefix("loop")
+        if not number.isdigit() or not (entry / "loop").exists():
+            continue  # not in use
+        try:
+            with _opened(int(number), os.O_RDONLY) as loop:
+                if _backing(loop) != file:
+                    continue
+            in_flight = any(int(count) for count in (entry / "inflight").read_bytes().split())
+        except OSError as error:
+            if error.errno in (errno.ENXIO, errno.ENOENT, errno.ENODEV):
+                continue  # detached meanwhile
+            raise
+        yield _Loop(int(number), in_flight)
 
 
 def _identity(image: Path) -> tuple[int, int] | None:
-    """Device and inode; None: there is no such file.
-
-    A file is known by them besides its path, because the kernel knows no path any more of what was attached in the
-    mount namespace of a container that is gone."""
+    """Device and inode; None: there is no such file."""
     try:
         status = image.stat()
     except FileNotFoundError:
@@ -153,18 +144,13 @@ def _identity(image: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _is_over(device: str, file: tuple[int, int] | None) -> bool:
-    return file is not None and _backing(device) == file
-
-
-def _backing(device: str) -> tuple[int, int] | None:
+def _backing(loop: int) -> tuple[int, int] | None:
     """Device and inode of the file that a loop device is over; None: it is over none (any more)."""
     status = bytearray(_STATUS_BYTES)
     try:
-        with open(device, "rb", buffering=0) as loop:  # noqa: PTH123
-            fcntl.ioctl(loop, _GET_STATUS64, status)
+        fcntl.ioctl(loop, _GET_STATUS64, status)
     except OSError as error:
-        if error.errno in (errno.ENXIO, errno.ENOENT):
+        if error.errno == errno.ENXIO:
             return None
         raise
     encoded, inode = struct.unpack_from("=QQ", status)
@@ -172,30 +158,61 @@ def _backing(device: str) -> tuple[int, int] | None:
     return os.makedev((encoded >> 8) & 0xFFF, (encoded & 0xFF) | ((encoded >> 12) & 0xFFF00)), inode
 
 
-def _is_claimed(device: str) -> bool:
+def _configure(loop: int, file: int) -> bool:
+    # File and automatic clearing in one step (since Linux 5.8): there is no moment in which it would stay.
+    status = _STATUS.pack(_AUTOCLEAR, b"highwater")
+    try:
+        fcntl.ioctl(loop, _CONFIGURE, struct.pack("=II", file, 0) + status + bytes(64))
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return False  # another process was faster
+        raise
+    return True
+
+
+def _is_claimed(number: int) -> bool:
     # A file system opens its device exclusively; a second exclusive opener is refused.
     try:
-        os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        with _opened(number, os.O_RDONLY | os.O_EXCL):
+            return False
     except OSError as error:
         if error.errno == errno.EBUSY:
             return True
         if error.errno in (errno.ENXIO, errno.ENOENT):
             return False  # detached meanwhile
         raise
-    return False
 
 
-def _free_device() -> str:
+def _free_number() -> int:
     try:
         control = os.open(_CONTROL, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError as error:
         raise MachineError(f"there is no {_CONTROL}: load the kernel module loop (modprobe loop)") from error
     try:
-        number = fcntl.ioctl(control, _CTL_GET_FREE)
+        return fcntl.ioctl(control, _CTL_GET_FREE)
     finally:
         os.close(control)
-    device = Path(f"/dev/loop{number}")
-    if not device.exists():
-        # In a container /dev is not devtmpfs and does not follow the kernel.
-        os.mknod(device, 0o660 | 0o060000, os.makedev(_MAJOR, number))
-    return str(device)
+
+
+def _device(number: int) -> str:
+    return f"/dev/loop{number}"
+
+
+@contextmanager
+def _opened(number: int, flags: int) -> Iterator[int]:
+    """Open a loop device by its number. In a container ``/dev`` is not devtmpfs and does not follow the kernel: the
+    node is made where it lacks, and one of another device is not used."""
+    device, wanted = _device(number), os.makedev(_MAJOR, number)
+    try:
+        fd = os.open(device, flags | os.O_CLOEXEC)
+    except FileNotFoundError:
+        with suppress(FileExistsError):  # another thread was faster
+            os.mknod(device, 0o660 | stat.S_IFBLK, wanted)
+        fd = os.open(device, flags | os.O_CLOEXEC)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISBLK(found.st_mode) or found.st_rdev != wanted:
+            raise MachineError(f"{device} is another device: expected {_MAJOR}:{number}; remove it")
+        yield fd
+    finally:
+        os.close(fd)

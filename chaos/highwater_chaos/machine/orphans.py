@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.freezing import thaw
 from highwater_chaos.machine.identity import Identity
@@ -40,9 +40,6 @@ def orphans(root: Path) -> Iterator[Orphan]:
             yield Orphan(f"process {identity.pid} of {run}", partial(_kill, identity, points))
     for point in reversed(points):
         yield Orphan(f"mount {point}", partial(_unmount, point))
-    for device, image in loop.attached().items():
-        if _without_run(image, root):
-            yield Orphan(f"loop device {device} over {image}", partial(loop.detach, image))
     names = sorted(path.name for path in NETNS.glob("hw-*")) if NETNS.is_dir() else []
     for name in names:
         owner = marked_for(name)

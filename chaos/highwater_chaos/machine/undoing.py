@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine import linux
 from highwater_chaos.machine.apart import alone_with, by_key, key_of
 from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.errors import MachineError, RunGoneError
@@ -223,7 +223,4 @@ def _strays(path: Path, result: Undone) -> list[str]:
         stray.undo()
         result.undone.append(stray.describe())
     # What the journal does not name must not be deleted with the directory: it would be a user's data.
-    below = [f"{point} is mounted" for point in linux.mount_points(path)]
-    return below + [
-        f"{device} is attached to {image}" for device, image in loop.attached().items() if image.is_relative_to(path)
-    ]
+    return [f"{point} is mounted" for point in linux.mount_points(path)]

@@ -28,7 +28,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, Literal, Self
+from typing import ClassVar, Final, Literal, NamedTuple, Self
 
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.control_groups import in_group
@@ -52,7 +52,6 @@ _MKFS: Final[dict[FileSystem, tuple[str, ...]]] = {
 _OPTIONS: Final[dict[FileSystem, str]] = {"ext4": "", "xfs": "nouuid"}
 """XFS refuses a second file system of the same UUID: of a copied image, while the old one lives."""
 _FREE_WITHIN: Final = 10.0
-_PIECE: Final = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +105,11 @@ class Volume:
             point.rmdir()
 
     def left(self) -> str | None:
-        """What is mounted, attached or lies on the disk. A device that was given back belongs to its holder."""
+        """What is mounted, attached or lies on the disk. A device that a copy of the mount holds is its holder's."""
         parts = []
         if linux.mounted_at(Path(self.mount_point)):
             parts.append(f"mount {self.mount_point}")
-        parts += [f"loop device {device}" for device in loop.devices_of(Path(self.image))]
+        parts += [f"loop device {device}" for device in self._unheld()]
         if not self.keep_image and Path(self.image).exists():
             parts.append(f"image {self.image}")
         return ", ".join(parts) or None
@@ -125,14 +124,17 @@ class Volume:
 
     def mount(self) -> None:
         """Attach and mount, replaying the file system's journal; nothing where it is mounted."""
+        point, image = Path(self.mount_point), Path(self.image)
         if self.mounted():
-            return
-        device = self.device()
-        point = Path(self.mount_point)
+            if linux.device_at(point) in loop.numbers_of(image):
+                return
+            self.unmount()  # of an image that was deleted under its mount
+        self.free_image()
         point.mkdir(parents=True, exist_ok=True)
         flags = linux.MS_NOATIME | linux.MS_NODEV | linux.MS_NOSUID
         try:
-            linux.mount(device, point, self.file_system, flags, _OPTIONS[self.file_system])
+            with loop.attached(image) as device:
+                linux.mount(device, point, self.file_system, flags, _OPTIONS[self.file_system])
         except OSError as error:
             if error.errno != errno.ENODEV:
                 raise
@@ -142,14 +144,12 @@ class Volume:
         """Let writes go on, if the file system is frozen."""
         thaw(Path(self.mount_point))
 
-    def device(self) -> str:
-        """A loop device over the image on which no file system lives. For a volume that is not mounted."""
+    def free_image(self) -> None:
+        """Have an image on which no file system lives. For a volume that is not mounted."""
         image = Path(self.image)
+        loop.detach(image)
         if loop.is_claimed(image):
-            loop.detach(image)
             self._leave_image()
-        devices = loop.devices_of(image)
-        return devices[0] if devices else loop.attach(image)
 
     def _leave_image(self) -> None:
         # A process that has the image open keeps it; what the volume holds goes on in a copy.
@@ -158,6 +158,9 @@ class Volume:
         with image.open("rb") as old, successor.open("wb") as new:
             copy_sparse(old.fileno(), new.fileno())
         successor.replace(image)
+
+    def _unheld(self) -> list[str]:
+        return [] if loop.is_claimed(Path(self.image)) else loop.devices_of(Path(self.image))
 
     def _successor(self) -> Path:
         return Path(f"{self.image}.successor")
@@ -206,7 +209,7 @@ class Volume:
         except FileNotFoundError:
             pass
         except OSError as error:
-            # Something lay below the mount: copies elsewhere stay, and ``device`` sees to it.
+            # Something lay below the mount: copies elsewhere stay, and ``free_image`` sees to it.
             if error.errno != errno.ENOTEMPTY:
                 raise
 
@@ -240,9 +243,14 @@ def find_mkfs(kind: FileSystem) -> str:
 
 
 def users_of(point: Path) -> list[Identity]:
-    """Processes with an open file, a working directory or a mapping below a mount point."""
+    """Processes with an open file, a working directory or a mapping below a mount point, of the file system that this
+    process sees there: another machine on this kernel may have another at the same path."""
+    number = linux.device_at(point)
+    if number is None and not point.exists():
+        return []
+    major, minor = number.split(":") if number else (os.major(there := point.stat().st_dev), os.minor(there))
+    top = _Top(os.fsencode(point), os.makedev(int(major), int(minor)))
     found = []
-    top = os.fsencode(point)
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit() or not _uses(entry.path, top):
             continue
@@ -252,29 +260,32 @@ def users_of(point: Path) -> list[Identity]:
     return found
 
 
-def _uses(process: str, top: bytes) -> bool:
+class _Top(NamedTuple):
+    path: bytes
+    device: int
+
+
+def _uses(process: str, top: _Top) -> bool:
     try:
         if any(_leads_below(f"{process}/{link}", top) for link in ("cwd", "root")):
             return True
         with os.scandir(f"{process}/fd") as descriptors:
             if any(_leads_below(one.path, top) for one in descriptors):
                 return True
-        return _maps(process, b" " + top + b"/")
+        device = b" %02x:%02x " % (os.major(top.device), os.minor(top.device))
+        below = b" " + top.path + b"/"
+        # Line by line: 65,000 mappings of a file with a long path are 250 MB of text.
+        with open(f"{process}/maps", "rb") as maps:  # noqa: PTH123
+            return any(below in line and device in line for line in maps)
     except OSError:
         return False  # it went away, or a descriptor did: the caller looks again
 
 
-def _leads_below(link: str, top: bytes) -> bool:
+def _leads_below(link: str, top: _Top) -> bool:
     target = os.readlink(os.fsencode(link))  # noqa: PTH115 - bytes
-    return target == top or target.startswith(top + b"/")
-
-
-def _maps(process: str, wanted: bytes) -> bool:
-    # In pieces: 65,000 mappings of a file with a long path are 250 MB of text.
-    with open(f"{process}/maps", "rb", buffering=0) as file:  # noqa: PTH123
-        end = b""
-        while data := file.read(_PIECE):
-            if wanted in end + data:
-                return True
-            end = data[-len(wanted) :]
-    return False
+    if target != top.path and not target.startswith(top.path + b"/"):
+        return False
+    try:
+        return os.stat(link).st_dev == top.device  # noqa: PTH116
+    except OSError as error:
+        return error.errno == errno.EIO  # a file system that was shut down: by its path alone

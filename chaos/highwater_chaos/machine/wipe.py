@@ -24,7 +24,7 @@ class Wipe:
     def make(self, held: Sequence[int]) -> Self:
         """Unmount, make a new file system, mount."""
         self.volume.unmount()
-        make_file_system(self.volume.file_system, self.volume.device(), held)
+        self._make_anew(held)
         self.volume.mount()
         if not self.empty():
             raise MachineError(f"{self.volume.mount_point} is not empty after its file system was replaced")
@@ -38,8 +38,12 @@ class Wipe:
             bring_up(self.volume)
         except OSError:
             # Stopped inside mkfs: neither the old file system nor the new one.
-            make_file_system(self.volume.file_system, self.volume.device(), ())
+            self._make_anew(())
             bring_up(self.volume)
+
+    def _make_anew(self, held: Sequence[int]) -> None:
+        self.volume.free_image()
+        make_file_system(self.volume.file_system, self.volume.image, held)
 
     def left(self) -> str | None:
         """Whether the volume is down."""
