@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import struct
 import subprocess
 import sys
+import tracemalloc
 from time import perf_counter_ns
 
 from highwater_runtime.wire.framing import decode_response, encode_request
@@ -198,3 +200,37 @@ def test_a_node_raises_its_limit_of_descriptors(processes):
             ask_versions(end)
         for end in ends:
             end.close()
+
+
+def test_a_connection_that_ends_gives_its_memory_back_at_once(play, tools):
+    """A connection and its transport refer to each other: without this the collector would free them, some time."""
+
+    async def story(hosts):
+        node, core = await hosts.server(max_queued_bytes=64 * MB)
+        core.answering = lambda request: request.reply(ProduceResponse())
+        whole = big_request(8 * MB)
+        for end in ("closed by the client", "malformed", "closed by the server"):
+            for _ in range(4):
+                client = await hosts.client(node)
+                client.writer.write(whole[: -MB // 2])
+                await tools.until(lambda: buffered(node) > 7 * MB)
+                (connection,) = node.server._connections
+                if end == "closed by the server":
+                    node.run(lambda connection=connection: connection.close("asked to"))
+                elif end == "malformed":
+                    client.writer.write(whole[-MB // 2 :] + b"\xff\xff\xff\xff")
+                client.writer.close()
+                await tools.until(lambda: not node.server._connections)
+                assert len(connection._buffer) < 1024
+        assert (node.server.queued_bytes, node.server.buffer_bytes) == (0, 0)
+
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        play(story)
+        of_buffers = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, "*/host/frames.py")])
+        assert sum(one.size for one in of_buffers.statistics("filename")) < MB, "12 connections had 8 MB each"
+    finally:
+        tracemalloc.stop()
+        gc.enable()

@@ -11,9 +11,17 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from scramp import ScramClient
 
+from highwater_runtime.host.listeners import AuthenticationError
+from highwater_runtime.host.security.scram import MOST_BYTES, ScramServer
+from highwater_runtime.host.security.server import MOST_REQUESTS
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.framing import decode_response, encode_request
 from highwater_runtime.wire.messages.alter_partition_request import AlterPartitionRequest
+from highwater_runtime.wire.messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
+from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_registration_request import BrokerRegistrationRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
@@ -164,3 +172,46 @@ def _refusal(client, user):
     scram.set_server_first(answer.auth_bytes.decode())
     answer = client.ask(SaslAuthenticateRequest(auth_bytes=scram.get_client_final().encode()), 2)
     return answer.error_code, answer.error_message, answer.auth_bytes
+
+
+def refused(client, request, version):
+    """The error of a request after which the server closes the connection; None: it closes without a response."""
+    try:
+        answer = client.ask(request, version)
+    except (AssertionError, OSError):
+        return None
+    with pytest.raises((AssertionError, OSError)):
+        client.ask(ApiVersionsRequest(client_software_name="x", client_software_version="1"), 3)
+    return answer.error_code
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "\u0627"])
+def test_a_long_name_is_refused_before_it_is_prepared(cluster, connect, letter, monkeypatch):
+    """RFC 4013 is applied letter by letter: 400,000 of them took 3 s, in which nobody else was served."""
+    client = connect(cluster.brokers[0], "SASL")
+    assert client.ask(SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), 1).error_code == ErrorCode.NONE
+    name = letter * (MOST_BYTES // len(letter.encode()))
+    opening = SaslAuthenticateRequest(auth_bytes=f"n,,n={name},r=abc".encode())
+    assert refused(client, opening, 2) == ErrorCode.SASL_AUTHENTICATION_FAILED
+    alice = connect(cluster.brokers[0], "SASL", "alice", "alice-secret")
+    monkeypatch.setattr("scramp.core.saslprep", lambda _: pytest.fail("a long name was prepared"))
+    server = ScramServer("SCRAM-SHA-256", lambda _: pytest.fail("a long name was looked up"))
+    with pytest.raises(AuthenticationError, match="bytes; at most 1024 are allowed"):
+        server.respond(opening.auth_bytes)
+    long = AlterUserScramCredentialsRequest(
+        upsertions=[
+            ScramCredentialUpsertion(
+                name=letter * 256, mechanism=1, iterations=4096, salt=b"s" * 16, salted_password=b"p"
+            )
+        ]
+    )
+    (result,) = alice.ask(long, 0).results
+    assert result.error_code == ErrorCode.UNACCEPTABLE_CREDENTIAL
+
+
+def test_who_is_not_known_yet_asks_no_more_than_a_client_must(cluster, connect):
+    client = connect(cluster.brokers[0], "SASL")
+    introduction = ApiVersionsRequest(client_software_name="x", client_software_version="1")
+    for _ in range(MOST_REQUESTS):
+        assert client.ask(introduction, 3).error_code == ErrorCode.NONE
+    assert refused(client, introduction, 3) is None

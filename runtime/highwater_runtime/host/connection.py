@@ -397,6 +397,7 @@ class ServerConnection(FrameReceiver):
             self._server.buffer_bytes -= self._own_buffer_bytes
             self.queued_bytes = self.unfinished_bytes = self._own_buffer_bytes = 0
             self.slots.clear()
+            self.release_buffer()
 
     @property
     def may_be_node(self) -> bool:

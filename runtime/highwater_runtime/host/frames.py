@@ -17,6 +17,8 @@ INITIAL_BYTES: Final = 4 * 1024
 """Of each connection, also one that never says anything."""
 KEPT_BYTES: Final = 2 * 1024 * 1024
 """A buffer larger than this is given back after its frame."""
+_ENDED_BYTES: Final = 64
+"""Of a connection that has ended: a transport must always be given some."""
 _CUT_OUT_BYTES: Final = 8 * 1024
 """Frames up to this size are handed over as ``bytes``, which decode faster; larger ones as a view of the buffer."""
 _ROOM_BYTES: Final = 256 * 1024
@@ -107,6 +109,13 @@ class FrameReceiver(asyncio.BufferedProtocol):
             frame = view[begin + 4 : frame_end]
             self._begin = begin = frame_end
             self.frame_received(bytes(frame) if size <= _CUT_OUT_BYTES else frame)
+
+    def release_buffer(self) -> None:
+        """Give the buffer of an ended connection back at once. The connection is in a cycle with its transport, of
+        references that the collector may not visit for long."""
+        self._buffer = bytearray(_ENDED_BYTES)
+        self._view = memoryview(self._buffer)
+        self._begin = self._end = 0
 
     def _make_room(self, *, was_full: bool) -> None:
         begin, end, capacity = self._begin, self._end, len(self._buffer)

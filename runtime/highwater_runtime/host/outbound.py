@@ -252,6 +252,7 @@ class OutboundConnection(FrameReceiver):
         elif self._connecting is not None:
             self._connecting.cancel()
         self._waiting.clear()
+        self.release_buffer()
 
     # --- from the transport ---
 

@@ -20,6 +20,9 @@ MAX_ITERATIONS: Final = 16_384
 MIN_SALT_BYTES: Final = 12
 """A shorter salt is refused when it is set, since clients may refuse it when they log in."""
 
+MOST_NAME_BYTES: Final = 255
+"""Of a user's name in UTF-8. Whoever has a longer one could not log in: messages before that are bounded."""
+
 
 class ScramMechanism(IntEnum):
     """Mechanisms by their number in records and requests."""

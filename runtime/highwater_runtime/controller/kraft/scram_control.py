@@ -15,6 +15,7 @@ from highwater_runtime.metadata.scram import (
     MAX_ITERATIONS,
     MIN_ITERATIONS,
     MIN_SALT_BYTES,
+    MOST_NAME_BYTES,
     ScramMechanism,
     credential_of_salted,
     credential_record,
@@ -47,15 +48,14 @@ def alter_user_scram_credentials(
         )
     changes: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
     named = Counter((change.name, change.mechanism) for change in changes)
+    of_user: dict[str, list[ScramCredentialDeletion | ScramCredentialUpsertion]] = {}
+    for change in changes:
+        of_user.setdefault(change.name, []).append(change)
     records: list[Any] = []
     results: list[AlterUserScramCredentialsResult] = []
-    for user in dict.fromkeys(change.name for change in changes):
+    for user, own_changes in of_user.items():
         try:
-            own = [
-                _record(image, change, named[change.name, change.mechanism])
-                for change in changes
-                if change.name == user
-            ]
+            own = [_record(image, change, named[change.name, change.mechanism]) for change in own_changes]
         except Refused as refused:
             result = AlterUserScramCredentialsResult(user=user, error_code=refused.code, error_message=refused.message)
         else:
@@ -68,6 +68,8 @@ def alter_user_scram_credentials(
 def _record(image: MetadataImage, change: ScramCredentialDeletion | ScramCredentialUpsertion, times: int) -> Any:
     if not change.name:
         raise Refused(ErrorCode.UNACCEPTABLE_CREDENTIAL, "a user name must not be empty")
+    if len(change.name.encode()) > MOST_NAME_BYTES:
+        raise Refused(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"a user name has at most {MOST_NAME_BYTES} bytes of UTF-8")
     if times > 1:
         raise Refused(
             ErrorCode.DUPLICATE_RESOURCE, "a user's credential for one mechanism cannot be altered twice in a request"

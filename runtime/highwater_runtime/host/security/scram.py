@@ -20,6 +20,9 @@ from highwater_runtime.metadata.scram import ScramCredential
 MOST_ITERATIONS: Final = 100_000
 """A server that asks for more would hold up this node for long; Kafka's servers store 16384 at most."""
 
+MOST_BYTES: Final = 1024
+"""Of one message of a client. User names are prepared letter by letter (RFC 4013), in the turn of all other clients."""
+
 CredentialOf = Callable[[str], ScramCredential]
 """Also of users that do not exist: the conversation with them fails at the proof, as with a wrong password."""
 
@@ -41,6 +44,8 @@ class ScramServer:
 
     def respond(self, message: bytes) -> bytes:
         """The answer to the client's next message. Raises AuthenticationError."""
+        if len(message) > MOST_BYTES:
+            raise AuthenticationError(f"a SCRAM message of {len(message)} bytes; at most {MOST_BYTES} are allowed")
         try:
             text = message.decode()
             if not self._has_begun:

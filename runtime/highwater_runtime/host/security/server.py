@@ -13,7 +13,7 @@ learns only that it was refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from highwater_runtime.host.listeners import AuthenticationError
 from highwater_runtime.ports import InboundRequest
@@ -23,6 +23,9 @@ from highwater_runtime.wire.messages.sasl_authenticate_request import SaslAuthen
 from highwater_runtime.wire.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from highwater_runtime.wire.messages.sasl_handshake_request import SaslHandshakeRequest
 from highwater_runtime.wire.messages.sasl_handshake_response import SaslHandshakeResponse
+
+MOST_REQUESTS: Final = 16
+"""Of a client that is not known yet: ApiVersions in some versions, a handshake, and the messages of a mechanism."""
 
 
 class Conversation(Protocol):
@@ -43,6 +46,7 @@ class SaslServer:
         self._mechanism = ""
         self._conversation: Conversation | None = None
         self._principal: str | None = None
+        self._requests = 0
 
     @property
     def principal(self) -> str | None:
@@ -51,6 +55,9 @@ class SaslServer:
 
     def on_request(self, request: InboundRequest) -> bool:
         """See :class:`~highwater_runtime.host.listeners.ServerAuthenticator`."""
+        self._requests += self._principal is None
+        if self._requests > MOST_REQUESTS:
+            raise AuthenticationError(f"more than {MOST_REQUESTS} requests before authentication")
         match request.body:
             case SaslHandshakeRequest() as body:
                 self._handshake(request, body.mechanism)
