@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from highwater_chaos.removed_records import removed_text
+
 _ROWS: Final = 500
 _TOLD: Final = 20
 """Runs that are told at length: those that did not come out as expected come first."""
@@ -26,8 +28,8 @@ def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path]]) -> str:
     lines = [
         f"## Highwater: {_count(len(runs), 'run')}, {outcome}",
         "",
-        "| | run | backend | seed | verdict | anomalies | acknowledged |",
-        "|---|---|---|---|---|---|---|",
+        "| | run | backend | seed | verdict | anomalies | acknowledged | removed by design |",
+        "|---|---|---|---|---|---|---|---|",
         *(_row(*one) for one in [*wrong, *(one for one in runs if one[0]["asExpected"])][:_ROWS]),
         "",
     ]
@@ -64,6 +66,7 @@ def _row(verdict: Mapping[str, Any], directory: Path) -> str:
         verdict["verdict"],
         anomalies,
         str(verdict["acknowledged"]),
+        removed_text(verdict).removeprefix("removed "),
     )
     return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree  # we only write
 
+from highwater_chaos.removed_records import removed_text
+
 _EXAMPLES: Final = 3
 """Examples of an anomaly that are told."""
 _LONGEST: Final = 2_000
@@ -40,6 +42,9 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
                 case, "error" if inconclusive else "failure", message=verdict["expected"]["whyNot"]
             )
             problem.text = "\n".join([*verdict["reasons"], *_anomalies(verdict), *_crashes(verdict)])
+        properties = ElementTree.SubElement(case, "properties")
+        for key, value in (("acknowledged", str(verdict["acknowledged"])), ("removed", removed_text(verdict))):
+            ElementTree.SubElement(properties, "property", name=key, value=value)
         _add_assertions(case, verdict["assertions"])
     for name, count in counts.items():
         suite.set(name, str(count))

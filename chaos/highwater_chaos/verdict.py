@@ -108,6 +108,7 @@ def verdict_of(
         "backend": run.backend,
         "switches": switches_in_force(run.switches),
         "acknowledged": run.acknowledged,
+        "removed": judgement.removed,
         "load": None if run.load is None else run.load.to_dict(),
         "timing": {
             "wallSeconds": round(run.wall_seconds, 3),

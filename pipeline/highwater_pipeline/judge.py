@@ -80,6 +80,7 @@ def judge_both(
         {name: report for judgement in judgements for name, report in judgement.anomalies.items()},
         {name: state for judgement in judgements for name, state in judgement.checks.items()},
         log.stats,
+        log.removed,
     )
 
 

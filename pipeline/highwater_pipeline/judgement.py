@@ -28,6 +28,9 @@ NOT_JUDGED: Final = ": not judged on "
 NO_CHECKS: Final = "none of the checks that were asked for is about what was recorded"
 """The reason if only invariants were asked for, which the program that ran it has looked after."""
 
+REMOVALS: Final = ("retention", "deleteRecords", "compaction")
+"""What removes acknowledged records by design."""
+
 MAX_EXAMPLES: Final = 10
 """Examples kept of one anomaly, in a unit and in a verdict alike."""
 
@@ -61,11 +64,13 @@ def together(findings: Sequence[Finding]) -> Finding:
 
 
 class UnitFindings(msgspec.Struct, frozen=True):
-    """What the checks found in one unit; checks that found nothing are not named."""
+    """What the checks found in one unit; checks that found nothing are not named. ``removed`` counts the acknowledged
+    records that the log removed by itself, by what took them."""
 
     run_id: str
     partition: str
     findings: dict[str, Finding]
+    removed: dict[str, int] = {}
 
 
 class AnomalyReport(msgspec.Struct, frozen=True):
@@ -80,7 +85,9 @@ class Judgement(msgspec.Struct, frozen=True):
 
     ``checks`` says of every check asked for: ``ok`` (done, found nothing), ``failed``, ``unknown`` (the history does
     not allow an answer) or ``not-available`` (the tables it needs were not recorded). ``reasons`` are sentences.
-    ``stats`` counts operations on logs, and records that were acknowledged and read.
+    ``stats`` counts operations on logs, and records that were acknowledged and read. ``removed`` counts acknowledged
+    records that the log removed by itself: ``retention``, ``deleteRecords``, ``compaction``; None: not known, as nodes
+    did not report it.
     """
 
     run_id: str
@@ -89,6 +96,7 @@ class Judgement(msgspec.Struct, frozen=True):
     anomalies: dict[str, AnomalyReport]
     checks: dict[str, CheckState]
     stats: dict[str, int] = {}
+    removed: dict[str, int | None] = {}
 
     def to_json(self) -> bytes:
         """Canonical JSON: equal judgements are equal bytes."""
@@ -151,7 +159,21 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
             states[name] = _state_without_anomaly(name, facts)
     reasons = [*_reasons(facts, anomalies, states), *undecided]
     stats = {"operations": facts.operations, "acknowledged": facts.acknowledged, "read": facts.read}
-    return Judgement(facts.run_id, _verdict(facts, states), reasons, anomalies, states, stats)
+    removed = _removed(facts, ordered)
+    return Judgement(facts.run_id, _verdict(facts, states), reasons, anomalies, states, stats, removed)
+
+
+def _removed(facts: RunFacts, units: Sequence[UnitFindings]) -> dict[str, int | None]:
+    """How many acknowledged records are gone by each of :data:`REMOVALS`."""
+    counts: dict[str, int | None] = {what: sum(unit.removed.get(what, 0) for unit in units) for what in REMOVALS}
+    settings = facts.settings
+    kinds = facts.recorded_events
+    moves_known = facts.has_events and (kinds is None or "log-start-moved" in kinds)
+    if settings.retention != () and not moves_known:
+        counts["retention"] = counts["deleteRecords"] = None
+    if settings.compaction != () and not facts.has_replica_log:
+        counts["compaction"] = None
+    return counts
 
 
 def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:

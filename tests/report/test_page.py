@@ -73,7 +73,7 @@ def kafka_14139(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
 
 def test_a_loss_is_told_with_the_step_that_lost_it(loss: Any, tmp_path: Path) -> None:
     page = page_of(loss.lost(0, 5).write(tmp_path))
-    assert "1 acknowledged record was lost: 1 acknowledged records, 3 faults." in page.text
+    assert "1 acknowledged record was lost: 1 acknowledged records, removals not counted, 3 faults." in page.text
     assert "Record 5 at offset 0 of orders-0" in page.text
     assert [weight for weight, _ in page.story].count("cause") == 1
     bad = [text for weight, text in page.story if weight == "bad"]
@@ -84,7 +84,10 @@ def test_a_loss_is_told_with_the_step_that_lost_it(loss: Any, tmp_path: Path) ->
 def test_a_pass_has_no_story(loss: Any, tmp_path: Path) -> None:
     page = page_of(loss.write(tmp_path))
     assert page.story == []
-    assert "Nothing that the log said was safe was lost: 1 acknowledged records, 3 faults." in page.text
+    assert (
+        "Nothing that the log said was safe was lost: 1 acknowledged records, removals not counted, 3 faults."
+        in page.text
+    )
     assert "What was found" not in page.text
 
 
@@ -109,7 +112,10 @@ def test_assertions_are_told_with_what_was_found(recording: Any, tmp_path: Path)
     assertions = [assertion(False), assertion(None, name="unsure")]
     recording.verdict.update(verdict="fail", assertions=assertions)
     page = page_of(recording.write(tmp_path))
-    assert "Nothing was lost, but enough did not hold: 0 acknowledged records, 0 faults." in page.text
+    assert (
+        "Nothing was lost, but enough did not hold: 0 acknowledged records, removals not counted, 0 faults."
+        in page.text
+    )
     assert re.search(r"enough\s*always, fault\s*sum\(up\) > 2\s*did not hold\s*1\.500 s\s*sum\(up\) = 1\.0", page.text)
     assert re.search(r"unsure.*not judged\s*why unsure is not so", page.text, re.DOTALL)
 
@@ -122,7 +128,7 @@ def test_inconclusive_reasons_stand_at_the_top(recording: Any, tmp_path: Path) -
         expected={"verdict": "pass", "anomalies": [], "whyNot": "expected pass, found inconclusive"},
     )
     page = page_of(recording.write(tmp_path))
-    assert "This run decides nothing (0 acknowledged records, 0 faults)." in page.text
+    assert "This run decides nothing (0 acknowledged records, removals not counted, 0 faults)." in page.text
     assert "NOT as expected: expected pass, found inconclusive" in page.text
     assert page.text.index("no write was acknowledged") < page.text.index("Timeline")
 

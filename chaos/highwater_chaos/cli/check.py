@@ -20,6 +20,7 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judging import judge_on_spark, judge_recordings, write_verdict
+from highwater_chaos.removed_records import removed_text
 from highwater_chaos.report import BadRunFile
 from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.scratch import ScratchDirectory
@@ -209,6 +210,7 @@ def _row(history: AnyPath, judgement: Judgement, found: Mapping[str, Any]) -> di
         **shown,
         "unseen": unseen,
         "stats": judgement.stats,
+        "removed": judgement.removed,
     }
 
 
@@ -284,7 +286,14 @@ def _of_recordings(judgement: Judgement, inconclusive_reasons: Sequence[str] = (
     because = [*inconclusive_reasons, *(judgement.reasons if judgement.verdict == "inconclusive" else [])]
     reasons = [*inconclusive_reasons, *judgement.reasons]
     found = json.loads(judgement.to_json())
-    return {**found, "verdict": verdict, "reasons": reasons, "inconclusiveReasons": because, "assertions": []}
+    return {
+        **found,
+        "verdict": verdict,
+        "reasons": reasons,
+        "inconclusiveReasons": because,
+        "assertions": [],
+        "acknowledged": judgement.stats.get("acknowledged", 0),
+    }
 
 
 def _start_spark(session: ExitStack, master: str | None) -> None:
@@ -432,6 +441,8 @@ def _judge_jepsen(
 
 def _print(run_id: str, found: Mapping[str, Any]) -> None:
     print(f"{found['verdict'].upper()}: {run_id}")
+    if found["removed"]:  # of registers nothing can be
+        print(f"  {found['acknowledged']} records acknowledged, {removed_text(found)}")
     for one in found["assertions"]:
         if one["holds"] is False:
             print(f"  {one['reason']}")

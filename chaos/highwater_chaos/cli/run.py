@@ -28,6 +28,7 @@ from highwater_chaos.live_run import LiveRun
 from highwater_chaos.load import Load
 from highwater_chaos.monitoring import RunMetrics
 from highwater_chaos.refusals import refusals
+from highwater_chaos.removed_records import removed_text
 from highwater_chaos.table_format import TableFormat
 
 
@@ -231,7 +232,8 @@ def print_run(done: JudgedRun, title: str) -> None:
     ran, took = verdict["timing"]["runSeconds"], verdict["timing"]["wallSeconds"]
     timing = f"{ran:.1f} s simulated in {took:.1f} s" if verdict["backend"] == "sim" else f"{took:.1f} s"
     print(f"{verdict['verdict'].upper()} {expected}: {title} (seed {verdict['seed']}, {timing})")
-    print(f"  {verdict['acknowledged']} records acknowledged; {'found ' + anomalies if anomalies else 'no anomaly'}")
+    found = f"found {anomalies}" if anomalies else "no anomaly"
+    print(f"  {verdict['acknowledged']} records acknowledged, {removed_text(verdict)}; {found}")
     if (load := verdict.get("load")) is not None:
         print(f"  {Load.from_dict(load).sentence()}")
     for assertion in verdict["assertions"]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.load import Load
+from highwater_chaos.removed_records import removed_text
 from highwater_chaos.report.asserted import series_of_assertions
 from highwater_chaos.report.excerpts import excerpts
 from highwater_chaos.report.files import Row, RunFiles
@@ -84,7 +85,7 @@ def _sentence(run: RunFiles, acked: int) -> str:
     counts = {name: found["count"] for name, found in run.verdict["anomalies"].items()}
     lost = counts.get("lost-write", 0)
     faults = len(run.faults)
-    under = f"{acked:,} acknowledged records, {faults} fault{'' if faults == 1 else 's'}"
+    under = f"{acked:,} acknowledged records, {removed_text(run.verdict)}, {faults} fault{'' if faults == 1 else 's'}"
     match run.verdict["verdict"]:
         case "pass":
             return f"Nothing that the log said was safe was lost: {under}."

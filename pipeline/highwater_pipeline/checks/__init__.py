@@ -30,6 +30,7 @@ from highwater_pipeline.checks.min_isr import min_isr
 from highwater_pipeline.checks.model_step import model_step, model_step_suspects
 from highwater_pipeline.checks.never_sent import never_sent, never_sent_suspects
 from highwater_pipeline.checks.plain_history import not_plain
+from highwater_pipeline.checks.removed import removed_records
 from highwater_pipeline.checks.replica_incomplete import replica_incomplete
 from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
@@ -90,10 +91,21 @@ def check_units(units: Units, checks: Sequence[str] | None = None) -> Iterator[U
     names = _available(units.facts, checks)
     partitions = units.small(SMALL)
     wanted = {} if partitions is None else suspicious(units.facts, partitions, names)
+    removing = set() if partitions is None else _may_have_removed(units.facts, partitions)
     for partition in units.names:
         checked = wanted.get(partition, names)
-        if checked:
+        if checked or partition in removing:
             yield run_checks(units.of(partition), checked)
+
+
+def _may_have_removed(facts: RunFacts, partitions: Partitions) -> set[str]:
+    """The partitions from which acknowledged records may have been removed, whatever the checks are."""
+    moved = partitions.those(partitions.events.of_kind("log-start-moved").number)
+    return {
+        name
+        for name, has_moved in zip(partitions.names, moved.tolist(), strict=True)
+        if has_moved or facts.settings.compacts(name)
+    }
 
 
 def suspicious(facts: RunFacts, partitions: Partitions, names: Sequence[str]) -> dict[str, list[str]]:
@@ -141,4 +153,5 @@ def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
         unit.facts.run_id,
         unit.partition,
         {name: found[name] for name in names if name in found and (found[name].count or found[name].unknown)},
+        removed_records(unit),
     )

@@ -6,7 +6,10 @@ not miss records below the log start. This one judges whether the log start was 
 Replicas report every move of their log start with the evidence (``log-start-moved``). A move is allowed if it removes
 committed records only, and:
 
-* ``retention-time``: the newest removed record was older than ``retention.ms``, by the clock of the replica;
+* ``retention-time``: the newest removed record was older than ``retention.ms``, by the clock of the replica and by the
+  true one. A clock that is wrong, that of the replica or the one that set the records' timestamps, lets a node believe
+  that records are old. So a removed record must not have been sent less than ``retention.ms`` ago in run time: its
+  send's invocation is the earliest moment at which it can have got a timestamp;
 * ``retention-size``: what is left is not smaller than ``retention.bytes``;
 * ``delete-records``: a client had asked this leader for it (``records-deletion-asked``), at least up to there;
 * ``leader`` (a follower takes over its leader's log start), and a log that was emptied and restarted (``restart-at``)
@@ -21,8 +24,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from highwater_pipeline.checks.columns import NOTHING, codes, first_per, ints, is_any, of_kind, rows_of
+import numpy as np
+
+from highwater_pipeline.checks.columns import NOTHING, bools, codes, first_per, ints, is_any, of_kind, rows_of
+from highwater_pipeline.checks.promises import Appends
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
+from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
 
@@ -42,6 +49,11 @@ _EVIDENCE: Final = (
     "age_ms",
     "size_left",
 )
+_MS: Final = 1_000_000
+_EXACT_NS: Final = 2 * _MS
+"""Timestamps are milliseconds."""
+_SLACK_NS: Final = 1_000 * _MS
+"""How far the run times of a client and a node may be apart that are on two machines."""
 
 
 def retention_too_greedy(unit: Unit) -> Finding:
@@ -59,8 +71,10 @@ def retention_too_greedy(unit: Unit) -> Finding:
         furthest = max([furthest, *loaded.tolist()])
     asked = of_kind(unit.events, "records-deletion-asked").to_pylist("node", "offset", "row")
     found = []
+    sent = _newest_sent(unit, moves)
+    slack_ns = _EXACT_NS if unit.facts.settings.exact_order else _SLACK_NS
     for move in moves:
-        why = _why_not(move, high_watermark, furthest, asked)
+        why = _why_not(move, high_watermark, furthest, asked) or _too_young(move, sent.get(move["row"]), slack_ns)
         if why:
             found.append(_example(unit, move, why))
     why_unknown = "a node that ended in the middle of a deletion may not have reported it" if unreported else ""
@@ -71,7 +85,7 @@ def _moves(events: View) -> list[Example]:
     """Every event by which a log begins elsewhere, or may."""
     table = of_kind(events, "log-start-moved", "log-loaded", "log-truncated")
     moves = []
-    for move in table.to_pylist("kind", "row", *_EVIDENCE):
+    for move in table.to_pylist("kind", "row", "time_ns", *_EVIDENCE):
         for evidence in ("age_ms", "size_left"):
             if move[evidence] is None:
                 move[evidence] = UNTOLD
@@ -118,6 +132,39 @@ def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: li
             return f"no client had asked {move['node']} to delete records so far"
         case other:
             return f"{other} is no reason to remove records"
+
+
+def _newest_sent(unit: Unit, moves: list[Example]) -> dict[int, int]:
+    """For each move of retention by time, by its row: when the newest acknowledged record that it removed was sent, in
+    run time. Without those of which no such record is known."""
+    by_time = [move for move in moves if move["reason"] == "retention-time"]
+    newest: dict[int, int] = {}
+    if not by_time:
+        return newest
+    appends = Appends.of(unit.events)
+    for _, part in unit.history.by_range("row"):
+        sends = np.flatnonzero(bools(part, "is_send") & (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0))
+        first, last = appends.during(part, sends)  # of this topic: another one of the name has the same offsets
+        sends = sends[last > first]
+        offset, began = ints(part, "offset")[sends], ints(part, "invoke_time")[sends]
+        for move in by_time:
+            removed = began[(offset >= move["offset"]) & (offset < move["end_offset"])]
+            if len(removed):
+                newest[move["row"]] = max(int(removed.max()), newest.get(move["row"], 0))
+    return newest
+
+
+def _too_young(move: Example, sent_ns: int | None, slack_ns: int) -> str:
+    """Why a move by time went too far by the true clock; empty if it did not, or if that is not known."""
+    if sent_ns is None:
+        return ""
+    age_ms, limit = (move["time_ns"] - sent_ns + slack_ns) // _MS, move["retention_ms"]
+    if age_ms > limit:
+        return ""
+    return (
+        f"the newest of them had been sent {(move['time_ns'] - sent_ns) // _MS} ms ago by the true clock, and"
+        f" retention.ms is {limit}; by the clock of {move['node']} it was {move['age_ms']} ms old"
+    )
 
 
 def _example(unit: Unit, move: Example, why: str) -> Example:

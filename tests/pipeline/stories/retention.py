@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pipeline_stories.history import P0, TOPIC_ID, Story, case, happy
 
+from highwater_pipeline.rows import MicroOp
+
 
 @case(retention_too_greedy=3)
 def retention_takes_too_much(story: Story) -> None:
@@ -79,3 +81,31 @@ def retention_by_its_settings(story: Story) -> None:
     happy(story).moves_hw(0, 3).moves_start(0, 0, 1, "retention-time", retention_ms=1000, age_ms=1001)
     story.moves_start(0, 1, 2, "retention-size", retention_bytes=500, size_left=500)
     story.moves_start(0, 2, 3, "delete-records").moves_start(1, 0, 3, "leader")
+
+
+def _sent_and_removed(story: Story, seconds_later: float) -> Story:
+    """Value 2 is sent, and broker 0 removes it some time later: by its clock, and the timestamp, it is 11 s old."""
+    happy(story)
+    story.operation(0, "invoke", "send", MicroOp("send", P0, None, 2))
+    story.appends(0, 1, 2, leader=True)
+    story.operation(0, "ok", "send", MicroOp("send", P0, 1, 2)).moves_hw(0, 2).poll((1, 2))
+    story.now += int(seconds_later * 1e9)
+    return story.moves_start(0, 0, 2, "retention-time", retention_ms=10_000, age_ms=11_000)
+
+
+@case(retention_too_greedy=1)
+def old_by_a_wrong_clock(story: Story) -> None:
+    """Two clocks disagree, and by the true one the record was sent eight seconds before; it may be kept for ten."""
+    _sent_and_removed(story, 8)
+
+
+@case("pass")
+def old_by_the_true_clock(story: Story) -> None:
+    """It was sent eleven seconds before."""
+    _sent_and_removed(story, 11)
+
+
+@case("pass")
+def old_within_what_clocks_of_two_machines_may_be_apart(story: Story) -> None:
+    """It was sent nine and a half seconds before, as another machine's clock had it."""
+    _sent_and_removed(story, 9.5)

@@ -8,6 +8,7 @@ from typing import Final
 from highwater_chaos.backends.kubernetes.healing import NEVER_HAD, open_faults, unseen_faults
 from highwater_chaos.kube.conditions import Condition, stamp, with_conditions
 from highwater_chaos.kube.kinds import Json
+from highwater_chaos.removed_records import removed_text
 
 COUNTS: Final = ("planned", "injected", "confirmed", "healed")
 RECORDED: Final = "Recorded"
@@ -115,7 +116,7 @@ def reason_of(verdict: Json) -> str:
         return "; ".join(wrong)
     if verdict["reasons"]:
         return "; ".join(str(one) for one in verdict["reasons"])
-    return f"{verdict['acknowledged']} records acknowledged, none lost; no anomaly"
+    return f"{verdict['acknowledged']} records acknowledged, none lost, {removed_text(verdict)}; no anomaly"
 
 
 def passed_condition(verdict: str, reason: str) -> Condition:
