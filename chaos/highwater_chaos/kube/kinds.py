@@ -25,6 +25,8 @@ FINALIZER: Final = "highwater.dev/heal"
 """On an experiment until nothing of any fault is left."""
 
 VOLUME_CRASHABLE: Final = "highwater.dev/crashable"
+AGENT_COMPONENT: Final = "highwater-agent"
+"""The source of the agents' Events."""
 """These annotations of a pod ask the agent of its node for a volume that can lose power."""
 VOLUME_SIZE: Final = "highwater.dev/volume-size"
 VOLUME_FILE_SYSTEM: Final = "highwater.dev/file-system"

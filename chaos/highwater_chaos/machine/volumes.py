@@ -156,6 +156,9 @@ class Volume:
         image, successor = Path(self.image), self._successor()
         loop.wait_idle(image)
         with image.open("rb") as old, successor.open("wb") as new:
+            status = os.fstat(old.fileno())
+            if status.st_blocks * 512 >= status.st_size:  # the disk below may fill up: no block is missing in the copy
+                os.posix_fallocate(new.fileno(), 0, status.st_size)
             copy_sparse(old.fileno(), new.fileno())
         successor.replace(image)
 

@@ -22,7 +22,7 @@ from typing import Final
 import kubernetes
 from aiohttp import web
 
-from highwater_chaos.kube.client import local_configuration
+from highwater_chaos.kube.client import Kube, local_configuration
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics
 from highwater_operator.agent.attachments import Attachments
@@ -31,6 +31,7 @@ from highwater_operator.agent.health import Health
 from highwater_operator.agent.http_api import QUIET, Api
 from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.orphans import Collector
+from highwater_operator.agent.pod_events import PodEvents
 from highwater_operator.agent.pods import ApiPods, Pod
 from highwater_operator.agent.records import Records, now_text
 from highwater_operator.agent.refusals import Refusal
@@ -98,7 +99,7 @@ class Agent:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._certificate = ServerCertificate(settings)
-        self._volumes = Volumes(settings.state, settings.volumes)
+        self._volumes = Volumes(settings.state, settings.volumes, settings.limits)
         for failure in self._volumes.mount_all():
             log(failure)
         self._failing: dict[str, str] = {}
@@ -108,6 +109,7 @@ class Agent:
         self._wanted = threading.Event()
         configuration = _configuration()
         self._pods = ApiPods(configuration, settings.node, lambda _: self._wanted.set())
+        self._events = PodEvents(Kube(configuration, manager="highwater-agent"), settings.node, self._log_once)
         self._faults = Faults(
             settings.node,
             machine,
@@ -196,6 +198,7 @@ class Agent:
                 self._health.beat("volumes")
             if self._pods.synced.is_set():
                 self._remove_orphans()
+                self._events.keep({pod.uid for pod in self._pods.known()})
             self._health.beat("volumes")
 
     def _ensure_volume(self, pod: Pod) -> None:
@@ -203,10 +206,14 @@ class Agent:
             if (wanted := wanted_by(pod)) is not None:
                 self._volumes.ensure(wanted)
                 self._failing.pop(pod.volume, None)
+                self._events.made(pod)
         except Exception as error:  # of this pod's volume alone: the thread that makes the others must not end
             metrics.VOLUME_FAILURES.inc()
-            notes = error.body["found"] if isinstance(error, Refusal) else ""
-            self._log_once(pod.volume, f"volume {pod.volume}: {error} {notes}".rstrip())
+            why = f"volume {pod.volume}: {error}"
+            if isinstance(error, Refusal):
+                why += f": expected {error.body['expected']}, found {error.body['found']}"
+            self._log_once(pod.volume, why)
+            self._events.refused(pod, why)
 
     def _remove_orphans(self) -> None:
         about = "volumes of deleted LogClusters"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from kubernetes.utils.quantity import parse_quantity
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_operator.agent.limits import Limits
+from highwater_operator.agent.requests import LARGEST
 
 HELP: Final = """\
 environment:
@@ -15,6 +19,9 @@ environment:
   HIGHWATER_AGENT_TOKEN_FILE       file with the token that callers must show (required)
   HIGHWATER_AGENT_STATE            directory of the agent's journal (default: /var/lib/highwater/agent)
   HIGHWATER_AGENT_VOLUMES          directory of the volumes (default: /var/lib/highwater/volumes)
+  HIGHWATER_AGENT_LARGEST_VOLUME   most that one volume may have (default: 64Gi)
+  HIGHWATER_AGENT_NAMESPACE_VOLUMES  most that all volumes of a namespace on this node may have (default: 256Gi)
+  HIGHWATER_AGENT_FREE_SPACE       what volumes leave free on the node's disk (default: 1Gi)
   HIGHWATER_KUBELET_DIR            directory of the kubelet (default: /var/lib/kubelet)
   HIGHWATER_AGENT_HOST             address on which to listen (default: 0.0.0.0)
   HIGHWATER_AGENT_PORT             port on which to listen; 0: any free port (default: 9405)
@@ -35,8 +42,8 @@ exit status:
 @dataclass(frozen=True)
 class Settings:
     """``node``: name of the Kubernetes node. ``state`` and ``volumes`` are on the node's disk, at the same paths inside
-    the agent as outside. ``kubelet``: where the kubelet keeps pods' volumes. ``tls_client_authority``: if there is
-    one, callers must show a certificate of its beside the token."""
+    the agent as outside. ``kubelet``: where the kubelet keeps pods' volumes. ``limits``: what volumes may take of the
+    node's disk. ``tls_client_authority``: if there is one, callers must show a certificate of its beside the token."""
 
     node: str
     token_file: Path
@@ -45,6 +52,7 @@ class Settings:
     state: Path = Path("/var/lib/highwater/agent")
     volumes: Path = Path("/var/lib/highwater/volumes")
     kubelet: Path = Path("/var/lib/kubelet")
+    limits: Limits = field(default_factory=Limits)
     host: str = "0.0.0.0"  # noqa: S104 - a pod's own network
     port: int = 9405
     tls_client_authority: Path | None = None
@@ -68,6 +76,17 @@ class Settings:
         def optional(name: str) -> Path | None:
             return Path(environment[name]) if environment.get(name) else None
 
+        def size(name: str, default: int) -> int:
+            text = environment.get(name) or str(default)
+            try:
+                value: Any = parse_quantity(text)  # type: ignore[no-untyped-call]
+            except ValueError as error:
+                raise MachineError(f"{name} must be a size such as 64Gi, not {text[:60]!r}") from error
+            if not 0 <= value <= LARGEST:
+                raise MachineError(f"{name} must be a size from 0 to 16Ti, not {text[:60]!r}")
+            return int(value)
+
+        limits = Limits()
         port = environment.get("HIGHWATER_AGENT_PORT", "9405")
         if not port.isdigit() or int(port) > 65535:
             raise MachineError(f"HIGHWATER_AGENT_PORT must be a port, not {port!r}")
@@ -81,6 +100,11 @@ class Settings:
             state=path("HIGHWATER_AGENT_STATE", cls.state),
             volumes=path("HIGHWATER_AGENT_VOLUMES", cls.volumes),
             kubelet=path("HIGHWATER_KUBELET_DIR", cls.kubelet),
+            limits=Limits(
+                size("HIGHWATER_AGENT_LARGEST_VOLUME", limits.largest),
+                size("HIGHWATER_AGENT_NAMESPACE_VOLUMES", limits.namespace),
+                size("HIGHWATER_AGENT_FREE_SPACE", limits.free),
+            ),
             host=environment.get("HIGHWATER_AGENT_HOST") or cls.host,
             port=int(port),
             tls_client_authority=optional("HIGHWATER_AGENT_TLS_CLIENT_CA"),

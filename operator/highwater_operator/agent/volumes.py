@@ -17,7 +17,6 @@ import errno
 import json
 import os
 import re
-import shutil
 import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -40,6 +39,7 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.tree import directories
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system, users_of
 from highwater_operator.agent import metrics
+from highwater_operator.agent.limits import Limits
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import write_durably
 from highwater_operator.agent.refusals import Refusal
@@ -85,7 +85,8 @@ def ensure_name(name: str) -> None:
 class Volumes:
     """The volumes of this node. ``state``: where images and records lie; ``mounts``: where pods see them."""
 
-    def __init__(self, state: Path, mounts: Path) -> None:
+    def __init__(self, state: Path, mounts: Path, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
         self._records = state / "volumes"
         self._images = state / "images"
         self._mounts = mounts.resolve()
@@ -144,9 +145,6 @@ class Volumes:
         ensure_name(wanted.name)
         if wanted.cluster and not _CLUSTER.fullmatch(wanted.cluster):
             raise Refusal(400, "no uid of a LogCluster", expected=_CLUSTER.pattern, found=wanted.cluster[:100])
-        if wanted.size_bytes > LARGEST:
-            found = str(wanted.size_bytes)[:40]
-            raise Refusal(400, f"a volume has at most {LARGEST} bytes", expected=f"{LARGEST} or less", found=found)
         least = SMALLEST[wanted.file_system]
         if wanted.size_bytes < least:
             raise Refusal(
@@ -181,10 +179,19 @@ class Volumes:
                     retain=wanted.retain if wanted.cluster else there.retain,
                 )
             self._leave_other_points(record)
+            if not record.made:
+                self._limits.check(record.name, record.size_bytes, [(one.name, one.size_bytes) for one in self.all()])
             if record != there:
                 self._write(record)
-            if not record.made:
-                record = self._make(record)
+            try:
+                if record.made:
+                    self._limits.allocate(self._image(record.name), record.size_bytes)
+                else:
+                    record = self._make(record)
+            except Refusal:
+                if there is None:
+                    self._forget(record)
+                raise
             self.mount(record)
             self._count()
             return record
@@ -279,15 +286,16 @@ class Volumes:
         # What lies there is of a maker that was killed: nothing was ever written to it.
         loop.detach(image)
         image.unlink(missing_ok=True)
-        free, least = shutil.disk_usage(self._images).free, SMALLEST[record.file_system]
-        if free < least:
-            raise Refusal(507, "the node's disk is full", expected=f"{least} free bytes", found=str(free))
-        with image.open("xb") as file:
-            file.truncate(record.size_bytes)
+        self._limits.allocate(image, record.size_bytes)
         make_file_system(record.file_system, str(image), ())
         made = replace(record, made=True)
         self._write(made)
         return made
+
+    def _forget(self, record: VolumeRecord) -> None:
+        # Nothing was made: it must count for no quota, and not be tried at each start.
+        self._image(record.name).unlink(missing_ok=True)
+        (self._records / f"{record.name}.json").unlink(missing_ok=True)
 
     def _image(self, name: str) -> Path:
         return self._images / f"{name}.img"

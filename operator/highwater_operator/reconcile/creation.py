@@ -19,7 +19,7 @@ from highwater_chaos.kube.kinds import EVENT, Json
 from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import Role
 from highwater_operator.reconcile.observation import PodView, SetView
-from highwater_operator.reconcile.pod_troubles import time_of, warning_in_events
+from highwater_operator.reconcile.pod_troubles import refused_volume, time_of, warning_in_events
 
 _POD: Final = re.compile(r"\bPod (\S+) in StatefulSet ")
 _WHY: Final = re.compile(r".* failed error: ", re.DOTALL)
@@ -49,16 +49,20 @@ async def why_not_created(
 
 
 async def with_troubles(kube: AsyncKube, namespace: str, pods: Sequence[PodView]) -> tuple[PodView, ...]:
-    """The pods; those whose containers cannot be created with what Events say about them."""
-    creating = [pod for pod in pods if pod.creating and not pod.terminating and pod.trouble is None]
+    """The pods; those whose containers cannot be created, or that wait for their crashable volume, with what Events say
+    about them."""
+    asked = [pod for pod in pods if not (pod.ready or pod.terminating or pod.trouble)]
     try:
         lists = await asyncio.gather(
-            *(kube.list(EVENT, namespace, fields={"involvedObject.uid": pod.uid}) for pod in creating)
+            *(kube.list(EVENT, namespace, fields={"involvedObject.uid": pod.uid}) for pod in asked)
         )
     except Refused as error:
         _log.warning("why pods do not start cannot be read: %s", error)
         return tuple(pods)
-    troubles = {pod.uid: warning_in_events(events) for pod, events in zip(creating, lists, strict=True)}
+    troubles = {
+        pod.uid: warning_in_events(events) if pod.creating else refused_volume(events)
+        for pod, events in zip(asked, lists, strict=True)
+    }
     return tuple(pod if (found := troubles.get(pod.uid)) is None else replace(pod, trouble=str(found)) for pod in pods)
 
 

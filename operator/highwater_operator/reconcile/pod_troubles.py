@@ -1,7 +1,8 @@
 """Why a pod does not run, in the words of the scheduler, the kubelet and its own program.
 
 A pod's status names most causes. What a kubelet cannot mount (a Secret that is missing, say) is in Events about the pod
-and nowhere else: they are asked for only while its containers are being created.
+and nowhere else: they are asked for only while its containers are being created. So is a crashable volume that the
+node's agent refuses, for which a container waits that runs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from highwater_chaos.kube.kinds import Json
+from highwater_chaos.kube.kinds import AGENT_COMPONENT, Json
 
 _FATAL_WAITS: Final = frozenset(
     {
@@ -80,6 +81,14 @@ def warning_in_events(events: Iterable[Json]) -> Trouble | None:
         return None
     latest = max(warnings, key=time_of)
     return Trouble(_word(str(latest["reason"])), str(latest.get("message") or ""))
+
+
+def refused_volume(events: Iterable[Json]) -> Trouble | None:
+    """Why the node's agent makes no crashable volume for a pod whose container waits for it; None: it did since."""
+    said = [one for one in events if (one.get("source") or {}).get("component") == AGENT_COMPONENT]
+    if not said or (latest := max(said, key=time_of)).get("type") != "Warning":
+        return None
+    return Trouble(_word(str(latest.get("reason"))), str(latest.get("message") or ""))
 
 
 def _word(reason: str) -> str:

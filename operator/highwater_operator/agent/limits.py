@@ -1,0 +1,63 @@
+"""How much of the node's disk crashable volumes may take. Pods ask for them by an annotation, which no quota of
+Kubernetes counts."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from highwater_operator.agent.refusals import Refusal
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """``largest``: bytes of one volume; ``namespace``: of all volumes of a namespace on this node together; ``free``:
+    that stay free on the disk where the images lie."""
+
+    largest: int = 64 * GIB
+    namespace: int = 256 * GIB
+    free: int = 1 * GIB
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
+
+    def check(self, name: str, size: int, others: Iterable[tuple[str, int]]) -> None:
+        """Raises ``Refusal`` (422) for a volume that is too large. ``others``: names and sizes of those there are."""
+        if size > self.largest:
+            raise Refusal(
+                422,
+                f"volume {name} is too large for this node's agent (HIGHWATER_AGENT_LARGEST_VOLUME)",
+                expected=f"at most {self.largest} bytes",
+                found=str(size),
+            )
+        namespace = name.partition("_")[0]
+        taken = sum(one for other, one in others if other != name and other.partition("_")[0] == namespace)
+        if taken + size > self.namespace:
+            raise Refusal(
+                422,
+                f"volume {name} is too large beside the others of namespace {namespace} on this node"
+                " (HIGHWATER_AGENT_NAMESPACE_VOLUMES)",
+                expected=f"at most {self.namespace} bytes together",
+                found=f"{taken} and {size}",
+            )
+
+    def allocate(self, image: Path, size: int) -> None:
+        """Have every block of an image, which may be there already: a write to it never finds the node's disk full.
+        Raises ``Refusal`` (507) where the disk has not enough."""
+        with self._one_at_a_time, image.open("ab") as file:
+            missing = size - os.fstat(file.fileno()).st_blocks * 512
+            if missing <= 0:
+                return
+            status = os.statvfs(image.parent)
+            free = status.f_bavail * status.f_frsize
+            if missing + self.free > free:
+                raise Refusal(
+                    507,
+                    f"the node's disk has no room for {image.name.removesuffix('.img')}",
+                    expected=f"{missing} bytes, and {self.free} that stay free (HIGHWATER_AGENT_FREE_SPACE)",
+                    found=f"{free} free in {image.parent}",
+                )
+            os.posix_fallocate(file.fileno(), 0, size)
