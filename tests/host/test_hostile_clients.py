@@ -11,9 +11,10 @@ import sys
 import tracemalloc
 from time import perf_counter_ns
 
+from highwater_runtime.host.connection import MOST_BYTES_BUT_OF_DATA
 from highwater_runtime.wire.framing import decode_response, encode_request
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
-from highwater_runtime.wire.messages.metadata_request import MetadataRequest
+from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from highwater_runtime.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from highwater_runtime.wire.messages.produce_response import ProduceResponse
 
@@ -234,3 +235,18 @@ def test_a_connection_that_ends_gives_its_memory_back_at_once(play, tools):
     finally:
         tracemalloc.stop()
         gc.enable()
+
+
+def test_only_what_brings_data_may_be_large(play, tools, logged):
+    async def story(hosts):
+        node, core = await hosts.server()
+        core.answering = lambda request: request.reply(ProduceResponse())
+        names = [MetadataRequestTopic(name="x" * 249) for _ in range(MOST_BYTES_BUT_OF_DATA // 249)]
+        client, producer = await hosts.client(node), await hosts.client(node)
+        client.send(MetadataRequest(topics=names), 12, 1)
+        producer.writer.write(big_request(MOST_BYTES_BUT_OF_DATA))
+        await producer.receive(ProduceRequest, 9)
+        await tools.until(lambda: len(node.server._connections) == 1)
+        assert any("unless it brings data" in line["why"] for line in logged("connection closed"))
+
+    play(story)

@@ -278,7 +278,9 @@ class Broker:
             case ApiKey.DESCRIBE_TOPIC_PARTITIONS:
                 describe_topic_partitions.handle(request, self.image, options.config.request_partition_limit)
             case ApiKey.DESCRIBE_CONFIGS:
-                describe_configs.handle(request, self.image, options.config, options.node_id, options.properties)
+                describe_configs.handle(
+                    request, self.image, options.config, options.node_id, options.properties, self._ports.clock
+                )
             case ApiKey.DESCRIBE_LOG_DIRS:
                 describe_log_dirs.handle(request, self._replicas, options.properties.get("log.dirs", "data"))
             case ApiKey.DELETE_RECORDS:

@@ -9,8 +9,9 @@ A small change is done within the event that brings it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Final, TypeVar
 
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.ports import Clock
@@ -19,6 +20,26 @@ SLICE: Final = 100
 """Partitions that one event works on."""
 
 Work = Callable[[PartitionKey], None]
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def answer_in_slices(
+    clock: Clock, asked: Iterable[T], answer: Callable[[T], R], reply: Callable[[list[R]], None]
+) -> None:
+    """Have ``answer`` called for each of ``asked``, :data:`SLICE` in an event, and ``reply`` with what it returned, in
+    order: a client that asks for much must not keep others waiting. A small request is answered within its event."""
+    items, answers = iter(asked), list[R]()
+
+    def go_on() -> None:
+        done = [answer(item) for item in islice(items, SLICE)]
+        answers.extend(done)
+        if len(done) < SLICE:
+            reply(answers)
+        else:
+            clock.call_later(0, go_on)
+
+    go_on()
 
 
 class Slices:

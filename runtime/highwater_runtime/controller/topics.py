@@ -53,6 +53,7 @@ def create_topics(
     decision = Decision(CreateTopicsResponse())
     times = Counter(topic.name for topic in request.topics)
     taken: dict[str, str] = {}
+    described: dict[tuple[tuple[str, str | None], ...], list[CreatableTopicConfigs]] = {}
     partitions_before = image.index.partitions
     made = 0
     for topic in {topic.name: topic for topic in request.topics}.values():
@@ -69,6 +70,9 @@ def create_topics(
         else:
             taken[collision_key(topic.name)] = topic.name
             made += len(placed)
+            own = tuple((record.name, record.value) for record in configs)
+            if own not in described:
+                described[own] = _described(image, config, configs)
             topic_id = ZERO_UUID if request.validate_only else new_uuid()
             result = CreatableTopicResult(
                 name=topic.name,
@@ -76,7 +80,7 @@ def create_topics(
                 num_partitions=len(placed),
                 replication_factor=len(placed[0].replicas),
                 error_message=None,
-                configs=_described(image, config, configs),
+                configs=described[own],
             )
             if not request.validate_only:
                 decision.records.append(TopicRecord(name=topic.name, topic_id=topic_id))

@@ -30,6 +30,12 @@ from highwater_runtime.wire.messages.vote_request import VoteRequest
 
 _NOTHING: Final[list[bytes]] = []
 _LOOPBACK: Final = ("127.", "::1")
+MOST_BYTES_BUT_OF_DATA: Final = 16 * 1024 * 1024
+"""A request that is made of names and numbers takes long to read and to answer, in one turn: about 0.1 s a MB."""
+_DATA: Final = frozenset(
+    {int(key) for key in (ApiKey.PRODUCE, ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA)}
+)
+"""What brings records, or a controller's state of all partitions."""
 _SASL: Final = frozenset({int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE)})
 
 
@@ -203,6 +209,9 @@ class ServerConnection(FrameReceiver):
         """A request, or what claims to be one."""
         if self.unfinished_bytes:
             self._unfinished_is(0)
+        if len(frame) > MOST_BYTES_BUT_OF_DATA and int.from_bytes(frame[:2]) not in _DATA:
+            self.malformed(f"a request of {len(frame)} bytes; at most {MOST_BYTES_BUT_OF_DATA}, unless it brings data")
+            return
         try:
             _, version, correlation_id, client_id, body = decode_request(frame)
         except WireError as error:

@@ -6,8 +6,9 @@ for all brokers (empty name), with what is set dynamically for all, and no more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from highwater_runtime.broker.slices import answer_in_slices
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.metadata.effective_config import (
@@ -19,7 +20,7 @@ from highwater_runtime.metadata.effective_config import (
 )
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
 from highwater_runtime.metadata.topic_names import is_legal
-from highwater_runtime.ports import InboundRequest
+from highwater_runtime.ports import Clock, InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from highwater_runtime.wire.messages.describe_configs_response import (
@@ -33,12 +34,21 @@ _Found = list[ConfigEntry] | tuple[ErrorCode, str]
 
 
 def handle(
-    request: InboundRequest, image: MetadataImage, node: NodeConfig, broker_id: int, properties: Mapping[str, str]
+    request: InboundRequest,
+    image: MetadataImage,
+    node: NodeConfig,
+    broker_id: int,
+    properties: Mapping[str, str],
+    clock: Clock,
 ) -> None:
-    """Answer a DescribeConfigsRequest. ``properties``: the broker's properties that are not in ``node``."""
+    """Answer a DescribeConfigsRequest. ``properties``: the broker's properties that are not in ``node``.
+
+    A resource that is named several times gets one answer, with all keys that were asked for: each answer is a hundred
+    times as large as its question. (Kafka answers each.)
+    """
     body: DescribeConfigsRequest = request.body
-    results = []
-    for resource in body.resources:
+
+    def describe(resource: DescribeConfigsResource) -> DescribeConfigsResult:
         result = DescribeConfigsResult(
             resource_type=resource.resource_type, resource_name=resource.resource_name, error_message=None
         )
@@ -46,13 +56,34 @@ def handle(
         if isinstance(found, tuple):
             result.error_code, result.error_message = int(found[0]), found[1]
         else:
-            result.configs = [
-                _result(entry, body)
-                for entry in found
-                if not resource.configuration_keys or entry.name in resource.configuration_keys
-            ]
-        results.append(result)
-    request.reply(DescribeConfigsResponse(results=results))
+            wanted = frozenset(resource.configuration_keys or ())
+            result.configs = [_result(entry, body) for entry in found if not wanted or entry.name in wanted]
+        return result
+
+    answer_in_slices(
+        clock,
+        _distinct(body.resources),
+        describe,
+        lambda results: request.reply(DescribeConfigsResponse(results=results)),
+    )
+
+
+def _distinct(resources: list[DescribeConfigsResource]) -> Iterable[DescribeConfigsResource]:
+    """Each resource once, with the keys that were asked for in any place; none: all of them."""
+    keys: dict[tuple[int, str], dict[str, None] | None] = {}
+    for resource in resources:
+        name = resource.resource_type, resource.resource_name
+        known = keys.setdefault(name, {})
+        if not resource.configuration_keys:
+            keys[name] = None
+        elif known is not None:
+            known.update(dict.fromkeys(resource.configuration_keys))
+    return [
+        DescribeConfigsResource(
+            resource_type=kind, resource_name=name, configuration_keys=None if asked is None else list(asked)
+        )
+        for (kind, name), asked in keys.items()
+    ]
 
 
 def _described(

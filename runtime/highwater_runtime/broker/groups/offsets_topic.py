@@ -16,10 +16,11 @@ from typing import Final
 
 from highwater_runtime.broker.groups.records import partition_for
 from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.broker.slices import answer_in_slices
 from highwater_runtime.broker.topic_creation import TopicCreation
 from highwater_runtime.metadata import BrokerRegistration
 from highwater_runtime.metadata.topic_names import GROUP_OFFSETS_TOPIC
-from highwater_runtime.ports import InboundRequest
+from highwater_runtime.ports import Clock, InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.create_topics_request import (
     CreatableTopic,
@@ -36,19 +37,23 @@ MANY_SINCE: Final = 4
 class OffsetsTopic:
     """Where the coordinator of a group is."""
 
-    def __init__(self, replicas: ReplicaManager, creation: TopicCreation) -> None:
+    def __init__(self, replicas: ReplicaManager, creation: TopicCreation, clock: Clock) -> None:
         self._replicas = replicas
+        self._clock = clock
         self._creation = creation
 
     def handle(self, request: InboundRequest) -> None:
-        """Answer a FindCoordinatorRequest."""
+        """Answer a FindCoordinatorRequest: each key once, however often it is named."""
         body: FindCoordinatorRequest = request.body
-        keys = body.coordinator_keys if request.version >= MANY_SINCE else [body.key]
-        found = [self._find(key, body.key_type, request.listener) for key in keys]
         if request.version >= MANY_SINCE:
-            request.reply(FindCoordinatorResponse(coordinators=found))
+            answer_in_slices(
+                self._clock,
+                dict.fromkeys(body.coordinator_keys),
+                lambda key: self._find(key, body.key_type, request.listener),
+                lambda found: request.reply(FindCoordinatorResponse(coordinators=found)),
+            )
             return
-        (only,) = found
+        only = self._find(body.key, body.key_type, request.listener)
         request.reply(
             FindCoordinatorResponse(
                 error_code=only.error_code,

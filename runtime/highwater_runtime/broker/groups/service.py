@@ -45,7 +45,7 @@ class Groups:
     def __init__(self, replicas: ReplicaManager, creation: TopicCreation) -> None:
         self._replicas = replicas
         self.coordinator = GroupCoordinator(replicas)
-        self._topic = OffsetsTopic(replicas, creation)
+        self._topic = OffsetsTopic(replicas, creation, replicas.ports.clock)
         self._offsets = OffsetsApi(self.coordinator, replicas.options.config.offset_metadata_max_bytes)
 
     def publish(self, image: MetadataImage, delta: Delta) -> None:
