@@ -57,8 +57,8 @@ def test_what_follows_from_the_requests_of_one_read_is_done_once_before_their_an
         node = await hosts.node(factory=Together)
         client = await hosts.client(node)
         for burst in (3, 1):
-            for n in range(burst):
-                client.send(MetadataRequest(), 12, n)
+            requests = [b"".join(encode_request(MetadataRequest(), 12, n, "client")) for n in range(burst)]
+            client.writer.write(b"".join(requests))  # one write, so one read
             assert [(await client.receive(MetadataRequest, 12))[0] for _ in range(burst)] == list(range(burst))
         assert node.core.done == ["take", "take", "take", "settle", "take", "settle"]
         node.run(lambda: None)
