@@ -523,6 +523,7 @@ class _Run:
             self._drain()
         clients.finish("consumer", "group-member")
         self._until(lambda: clients.idle("consumer"), _DRAIN_NS, lambda: "a consumer's last poll did not end")
+        self._go_on(lambda: clients.idle("group-member"), min(self.backend.now_ns() + _DRAIN_NS, self.deadline_ns))
         self._end_clients()
 
     def _written(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
@@ -15,6 +15,8 @@ from highwater_chaos.experiment.properties import (
 )
 from highwater_pipeline.settings import EVERY_TOPIC, Settings
 from highwater_runtime.config import NodeConfig
+
+_CLOCK: Final = "clockSkew"
 
 _LOSE_RESPONSES: Final = frozenset({"drop", "hold", "delay", "partition", "pause"})
 """Faults by which a response may not come, or not for a while, though both nodes live on."""
@@ -46,6 +48,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         deletion=tuple(sorted(deletion)),
         unclean=tuple(sorted(unclean)),
         lost_command_ms=_lost_command_ms(spec),
+        commit_retention_ms=_commit_retention_ms(spec, nodes),
     )
 
 
@@ -64,6 +67,19 @@ def _lost_command_ms(spec: ExperimentSpec) -> int:
     name, default = "controller.socket.timeout.ms", NodeConfig().controller_socket_timeout_ms
     at_first = int(spec.cluster.config.get(name, default))
     return max([at_first, *(int(one[name]) for one in properties_of_nodes(spec) or () if name in one)])
+
+
+def _commit_retention_ms(spec: ExperimentSpec, nodes: Sequence[Properties] | None) -> int | None:
+    """How long a group's offsets are kept at least; None for a borrowed cluster, 0 if a clock may jump."""
+    if nodes is None:
+        return None
+    for step in every_step(spec.schedule):
+        if step.inject is not None and step.inject.model_dump(exclude_none=True).get(_CLOCK) is not None:
+            return 0
+        if step.random is not None and _CLOCK in step.random.faults:
+            return 0
+    name, default = "offsets.retention.minutes", NodeConfig().offsets_retention_minutes
+    return 60_000 * min([default, *(int(one[name]) for one in nodes if name in one)])
 
 
 def _deletes(properties: Properties) -> bool:

@@ -70,6 +70,11 @@ REGISTER_CHECKS: Final[dict[str, str]] = {
 }
 """What operations on registers can show (``highwater_pipeline.linearizability``)."""
 
+GROUP_CHECKS: Final[dict[str, str]] = {
+    "lost-commit": "a fetch of a group's offsets returned neither the last acknowledged commit nor a later one",
+}
+"""What clients of consumer groups can see, of a run as a whole: looked for where the history has commits."""
+
 QUORUM_INVARIANTS: Final[dict[str, str]] = {
     "raft-election-safety": "two controllers led the quorum in one epoch",
     "raft-log-matching": "two controllers' logs hold different batches of one epoch at one offset",
@@ -98,7 +103,14 @@ ON_REQUEST: Final[dict[str, str]] = {
 }
 """Invariants that not every run must keep: only looked at where ``checks`` names them (``all`` does not)."""
 
-BY_WEIGHT: Final[tuple[str, ...]] = (*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY)
+BY_WEIGHT: Final[tuple[str, ...]] = (
+    *CHECKS,
+    *GROUP_CHECKS,
+    *REGISTER_CHECKS,
+    *QUORUM_INVARIANTS,
+    *ON_REQUEST,
+    *AVAILABILITY,
+)
 """Anomalies, the gravest for clients first."""
 
 NEEDS: Final[dict[str, tuple[Need, ...]]] = {

@@ -12,6 +12,7 @@ from highwater_pipeline.anomalies import (
     CHECKS,
     CLIENT_CHECKS,
     CLIENT_CHECKS_ON_REQUEST,
+    GROUP_CHECKS,
     NEEDED_EVENTS,
     NEEDS,
     OF_ACKNOWLEDGED,
@@ -104,12 +105,13 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one. Invariants, which the
+    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one, but for those of groups,
+    which depend on the run. Invariants, which the
     program that ran it has looked after, may be named too and are left out.
 
     Raises ``ValueError`` for a name that is not a check's.
     """
-    known = {**CHECKS, **CLIENT_CHECKS_ON_REQUEST}
+    known = {**CHECKS, **GROUP_CHECKS, **CLIENT_CHECKS_ON_REQUEST}
     if checks is None:
         return tuple(CHECKS)
     for name in checks:
@@ -145,10 +147,16 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
     if facts.crashes:
         anomalies["node-crash"] = AnomalyReport(facts.crashes, list(facts.crash_examples))
         states["node-crash"] = "failed"  # whichever checks were chosen: it is not known what such a run withstood
-    for name in selected(checks):
+    names = selected(checks)
+    if facts.commits is not None and (checks is None or "all" in checks):
+        names = tuple(dict.fromkeys([*names, *GROUP_CHECKS]))
+    for name in names:
         if name in states:
             continue
-        found = together([unit.findings[name] for unit in ordered if name in unit.findings])
+        if name in GROUP_CHECKS:
+            found = _of_commits(facts)
+        else:
+            found = together([unit.findings[name] for unit in ordered if name in unit.findings])
         if found.count:
             anomalies[name] = AnomalyReport(found.count, found.examples)
             states[name] = "failed"
@@ -176,7 +184,22 @@ def _removed(facts: RunFacts, units: Sequence[UnitFindings]) -> dict[str, int | 
     return counts
 
 
+def _of_commits(facts: RunFacts) -> Finding:
+    """The finding of ``lost-commit``, which is of runs."""
+    found = facts.commits
+    if found is None:
+        return Finding(0, [])
+    return Finding(found.lost, list(found.examples), found.unknown, found.why)
+
+
+def _has_commits(facts: RunFacts) -> bool:
+    """Whether commits were acknowledged, and committed offsets fetched."""
+    return facts.commits is not None and facts.commits.acknowledged > 0 and facts.commits.fetched > 0
+
+
 def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
+    if name in GROUP_CHECKS:
+        return "ok" if _has_commits(facts) else "not-available"
     if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST:
         if facts.settings.acks == "0" and name in OF_ACKNOWLEDGED:
             return "not-available"  # nothing is acknowledged
@@ -210,10 +233,14 @@ def _verdict(facts: RunFacts, states: Mapping[str, CheckState]) -> Verdict:
 
 
 def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Mapping[str, CheckState]) -> list[str]:
-    meanings = {**CHECKS, **CLIENT_CHECKS_ON_REQUEST}
+    meanings = {**CHECKS, **GROUP_CHECKS, **CLIENT_CHECKS_ON_REQUEST}
     reasons = [f"{name}: {meanings[name]} ({report.count} found)" for name, report in anomalies.items()]
     reasons += facts.inconclusive_reasons
-    unknown = [name for name, state in states.items() if state == "unknown" and not _tried(name, facts)]
+    unknown = [
+        name
+        for name, state in states.items()
+        if state == "unknown" and name not in GROUP_CHECKS and not _tried(name, facts)
+    ]
     if unknown:
         if facts.operations == 0:
             why = "the history has no operations"
@@ -240,6 +267,9 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
             why = "nothing was read or dumped" if has_sends(facts) else "no sends recorded"
         reasons.append(f"{why}{NOT_JUDGED}never-sent")
         missing.remove("never-sent")
+    if "lost-commit" in missing:
+        reasons.append(f"no commits of offsets acknowledged and fetched{NOT_JUDGED}lost-commit")
+        missing.remove("lost-commit")
     unavailable = [name for name in missing if not has_needed_events(name, facts)]
     if unavailable:
         reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(unavailable)}")

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_pipeline.files import BadTable
+from highwater_pipeline.group_commits import Commits
+from highwater_pipeline.rows import COMMITS
 from highwater_pipeline.schemas import OPERATIONS
 
 OK: Final = 0
@@ -106,6 +108,7 @@ class Flattener:
         self.sent = 0
         self.acknowledged = 0
         self.read = 0
+        self.commits: Final = Commits()
         self._path: Final = path
         self._rows = 0
         self._open: pa.Table = OPERATIONS.empty_table()
@@ -191,6 +194,7 @@ class Flattener:
         parent = pc.list_parent_indices(taken).to_numpy()
         flat = pc.list_flatten(taken)
         op = flat.field("op")
+        self._take_commits(flat, op, ends[parent], outcome, invoke_of, rows, time)
         wanted = pc.is_in(op, pa.array(["send", "poll", "assign"]))
         if not pc.all(wanted).as_py() and len(flat):
             parent = parent[wanted.to_numpy(zero_copy_only=False)]
@@ -242,6 +246,26 @@ class Flattener:
             ],
             schema=MICRO_OPERATIONS,
         )
+
+    def _take_commits(
+        self,
+        flat: pa.StructArray,
+        op: pa.Array,
+        at: Ints,
+        outcome: npt.NDArray[np.int8],
+        invoke_of: Ints,
+        rows: Ints,
+        time: Ints,
+    ) -> None:
+        """Take in the commits and fetches of offsets among micro-operations; ``at``: the positions of their ends."""
+        of_groups = pc.is_in(op, pa.array(COMMITS)).to_numpy(zero_copy_only=False)
+        if not of_groups.any():
+            return
+        ended = at[of_groups]
+        invoked = invoke_of[ended]
+        is_fetch = pc.equal(op, "committed").to_numpy(zero_copy_only=False)[of_groups]
+        began = np.where(invoked >= 0, rows[invoked], rows[ended])
+        self.commits.add(flat.filter(pa.array(of_groups)), is_fetch, outcome[ended], began, rows[ended], time[ended])
 
     def _numbered(self, keys: pa.Array) -> Codes:
         """Keys as numbers, the same for the whole history."""

@@ -21,8 +21,10 @@ from highwater_pipeline.recorded_events import event_classes
 from highwater_pipeline.schemas import FAULTS, MICRO_OPERATION, NODE_EVENT, OPERATIONS, REPLICA_LOG
 
 OperationType = Literal["invoke", "ok", "fail", "info"]
-OperationKind = Literal["send", "poll", "txn", "assign", "subscribe", "crash", "read", "write", "cas"]
-MicroKind = Literal["send", "poll", "assign", "read", "write"]
+OperationKind = Literal[
+    "send", "poll", "txn", "assign", "subscribe", "crash", "commit", "committed", "read", "write", "cas"
+]
+MicroKind = Literal["send", "poll", "assign", "commit", "committed", "read", "write"]
 Ended = Literal["end", "gap", "corrupt"]
 OPERATION_TYPES: Final[tuple[str, ...]] = get_args(OperationType)
 OPERATION_KINDS: Final[tuple[str, ...]] = get_args(OperationKind)
@@ -183,6 +185,9 @@ def _micro_operations(rows: Sequence[Operation]) -> pa.Array:
 
 # --- what types cannot say ------------------------------------------------------------------------------------------
 
+COMMITS: Final = ("commit", "committed")
+"""Operations on the offsets of groups, and their micro-operations: a commit, and a fetch of what is committed."""
+
 REGISTER_OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
     "read": ("read",),
     "write": ("write",),
@@ -196,9 +201,11 @@ def _operation_complaint(row: Operation, previous: Operation | None) -> str | No
         return f"expected `index` above {previous.index}, found {row.index}"
     if row.f in REGISTER_OPERATIONS:
         return _register_complaint(row)
+    if row.f in COMMITS:
+        return _commit_complaint(row)
     for position, item in enumerate(row.value or ()):
         at = f"`value[{position}]`"
-        if item.op in ("read", "write"):
+        if item.op in ("read", "write", *COMMITS):
             return f"expected send, poll or assign in {at} of a {row.f}, found {item.op}"
         if item.op != "assign" and item.value is None:
             return f"expected a `value` in {at} of a {item.op}, found null"
@@ -206,6 +213,21 @@ def _operation_complaint(row: Operation, previous: Operation | None) -> str | No
             return f"expected an `offset` in {at} of a poll, found null"
         if item.offset is not None and item.offset < 0:
             return f"expected `offset` of {at} to be null or at least 0, found {item.offset}"
+    return None
+
+
+def _commit_complaint(row: Operation) -> str | None:
+    """What is wrong with a commit, or a fetch, of a group's offsets."""
+    for position, item in enumerate(row.value or ()):
+        at = f"`value[{position}]`"
+        if item.op != row.f:
+            return f"expected {row.f} in {at} of a {row.f}, found {item.op}"
+        if "/" not in item.key:
+            return f"expected GROUP/TOPIC-INDEX as `key` of {at}, found {item.key!r}"
+        if item.value is not None:
+            return f"expected `value` of {at} to be null, found {item.value}"
+        if (item.offset is None and row.f == "commit") or (item.offset is not None and item.offset < 0):
+            return f"expected `offset` of {at} to be at least 0, found {item.offset}"
     return None
 
 

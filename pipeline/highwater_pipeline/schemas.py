@@ -21,19 +21,20 @@ def _field(name: str, kind: pa.DataType, doc: str, *, nullable: bool = False) ->
 
 MICRO_OPERATION: Final = pa.struct(
     [
-        _field("op", pa.string(), "send, poll or assign; of registers: read or write"),
-        _field("key", pa.string(), "topic-partition (orders-0), or a register"),
+        _field("op", pa.string(), "send, poll or assign; of groups: commit or committed; of registers: read or write"),
+        _field("key", pa.string(), "topic-partition (orders-0), of groups GROUP/orders-0, or a register"),
         _field(
             "offset",
             pa.int64(),
             "record offset; null: not known (an unacknowledged send). Of assign: where the consumer was put; null: it"
-            " stays where it was",
+            " stays where it was. Of groups: the committed offset; null: none",
             nullable=True,
         ),
         _field(
             "value",
             pa.int64(),
-            "the record's value, unique in a run; null for assign. A register's value; null: never written",
+            "the record's value, unique in a run; null for assign and of groups. A register's value; null: never"
+            " written",
             nullable=True,
         ),
         _field(
@@ -49,7 +50,12 @@ OPERATIONS: Final = pa.schema(
         _field("time", pa.int64(), "ns of run time"),
         _field("process", pa.int64(), "a single-threaded process: at most one open operation; none after info"),
         _field("type", pa.string(), "invoke, then one of ok (took effect), fail (did not), info (not known)"),
-        _field("f", pa.string(), "send, poll, txn, assign, subscribe or crash; of registers: read, write or cas"),
+        _field(
+            "f",
+            pa.string(),
+            "send, poll, txn, assign, subscribe or crash; of groups: commit or committed; of registers: read, write or"
+            " cas",
+        ),
         _field(
             "value",
             pa.list_(pa.field("item", MICRO_OPERATION, nullable=False)),

@@ -24,7 +24,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``exact_order``: the events of different nodes are recorded in the order in which they happened, as the simulator
     does; otherwise only the order within each node is known. ``lost_command_ms``: how long a command of the controller
     may wait behind one whose response was lost. ``unrecorded_sends``: clients whose sends the history does not have may
-    have written to the topics.
+    have written to the topics. ``commit_retention_ms``: how long the committed offsets of a group without members are
+    kept at least; 0: not even that is known, as clocks may be wrong.
     """
 
     acks: Acks | None = None
@@ -37,6 +38,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exact_order: bool = False
     lost_command_ms: int = 0
     unrecorded_sends: bool = False
+    commit_retention_ms: int | None = None
 
     def deletes(self, partition: str) -> bool | None:
         """Whether the settings let old records of a partition be deleted; None: not known."""

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.group_commits import CommitFindings
 from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
 from highwater_pipeline.partitions import Grouped, Partitions
 from highwater_pipeline.recorded_events import RecordedEvents
@@ -84,6 +85,8 @@ class RunFacts:
     """Run time of the last node event of all."""
     crashes: int = 0
     crash_examples: tuple[dict[str, Any], ...] = ()
+    commits: CommitFindings | None = None
+    """What was found of the offsets of groups; None: the history has no commit and no fetch of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,7 @@ class Splitter:
             last_event_ns=events.last_ns,
             crashes=events.crashes,
             crash_examples=tuple(events.crash_examples),
+            commits=flattener.commits.findings(run.settings) if flattener.commits.operations else None,
         )
         return facts, Units(facts, self._history, events.spool, replica_log.spool)
 

@@ -108,7 +108,7 @@ def test_who_has_the_function_by_name_has_the_mutant_too() -> None:
         ("compaction-drops-last-record", "consumer-groups", "compaction-lost-record"),
         pytest.param("recovery-point-at-end", "consumer-groups", "recovery-point-durable", marks=AGAIN),
         ("recovery-point-before-fsync", "consumer-groups", "recovery-point-durable"),
-        ("epoch-cache-survives-truncation", "consumer-groups", "leader-epoch-cache"),
+        ("epoch-cache-survives-truncation", "leaders-to-and-fro", "leader-epoch-cache"),
         ("epoch-cache-keeps-later-starts", "isr-proposals", "leader-epoch-cache"),
         ("zk-dead-members-stay-in-isr", "zookeeper-faults", "isr-incomplete"),
         ("zk-controller-epoch-not-raised", "zookeeper-faults", "controller-epoch-reused"),

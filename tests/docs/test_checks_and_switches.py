@@ -11,6 +11,7 @@ from highwater_pipeline.anomalies import (
     AVAILABILITY,
     CLIENT_CHECKS,
     CLIENT_CHECKS_ON_REQUEST,
+    GROUP_CHECKS,
     INSIDE_CHECKS,
     NEEDS,
     REGISTER_CHECKS,
@@ -29,6 +30,7 @@ def test_checks(checks: Any) -> None:
     for heading, known in (
         ("What clients can see", CLIENT_CHECKS),
         ("What only the inside can show", INSIDE_CHECKS),
+        ("Groups", GROUP_CHECKS),
         ("Registers", REGISTER_CHECKS),
     ):
         assert [quoted(row) for row in checks.table(heading)] == [[name] for name in known]
@@ -60,6 +62,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "unclean": "unclean.leader.election.enable",
         "exact_order": "other than `sim`",
         "lost_command_ms": "controller.socket.timeout.ms",
+        "commit_retention_ms": "offsets.retention.minutes",
         "unrecorded_sends": "--unrecorded-sends",
     }
     assert set(words) == set(Settings.__struct_fields__)

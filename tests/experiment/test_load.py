@@ -265,3 +265,37 @@ spec: {timeout: %s, cluster: {topics: [{name: orders}]}, schedule: %s}
     with pytest.raises(ExperimentError, match=f"spec.timeout: the waits of the schedule alone take {least}: expected"):
         parse_experiment(text % ("3m", schedule), "cx.yaml")
     parse_experiment(text % ("3m11s", schedule), "cx.yaml")
+
+
+@pytest.mark.parametrize(
+    ("members", "partition", "config", "found"),
+    [
+        (2, 49, "{}", ""),
+        (2, 1, "{offsets.topic.num.partitions: 2}", ""),
+        (2, 2, "{offsets.topic.num.partitions: 2}", "topic '__consumer_offsets' has partitions 0 to 1; found"),
+        (0, 0, "{}", "with workload.groupMembers above 0; found '__consumer_offsets-0'"),
+    ],
+)
+def test_internal_topics_are_targets_where_they_are_created(members, partition, config, found, tmp_path):
+    text = f"""
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {{name: groups}}
+spec:
+  timeout: 2m
+  cluster: {{config: {config}, topics: [{{name: orders, partitions: 1, replicationFactor: 3}}]}}
+  workload: {{groupMembers: {members}}}
+  schedule:
+    - await: {{isr: {{partition: __consumer_offsets-{partition}, size: 3}}, within: 20s}}
+    - inject: {{kill: {{target: {{leaderOf: __consumer_offsets-{partition}}}, restartAfter: 1s}}}}
+"""
+    (tmp_path / "groups.yaml").write_text(text)
+    if not found:
+        load_experiment(tmp_path / "groups.yaml")
+        (tmp_path / "groups.yaml").write_text(
+            text + f"    - admin: {{deleteRecords: {{partition: __consumer_offsets-{partition}, before: 1}}}}\n"
+        )
+        found = "expected a topic of clients"
+    with pytest.raises(ExperimentError) as refused:
+        load_experiment(tmp_path / "groups.yaml")
+    assert found in str(refused.value)

@@ -120,7 +120,7 @@ def test_an_anomaly_among_many_partitions_is_found(case: Any, new_story: Any, th
         if unit.partition[0] in "az":
             # Its brokers are also those of the story, and may not be alive when they should.
             assert set(wanted) <= {"model-step"}
-    assert set(case.anomalies) - {"node-crash"} <= found
+    assert set(case.anomalies) - set(checks.OF_RUNS) <= found
 
 
 def _numbers(row: Any, least: int) -> dict[str, st.SearchStrategy[Any]]:

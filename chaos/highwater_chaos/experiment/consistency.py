@@ -16,7 +16,16 @@ from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Workload
-from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, RANDOM_RPCS, Admin, CreateTopic, RandomFaults, Step
+from highwater_chaos.experiment.steps import (
+    RANDOM_ADMINISTRATION,
+    RANDOM_RPCS,
+    Admin,
+    CreateTopic,
+    DeleteRecords,
+    Produce,
+    RandomFaults,
+    Step,
+)
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
@@ -24,21 +33,32 @@ from highwater_pipeline.anomalies import (
     AVAILABILITY,
     CHECKS,
     CLIENT_CHECKS_ON_REQUEST,
+    GROUP_CHECKS,
     ON_REQUEST,
     QUORUM_INVARIANTS,
     REGISTER_CHECKS,
 )
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.metadata.topic_names import GROUP_OFFSETS_TOPIC
 from highwater_runtime.switches import SWITCHES, SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
 _REFERENCE: Final = "is a LogCluster that runs on Kubernetes: use --backend kubernetes there, or give spec.cluster"
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_OFFSETS_PARTITIONS: Final = "offsets.topic.num.partitions"
 _COMPRESSION: Final = "compression.type"
 _NAMES: Final = frozenset(
-    {*CHECKS, *CLIENT_CHECKS_ON_REQUEST, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY}
+    {
+        *CHECKS,
+        *CLIENT_CHECKS_ON_REQUEST,
+        *GROUP_CHECKS,
+        *REGISTER_CHECKS,
+        *QUORUM_INVARIANTS,
+        *ON_REQUEST,
+        *AVAILABILITY,
+    }
 )
 
 
@@ -230,13 +250,14 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
 
 def _schedule(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem]:
     topics = {topic.name: _partition_count(topic) for topic in cluster.topics}
+    internal = _internal_topics(experiment.spec.workload, cluster)
     steps = experiment.spec.schedule
     for _, step in _steps(steps, "spec.schedule"):
         if step.admin is not None:
             _note_topics(step.admin, topics)
     named: set[str] = {inject.name for inject in _injects(steps) if inject.name is not None}
     for path, step in _steps(steps, "spec.schedule"):
-        yield from _references(step, path, cluster, topics)
+        yield from _references(step, path, cluster, topics, internal)
         if step.heal is not None:
             for name in [step.heal] if isinstance(step.heal, str) else step.heal:
                 if name not in named and name != ALL:
@@ -286,12 +307,26 @@ def _note_topics(admin: Admin, topics: dict[str, int]) -> None:
         topics[admin.add_partitions.topic] = max(topics[admin.add_partitions.topic], admin.add_partitions.total)
 
 
-def _references(step: Step, path: str, cluster: Cluster, topics: dict[str, int]) -> Iterator[Problem]:
+def _internal_topics(workload: Workload, cluster: Cluster) -> dict[str, int]:
+    """The topics that brokers create for themselves, with their partitions: that of the groups when there is one."""
+    if not workload.group_members:
+        return {}
+    # As the node reads it; a value that it refuses is a problem of its own.
+    asked = cluster.config.get(_OFFSETS_PARTITIONS, "")
+    count = int(asked) if str(asked).isdigit() else NodeConfig().offsets_topic_num_partitions
+    return {GROUP_OFFSETS_TOPIC: count}
+
+
+def _references(
+    step: Step, path: str, cluster: Cluster, topics: dict[str, int], internal: dict[str, int]
+) -> Iterator[Problem]:
     """Brokers, controllers, partitions, RPCs and versions that a step names, wherever in it they stand."""
     for at, owner, field, value in _leaves(step, path):
         match field:
             case "partition" | "leader_of" | "follower_of" | "isr_of" | "last_isr_of" if isinstance(value, str):
-                yield from _partition(at, value, topics)
+                # Nobody but a broker writes to an internal topic, or deletes of it.
+                of_clients = isinstance(owner, Produce | DeleteRecords)
+                yield from _partition(at, value, topics if of_clients else {**topics, **internal})
             case "broker" if isinstance(owner, Target):
                 yield from _broker(at, value, cluster)
             case "controller" if isinstance(owner, Target):
@@ -375,7 +410,10 @@ def _leaf(value: Any, at: str, owner: BaseModel, name: str) -> Iterator[tuple[st
 
 def _partition(path: str, name: str, topics: dict[str, int]) -> Iterator[Problem]:
     topic, _, index = name.rpartition("-")
-    if topic not in topics:
+    if topic == GROUP_OFFSETS_TOPIC and topic not in topics:
+        what = "expected a topic of clients, or to wait for or hit its replicas with workload.groupMembers above 0"
+        yield Problem(path, f"{what}; found {name!r}, of the topic that brokers create for the first group")
+    elif topic not in topics:
         yield Problem(path, f"there is no topic {topic!r} (partition {name!r}); topics are: {_list(sorted(topics))}")
     elif int(index) >= topics[topic]:
         yield Problem(path, f"topic {topic!r} has partitions 0 to {topics[topic] - 1}; found {name!r}")

@@ -13,6 +13,7 @@ from highwater_pipeline.anomalies import (
     AVAILABILITY,
     CHECKS,
     CLIENT_CHECKS_ON_REQUEST,
+    GROUP_CHECKS,
     ON_REQUEST,
     QUORUM_INVARIANTS,
     REGISTER_CHECKS,
@@ -21,6 +22,7 @@ from highwater_pipeline.anomalies import (
 _MEANINGS: Final = {
     **CHECKS,
     **CLIENT_CHECKS_ON_REQUEST,
+    **GROUP_CHECKS,
     **REGISTER_CHECKS,
     **QUORUM_INVARIANTS,
     **ON_REQUEST,

@@ -165,7 +165,7 @@ class HostedClients:
 
     def _member(self, options: MemberOptions) -> Callable[[Ports], NodeCore]:
         def make(ports: Ports) -> NodeCore:
-            self._members.append(member := GroupMember(options, ports))
+            self._members.append(member := GroupMember(options, ports, self._recorder))
             return member
 
         return make

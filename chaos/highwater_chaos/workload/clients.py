@@ -330,6 +330,8 @@ class Clients:
     def _group_member(self, index: int) -> MemberOptions:
         return MemberOptions(
             name=f"group-member-{index}",
+            number=index,
+            members=self._workload.group_members,
             bootstrap=self._host.bootstrap(),
             topics=self._topics,
             request_timeout_ns=self._workload.request_timeout,

@@ -2,9 +2,15 @@
 
 A member joins, gets its share of the partitions, sends heartbeats and commits offsets. After some time it leaves, or
 stops without LeaveGroup, and joins as another member. So the group rebalances again and again while brokers fail. A
-member reads no records and is not in the history: its commits are records in ``__consumer_offsets``, which the checks
-inside the nodes judge as all others. The metadata of a commit names
-the generation of its member, which the simulator's invariants compare with that of the group.
+member reads no records. The history has its commits, and the offsets that it fetches when it has joined. The metadata
+of a commit names the generation of its member, which the simulator's invariants compare with that of the group.
+
+A deposed coordinator may answer OffsetFetch from its memory. So an operation ``committed`` begins before JoinGroup and
+ends with the OffsetFetch behind SyncGroup, all of one coordinator. Each JoinGroup has a subscription of its own, so it
+begins a generation, and SyncGroup is answered when a record of that generation is committed in ``__consumer_offsets``:
+who answers is no deposed coordinator.
+
+When the run ends, the first member joins once more, to see what is committed then.
 """
 
 from __future__ import annotations
@@ -13,7 +19,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey
+from highwater_chaos.workload.history import HistoryRecorder, MicroOp
+from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -28,6 +35,7 @@ from highwater_runtime.wire.messages.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 from highwater_runtime.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
+from highwater_runtime.wire.messages.offset_fetch_response import OffsetFetchResponseGroup
 from highwater_runtime.wire.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from highwater_runtime.wire.versioned import encode_versioned
 
@@ -39,6 +47,16 @@ _BEAT_NS: Final = 1 * SECOND
 _STAY_NS: Final = 15 * SECOND
 """How long a member stays on average."""
 _AWAY_NS: Final = 2 * SECOND
+_LAST_LOOK_NS: Final = 20 * SECOND
+_REFUSED: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    }
+)
+"""Errors of a commit that is certain not to be written."""
 
 
 class _Ask(NamedTuple):
@@ -62,14 +80,18 @@ class MemberOptions:
     bootstrap: Sequence[Endpoint]
     topics: Sequence[str]
     request_timeout_ns: int = 2 * SECOND
+    number: int = 0
+    members: int = 1
+    """It commits offsets that no other of so many members does: its ``number``, and every ``members``-th behind it."""
 
 
 class GroupMember:
     """A client core (``NodeCore``)."""
 
-    def __init__(self, options: MemberOptions, ports: Ports) -> None:
+    def __init__(self, options: MemberOptions, ports: Ports, recorder: HistoryRecorder) -> None:
         self._options = options
         self._ports = ports
+        self._recorder = recorder
         self._metadata = MetadataCache(
             ports, options.bootstrap, options.topics, options.request_timeout_ns, lambda: None
         )
@@ -78,6 +100,8 @@ class GroupMember:
         self._member_id = ""
         self._generation = -1
         self._committed = 0
+        self._joins = 0
+        self._is_over = False
 
     # --- NodeCore ---
 
@@ -96,19 +120,20 @@ class GroupMember:
         on_stopped()
 
     def finish(self) -> None:
-        """Leave the group at the next step, and do not come back."""
+        """Leave the group at the next step; the first member joins once more to look."""
         self._finishing = True
-        self._metadata.stop()
 
     @property
     def idle(self) -> bool:
-        """Whether it was asked to finish: its LeaveGroup is not waited for."""
-        return self._finishing
+        """Whether it has left for good."""
+        return self._is_over
 
     def _go_on(self, life: _Life, result: Any) -> None:
         try:
             step = life.send(result)
         except StopIteration:
+            self._is_over = True
+            self._metadata.stop()
             return
         if isinstance(step, int):
             self._ports.clock.call_later(step, lambda: self._go_on(life, None))
@@ -128,10 +153,25 @@ class GroupMember:
         while not self._finishing:
             until = self._ports.clock.now_ns() + int(self._ports.random.expovariate(1.0) * _STAY_NS)
             yield from self._take_part(until)
-            if self._member_id and self._ports.random.random() < 0.5:
+            if self._member_id and (self._ports.random.random() < 0.5 or self._finishing):
                 yield from self._leave()
             self._member_id = ""
-            yield int(self._ports.random.random() * _AWAY_NS) + RETRY_BACKOFF_NS
+            if not self._finishing:
+                yield int(self._ports.random.random() * _AWAY_NS) + RETRY_BACKOFF_NS
+        if self._options.number == 0:
+            yield from self._look_once_more()
+
+    def _look_once_more(self) -> _Life:
+        """Join once more, and fetch what is committed."""
+        until = self._ports.clock.now_ns() + _LAST_LOOK_NS
+        while self._ports.clock.now_ns() < until:
+            if self._coordinator is None:
+                yield from self._find_coordinator()
+            elif (yield from self._join()):
+                yield from self._leave()
+                return
+            else:
+                yield RETRY_BACKOFF_NS
 
     def _take_part(self, until_ns: int) -> _Life:
         while not self._finishing and self._ports.clock.now_ns() < until_ns:
@@ -169,28 +209,52 @@ class GroupMember:
             yield RETRY_BACKOFF_NS
 
     def _join(self) -> _Life:
-        """JoinGroup and SyncGroup; returns whether this is a member with an assignment now."""
-        subscription = encode_versioned(ConsumerProtocolSubscription(topics=list(self._options.topics)), 1)
+        """JoinGroup, SyncGroup and OffsetFetch; returns whether this is a member with an assignment now."""
+        self._joins += 1
+        mine = ConsumerProtocolSubscription(topics=list(self._options.topics), user_data=b"%d" % self._joins)
         request = JoinGroupRequest(
             group_id=GROUP,
             session_timeout_ms=_SESSION_MS,
             rebalance_timeout_ms=_REBALANCE_MS,
             member_id=self._member_id,
             protocol_type="consumer",
-            protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription)],
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=encode_versioned(mine, 1))],
         )
+        asked = self._recorder.invoke(self._options.name, "committed")
         joined, error = yield from self._ask(request, 9, 2 * _REBALANCE_MS * MS)
         if error is ErrorCode.MEMBER_ID_REQUIRED:
+            self._recorder.fail(self._options.name, asked, (), error.name)
             self._member_id = joined.member_id
             return (yield from self._join())
         if error is not ErrorCode.NONE:
+            self._recorder.fail(self._options.name, asked, (), error.name)
             return False
         self._member_id, self._generation = joined.member_id, joined.generation_id
         _, error = yield from self._ask(self._sync(joined), 5, 2 * _REBALANCE_MS * MS)
-        if error is ErrorCode.NONE and self._coordinator is not None:
-            committed = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUP, topics=None)])
-            yield from self._ask(committed, 8)
-        return error is ErrorCode.NONE and self._coordinator is not None
+        if error is not ErrorCode.NONE or self._coordinator is None:
+            self._recorder.fail(self._options.name, asked, (), error.name)
+            return False
+        committed = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUP, topics=None)])
+        fetched, error = yield from self._ask(committed, 8)
+        if error is ErrorCode.NONE:
+            error = ErrorCode(fetched.groups[0].error_code)
+        if error is ErrorCode.NONE:
+            self._recorder.ok(self._options.name, asked, self._fetched(fetched.groups[0]))
+        else:
+            self._recorder.fail(self._options.name, asked, (), error.name)
+        return self._coordinator is not None
+
+    def _fetched(self, group: OffsetFetchResponseGroup) -> list[MicroOp]:
+        """What is committed in each partition, those without an offset included."""
+        offsets: dict[PartitionKey, int | None] = dict.fromkeys(self._metadata.partitions)
+        for topic in group.topics:
+            for one in topic.partitions:
+                key = (topic.name, one.partition_index)
+                if one.error_code == ErrorCode.NONE:
+                    offsets[key] = one.committed_offset if one.committed_offset >= 0 else None
+                else:
+                    offsets.pop(key, None)
+        return [MicroOp("committed", _of_group(key), offset, None) for key, offset in offsets.items()]
 
     def _sync(self, joined: JoinGroupResponse) -> SyncGroupRequest:
         """Return the SyncGroup request. Only the leader gets the members, so only the leader sends an assignment."""
@@ -211,18 +275,34 @@ class GroupMember:
         beat = HeartbeatRequest(group_id=GROUP, generation_id=self._generation, member_id=self._member_id)
         _, error = yield from self._ask(beat, 4)
         if error is ErrorCode.NONE:
-            yield from self._ask(self._commit(self._metadata.partitions), 8)
+            yield from self._commit(list(self._metadata.partitions))
         return error is ErrorCode.NONE and self._coordinator is not None
 
-    def _commit(self, partitions: Sequence[PartitionKey]) -> OffsetCommitRequest:
-        self._committed += 1
+    def _commit(self, partitions: Sequence[PartitionKey]) -> _Life:
+        self._committed += self._options.members
+        offset = self._committed + self._options.number
+        commits = [MicroOp("commit", _of_group(key), offset, None) for key in partitions]
+        process = self._recorder.invoke(self._options.name, "commit", commits)
+        response, error = yield from self._ask(self._commit_request(partitions, offset), 8)
+        errors = {error}
+        if response is not None:
+            errors = {ErrorCode(one.error_code) for topic in response.topics for one in topic.partitions}
+        names = ", ".join(sorted(one.name for one in errors))
+        if errors <= {ErrorCode.NONE}:
+            self._recorder.ok(self._options.name, process, commits)
+        elif errors <= _REFUSED:
+            self._recorder.fail(self._options.name, process, (), names)
+        else:  # part of it may have been written, or all
+            self._recorder.info(self._options.name, process, (), names)
+
+    def _commit_request(self, partitions: Sequence[PartitionKey], offset: int) -> OffsetCommitRequest:
         topics: dict[str, OffsetCommitRequestTopic] = {}
         for topic, index in partitions:
             asked = topics.setdefault(topic, OffsetCommitRequestTopic(name=topic, partitions=[]))
             asked.partitions.append(
                 OffsetCommitRequestPartition(
                     partition_index=index,
-                    committed_offset=self._committed,
+                    committed_offset=offset,
                     committed_metadata=f"generation {self._generation}",
                 )
             )
@@ -237,6 +317,10 @@ class GroupMember:
         if self._coordinator is not None:
             leave = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=self._member_id)])
             yield from self._ask(leave, 5)
+
+
+def _of_group(key: PartitionKey) -> str:
+    return f"{GROUP}/{key_name(key)}"
 
 
 __all__ = ["GROUP", "GroupMember", "MemberOptions"]

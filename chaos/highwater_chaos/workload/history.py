@@ -15,11 +15,12 @@ from typing import Literal
 import msgspec
 
 OperationType = Literal["invoke", "ok", "fail", "info"]
-OperationKind = Literal["send", "poll", "assign", "read", "write"]
+OperationKind = Literal["send", "poll", "assign", "commit", "committed", "read", "write"]
 
 
 class MicroOp(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One record sent or polled, one position assigned (``value`` null), or one register read or written.
+    """One record sent or polled, one position assigned (``value`` null), one offset of a group committed or fetched, or
+    one register read or written.
 
     ``key`` is the topic-partition (``"orders-0"``) or the register, ``value`` the record's or register's unique value
     (null: the register was never written), ``offset`` null where unknown and for registers. The ``offset`` of an

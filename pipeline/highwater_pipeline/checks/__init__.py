@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST
+from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST, GROUP_CHECKS
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.checks import suspects
 from highwater_pipeline.checks.client import client_anomalies
@@ -79,6 +79,9 @@ _SUSPECTS: Final[dict[str, Callable[[Partitions], Bools]]] = {
 }
 """In which partitions of one topic each check may find something; ``model-step`` needs the facts besides."""
 
+OF_RUNS: Final = (*GROUP_CHECKS, "node-crash")
+"""Checks that no unit shows anything of: what they look at is in the facts of the run."""
+
 SMALL: Final = 1 << 10
 """Rows of a table of a partition that is looked at together with others first, at most."""
 
@@ -124,8 +127,8 @@ def suspicious(facts: RunFacts, partitions: Partitions, names: Sequence[str]) ->
 
 
 def _available(facts: RunFacts, checks: Sequence[str] | None) -> list[str]:
-    """The checks asked for, but for those whose events were not recorded, and for ``node-crash``, which is of runs."""
-    return [name for name in selected(checks) if name != "node-crash" and has_needed_events(name, facts)]
+    """The checks asked for, but for those whose events were not recorded, and for those that are of runs."""
+    return [name for name in selected(checks) if name not in OF_RUNS and has_needed_events(name, facts)]
 
 
 def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:

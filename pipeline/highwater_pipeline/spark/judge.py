@@ -95,7 +95,7 @@ def spark_judge(
         found = by_unit.mapInArrow(_checker(names), _FINDINGS).collect()
     finally:
         spark.conf.set(_BATCH_SIZE, before)
-    return _merged(len(paths), found, names)
+    return _merged(len(paths), found, checks)
 
 
 def check_stored_on_spark(run: StoredRun, master: str | None = None) -> Judgement:
@@ -149,11 +149,11 @@ def _units_by_run(found: Sequence[Any]) -> dict[int, list[UnitFindings]]:
     return units
 
 
-def _merged(runs: int, found: Sequence[Any], names: Sequence[str]) -> list[Judgement]:
+def _merged(runs: int, found: Sequence[Any], checks: Sequence[str] | None) -> list[Judgement]:
     _raise_first_error(found)
     facts = {row.run: msgspec.json.decode(row.facts, type=RunFacts) for row in found if row.part == "run"}
     units = _units_by_run([row for row in found if row.part == "findings"])
-    return [merge(facts[number], units.get(number, ()), names) for number in range(runs)]
+    return [merge(facts[number], units.get(number, ()), checks) for number in range(runs)]
 
 
 # --- in the tasks ---------------------------------------------------------------------------------------------------
