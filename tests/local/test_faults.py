@@ -148,7 +148,7 @@ def test_faults_on_processes_network_and_messages(
     experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path
 ) -> None:
     result = judged(experiment(PROCESSES + CUTS + MESSAGES), tmp_path)
-    assert "the process of broker-1 is stopped and said 0 things" in evidence(result, "pause")
+    assert "the process of broker-1 is stopped" in evidence(result, "pause")
     assert "the session of broker-1 was seen expired" in evidence(result, "sessionExpiry")
     assert "runs at rate 1.5" in evidence(result, "clockSkew")
     seen = evidence(result, "partition")

@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -217,6 +218,29 @@ def test_a_frozen_disk_takes_no_writes_until_it_is_thawed(machine: Any, kind: An
     assert process.wait_gone(10)
     assert held.resource.left() is None
     assert not list(point.glob(".*")), "a probe leaves no name"
+
+
+TWO_THREADS = """
+import sys, threading, time
+threading.Thread(target=lambda: open(sys.argv[1], "w").write("x" * 10_000)).start()
+time.sleep(1000)
+"""
+
+
+def test_a_process_is_paused_only_when_all_of_its_threads_are(machine: Any, kind: Any, await_true: Any) -> None:
+    """The first thread stops at once; one that writes to a frozen disk does not until its write returns."""
+    volume = machine.volume(kind)
+    held = machine.run.make(DiskFreeze(volume))
+    process = machine.process(sys.executable, "-c", TWO_THREADS, str(Path(volume.mount_point) / "file"))
+    tasks = Path(f"/proc/{process.identity.pid}/task")
+    states = lambda: sorted(stat.read_text().rpartition(") ")[2][0] for stat in tasks.glob("*/stat"))  # noqa: E731
+    await_true(lambda: states() == ["D", "S"], "one waits in the kernel")
+    process.signal(signal.SIGSTOP)
+    await_true(lambda: states() == ["D", "T"], "the first one has stopped")
+    assert process.state() == "running"
+    machine.run.undo(held)
+    await_true(lambda: process.state() == "stopped", "and so has the other")
+    assert states() == ["T", "T"]
 
 
 def dirty_bytes(path: Path) -> int | None:

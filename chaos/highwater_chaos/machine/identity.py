@@ -44,7 +44,7 @@ class Identity:
         stat = _stat(self.pid)
         if stat is None or stat.started != self.started or stat.is_over:
             return "gone"
-        return "stopped" if stat.state == "T" else "running"
+        return "stopped" if _all_stopped(self.pid, stat) else "running"
 
     def pidfd(self) -> int | None:
         """A file descriptor that is this process and becomes readable when it exits; None: it is gone. The caller
@@ -99,9 +99,21 @@ class _Stat(NamedTuple):
         return self.state in "ZX" and self.threads <= 1
 
 
-def _stat(pid: int) -> _Stat | None:
+def _all_stopped(pid: int, first: _Stat) -> bool:
+    # A stop is the whole process's, but each thread obeys when it leaves the kernel. One that has ended is left out.
+    if first.threads == 1 or first.state not in "TZX":
+        return first.state == "T"
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        threads = [path.name for path in Path(f"/proc/{pid}/task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    states = {stat.state for thread in threads if (stat := _stat(f"{pid}/task/{thread}")) is not None}
+    return states - {"Z", "X"} == {"T"}
+
+
+def _stat(task: int | str) -> _Stat | None:
+    try:
+        text = Path(f"/proc/{task}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
     fields = text[text.rindex(")") + 2 :].split()

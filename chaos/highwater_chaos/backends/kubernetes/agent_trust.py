@@ -52,6 +52,20 @@ class AgentConnection(HTTPConnection):
         self.sock = self._trust.secured(self.sock)
 
 
+def keep_alive(connection: socket.socket) -> None:
+    """Have the kernel notice within about ten seconds that the other machine is gone."""
+    if connection.family not in (socket.AF_INET, socket.AF_INET6):
+        return  # a tunnel's end, on this machine
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_KEEPIDLE, 4),
+        (socket.TCP_KEEPINTVL, 2),
+        (socket.TCP_KEEPCNT, 3),
+        (socket.TCP_USER_TIMEOUT, 10_000),
+    ):
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
 def why_refused(error: Exception, trust: Trust) -> str:
     """Say in a sentence why there was no answer, if the certificate is the cause."""
     match error:

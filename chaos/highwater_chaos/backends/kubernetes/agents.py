@@ -3,17 +3,21 @@
 Requests carry their fault's id, so they can be repeated: a request without an answer is sent again for a while. The
 caller decides what a refusal means; nothing here gives up silently.
 
-Every wait has an end: a connection is made within seconds or not at all, and an answer has a time that goes with what
-was asked. An agent's pod may be replaced at any moment, by one with another address: who follows agents
-(:class:`Followed`) looks their addresses up again whenever one does not answer, and asks one that was silent for its
-whole patience only after it has been heard of again.
+Connections are kept for a while: a handshake costs more than most requests, and on a busy machine it takes seconds. One
+that the agent has ended meanwhile is made anew. Every wait has an end: a connection is made within seconds or not at
+all, and an answer has a time that goes with what was asked; a fault is asked for until its own deadline, a minute at
+most, so that an agent that restarts in the middle is asked again. An agent's pod may be replaced at any moment, by one
+with another address: who follows agents (:class:`Followed`) looks their addresses up again whenever one does not
+answer, and asks one that was silent for its whole patience only after it has been heard of again.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final, Protocol
@@ -21,7 +25,7 @@ from urllib.parse import quote, urlsplit
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
-from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME, AgentConnection, Trust, why_refused
+from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME, AgentConnection, Trust, keep_alive, why_refused
 from highwater_chaos.kube.kinds import Json
 from highwater_chaos.replica_dump import DUMPED, Dumped
 from highwater_runtime.portable import PortableError
@@ -31,13 +35,17 @@ OVER: Final = frozenset({"done", "failed", "healed", "expired"})
 """States of a fault of which nothing is left."""
 REPLACED: Final = 409
 """Status of an answer about a pod that is another one by now."""
-_CONNECT_WITHIN: Final = 4.0
+_CONNECT_WITHIN: Final = 10.0
 _KNOCK_WITHIN: Final = 4.0
 _ANSWER_WITHIN: Final = 15.0
 _DUMP_WITHIN: Final = 60.0
 _ACT_WITHIN: Final = 45.0
-_STOP_WITHIN: Final = 100.0
+_INJECT_WITHIN: Final = 100.0
 """Seconds for an answer; a node that is asked to stop may take 75."""
+_KEPT_FOR: Final = 20.0
+_MOST_KEPT: Final = 8
+_INSISTS: Final = 6.0
+"""How many times its patience a client goes on to ask for a fault whose deadline is far away."""
 
 
 class AgentError(PortableError):
@@ -67,7 +75,7 @@ class Followed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentClient:
-    """One agent. Safe to use from any thread; every request has a connection of its own.
+    """One agent. Safe to use from any thread; requests at the same time have connections of their own.
 
     Args:
         url: ``https://10.244.1.7:9405``.
@@ -84,6 +92,7 @@ class AgentClient:
     patience: float = 10.0
     through: Callable[[float], HTTPConnection] | None = field(default=None, compare=False)
     followed: Followed | None = field(default=None, compare=False, repr=False)
+    _kept: list[tuple[HTTPConnection, float]] = field(default_factory=list, init=False, compare=False, repr=False)
 
     def put_fault(self, fault: str, body: Json) -> Json:
         """Bring a fault about, once; returns its record. Raises ``AgentError``."""
@@ -144,7 +153,7 @@ class AgentClient:
         followed = self.followed
         trying = Retrying(
             # A caller that waits for a silent agent would wait again for each request.
-            stop=stop_after_delay(0.0 if followed is not None and followed.silent else self.patience),
+            stop=stop_after_delay(0.0 if followed is not None and followed.silent else self._patience(body)),
             wait=wait_exponential(0.1, max=2.0),
             retry=retry_if_exception_type(_NoAnswerError),
             reraise=True,
@@ -159,12 +168,12 @@ class AgentClient:
     def _once_where_it_is(self, method: str, path: str, body: Json | None) -> bytes:
         followed = self.followed
         if followed is None:
-            return self._once(method, path, body, _patience_for(method, path, body))
+            return self._once(method, path, body, _time_for(method, path, body))
         at = followed.now() or self
         try:
             if followed.silent:
                 at._knock()
-            answer = at._once(method, path, body, _patience_for(method, path, body))
+            answer = at._once(method, path, body, _time_for(method, path, body))
         except AgentError as error:
             if error.status == 0:
                 followed.look_again()
@@ -182,24 +191,65 @@ class AgentClient:
             if error.status == 0:
                 raise
 
+    def _patience(self, body: Json | None) -> float:
+        left = _left_until_deadline(body)
+        return self.patience if left is None else max(self.patience, min(left, _INSISTS * self.patience))
+
     def _once(self, method: str, path: str, body: Json | None, within: float) -> bytes:
         what = f"agent {self.url}: {method} {path}"
-        connection = self._connection()
+        try:
+            status, content = self._exchange(method, path, body, within)
+        except (OSError, HTTPException) as error:
+            raise _NoAnswerError(f"{what}: no answer: {why_refused(error, self.trust)}", 0) from error
+        if status >= 400:
+            kind = _NoAnswerError if status in (429, 503) else AgentError
+            raise kind(f"{what}: {status}: {_error_message(content)}", status)
+        return content
+
+    def _exchange(self, method: str, path: str, body: Json | None, within: float) -> tuple[int, bytes]:
+        while (kept := self._take_kept()) is not None:
+            try:
+                return self._over(kept, method, path, body, within)
+            except (OSError, HTTPException) as error:
+                if isinstance(error, TimeoutError) and error.errno is None:
+                    raise  # it took the request and does not answer
+                # The agent has ended the connection meanwhile. What it may have done already, it does once.
+        made = self._connection()
+        try:
+            made.connect()
+            keep_alive(made.sock)
+        except BaseException:
+            made.close()
+            raise
+        return self._over(made, method, path, body, within)
+
+    def _over(
+        self, connection: HTTPConnection, method: str, path: str, body: Json | None, within: float
+    ) -> tuple[int, bytes]:
+        whole = False
         try:
             headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-            connection.connect()
             connection.sock.settimeout(within)
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             content = answer.read()
-        except (OSError, HTTPException) as error:
-            raise _NoAnswerError(f"{what}: no answer: {why_refused(error, self.trust)}", 0) from error
+            whole = not answer.will_close and self.through is None and len(self._kept) < _MOST_KEPT
+            return answer.status, content
         finally:
+            if whole:
+                self._kept.append((connection, time.monotonic()))
+            else:
+                connection.close()
+
+    def _take_kept(self) -> HTTPConnection | None:
+        while True:
+            try:
+                connection, since = self._kept.pop()
+            except IndexError:
+                return None
+            if time.monotonic() - since < _KEPT_FOR:
+                return connection
             connection.close()
-        if answer.status >= 400:
-            kind = _NoAnswerError if answer.status in (429, 503) else AgentError
-            raise kind(f"{what}: {answer.status}: {_error_message(content)}", answer.status)
-        return content
 
     def _connection(self) -> HTTPConnection:
         if self.through is not None:
@@ -208,10 +258,17 @@ class AgentClient:
         return AgentConnection(where.hostname or "", where.port, _CONNECT_WITHIN, self.trust)
 
 
-def _patience_for(method: str, path: str, body: Json | None) -> float:
+def _time_for(method: str, path: str, body: Json | None) -> float:
     if method == "GET":
         return _DUMP_WITHIN if path.endswith("/dump") else _ANSWER_WITHIN
-    return _STOP_WITHIN if body is not None and body.get("kind") == "stop" else _ACT_WITHIN
+    left = _left_until_deadline(body)
+    return _ACT_WITHIN if left is None else max(_ACT_WITHIN, min(left, _INJECT_WITHIN))
+
+
+def _left_until_deadline(body: Json | None) -> float | None:
+    if body is None or "deadline" not in body:
+        return None
+    return (datetime.fromisoformat(body["deadline"]) - datetime.now(UTC)).total_seconds()
 
 
 def _error_message(content: bytes) -> str:

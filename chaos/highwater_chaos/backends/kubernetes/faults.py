@@ -119,6 +119,8 @@ class FaultDesk:
         evidence = "; ".join(str(one["saw"]) for one in record.get("evidence") or [])
         self._journal.note(fault, "done", evidence)
         wrong = [one["saw"] for one in record.get("evidence") or [] if not one["confirmed"]]
+        if not evidence or record.get("error"):
+            wrong.append(f"the agent saw nothing of it: it is {record['state']}; {record.get('error', '')}")
         if wrong:
             self.heal(made)
             raise BackendError(f"{what}: {'; '.join(wrong)}")
