@@ -16,12 +16,17 @@ from highwater_operator.objects.naming import (
 
 
 def disruption_budget(owner: Owner, role: Role) -> dict[str, Any]:
-    """One pod of a role at a time may be evicted."""
+    """One pod of a role at a time may be evicted. One that runs and is not ready serves nobody: it may always be, or
+    the drain of its node would wait for as long as it crashes."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
         "metadata": metadata_of(owner, set_name(owner, role), role),
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector_of(owner, role)}},
+        "spec": {
+            "maxUnavailable": 1,
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            "selector": {"matchLabels": selector_of(owner, role)},
+        },
     }
 
 

@@ -203,6 +203,15 @@ def test_every_port_says_its_protocol() -> None:
     assert all(port["protocol"] == "TCP" for port in found)
 
 
+def test_a_budget_lets_pods_go_that_serve_nobody() -> None:
+    """By default a pod that crashes again and again uses the budget up, and the drain of its node never ends."""
+    for mode, roles in (("kraft", ("broker", "controller")), ("zookeeper", ("broker", "zookeeper"))):
+        for role in roles:
+            budget = made(mode=mode)[f"PodDisruptionBudget demo-{role}"]["spec"]
+            assert budget["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+            assert budget["maxUnavailable"] == 1, "pods that serve go one at a time"
+
+
 # --- ZooKeeper mode ---
 
 
