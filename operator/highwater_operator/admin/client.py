@@ -14,6 +14,7 @@ from typing import Any, Final
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_chaos.workload.admin import AdminClient, AdminOutcome, OnOutcome
 from highwater_operator.admin.model import (
+    NO_LEADER,
     AdminError,
     BrokerView,
     ClusterView,
@@ -115,13 +116,8 @@ class WireAdmin:
         if not responses:
             raise AdminError(f"of {len(brokers)} registered brokers none that is unfenced describes its partitions")
         views = [_topics(response) for response in responses]
-        under_replicated = {
-            partition.name
-            for topics in views
-            for topic in topics.values()
-            for partition in topic.partitions
-            if partition.is_under_replicated
-        }
+        partitions = [one for topics in views for topic in topics.values() for one in topic.partitions]
+        under_replicated = {one.name for one in partitions if one.is_under_replicated}
         quorum: QuorumView | EnsembleView | None
         if self._zookeepers:
             quorum, problem = await self._ensemble(described.controller_id), None
@@ -134,6 +130,7 @@ class WireAdmin:
             quorum=quorum,
             under_replicated=tuple(sorted(under_replicated)),
             silent=tuple(one.id for one, answer in zip(live, answers, strict=True) if isinstance(answer, RpcFailure)),
+            out_of_sync=out_of_sync([one for one in partitions if one.name in under_replicated]),
             problems=() if problem is None else (problem,),
         )
 
@@ -244,6 +241,13 @@ class WireAdmin:
         if not answer.done():
             raise AdminError(f"the client has ended: {ended.result()}")
         return answer.result()
+
+
+def out_of_sync(short: Sequence[PartitionView]) -> frozenset[int]:
+    """Brokers with replicas of these partitions that are in no ISR of them. If there is no leader, the only broker in
+    an ISR counts too: it does not serve its replica."""
+    serving = {replica for one in short if one.leader != NO_LEADER or len(one.isr) > 1 for replica in one.isr}
+    return frozenset(replica for one in short for replica in one.replicas if replica not in serving)
 
 
 async def _server(at: Endpoint) -> ServerView | str:

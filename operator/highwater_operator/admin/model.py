@@ -154,6 +154,8 @@ class ClusterView:
     under_replicated: tuple[str, ...]
     silent: tuple[int, ...] = ()
     """Unfenced brokers that did not answer."""
+    out_of_sync: frozenset[int] = frozenset()
+    """Brokers with replicas of under-replicated partitions that *no* broker holds to be in the ISR of one of these."""
     problems: tuple[str, ...] = field(default=())
     """Why something here is not known."""
 

@@ -4,8 +4,10 @@ One pod at a time. Controllers first, the active one last of them: each change o
 election. Each only while every node reaches every controller, or those that are left might not find each other. In
 ZooKeeper mode its servers first, their leader last of them, and each only while all others serve and have what the
 leader has; then brokers, the active controller last of them. Brokers only while no partition is
-under-replicated, so that no partition loses more than one replica at a time. A pod that is behind and not ready goes
-first and at once: it serves no client, and may be just what the change repairs.
+under-replicated, so that no partition loses more than one replica at a time. A broker whose replicas are
+the ones that are missing goes before all others, if no such partition has it in its ISR: they lose nothing, and a log
+that has failed stays off-line until its broker starts again. A pod that is behind and
+not ready goes first and at once: it serves no client, and may be just what the change repairs.
 """
 
 from __future__ import annotations
@@ -58,20 +60,23 @@ def next_restart(
     unsafe = why_unsafe(view)
     if unsafe is not None:
         return Roll(names, waiting=unsafe)
+    if view.under_replicated:
+        missing = (pod for pod in behind if pod.role == "broker" and pod.index in view.out_of_sync)
+        if (first := next(missing, None)) is not None:
+            return Roll(names, next=first)
+        named = ", ".join(view.under_replicated[:_NAMED])
+        return Roll(names, waiting=f"{len(view.under_replicated)} partitions are under-replicated: {named}")
     costly = frozenset[int]() if view.quorum is None else view.quorum.costly
     order = sorted(behind, key=lambda pod: (ROLES.index(pod.role), node_id(pod.role, pod.index) in costly, pod.index))
     return Roll(names, next=order[0])
 
 
 def why_unsafe(view: ClusterView) -> str | None:
-    """Why the cluster could not do without one more node now; None: it could."""
+    """Why the cluster could not do without any one more node now, whatever its replicas are; None: it could."""
     if view.quorum is None:
         return f"the metadata quorum is not known ({'; '.join(view.problems) or 'no leader'})"
     if (unsafe := view.quorum.why_unsafe) is not None:
         return unsafe
     if view.silent:
         return f"brokers {list(view.silent)} do not answer"
-    if view.under_replicated:
-        named = ", ".join(view.under_replicated[:_NAMED])
-        return f"{len(view.under_replicated)} partitions are under-replicated: {named}"
     return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from highwater_operator.admin import ClusterView, EnsembleView, QuorumView, ServerView
+from highwater_operator.admin import ClusterView, EnsembleView, PartitionView, QuorumView, ServerView
+from highwater_operator.admin.client import out_of_sync
 from highwater_operator.objects.naming import Role
 from highwater_operator.reconcile.observation import PodView, SetView
 from highwater_operator.reconcile.rolling import next_restart
@@ -75,6 +77,35 @@ def test_it_waits(changes: dict[str, Any], view: ClusterView | None, why: str) -
     assert found.next is None
     assert found.waiting is not None
     assert why in found.waiting
+
+
+@pytest.mark.parametrize(
+    ("isr", "leader", "goes"),
+    [
+        ([[0, 2]], 0, "demo-broker-1"),  # the log of broker 1 is offline: only its restart brings it back
+        ([[0, 2], [0, 2]], 0, "demo-broker-1"),
+        ([[0, 2], [1, 2]], 2, None),  # 1 is missing here, and is needed there
+        ([[1]], -1, "demo-broker-0"),  # nobody leads: neither those that are missing nor the only one is needed
+        ([[0, 1]], -1, "demo-broker-2"),  # an election is due between two
+    ],
+)
+def test_a_broker_goes_whose_replicas_are_the_ones_that_are_missing(
+    isr: list[list[int]], leader: int, goes: str | None
+) -> None:
+    short = [PartitionView("orders", n, leader, 1, (0, 1, 2), tuple(one)) for n, one in enumerate(isr)]
+    view = replace(SOUND, under_replicated=tuple(one.name for one in short), out_of_sync=out_of_sync(short))
+    found = next_restart(SETS, pods(), view, "")
+    assert (None if found.next is None else found.next.name) == goes
+    assert (found.waiting is None) == (goes is not None)
+    if isr == [[0, 2]]:
+        again = next_restart(SETS, pods(**new("broker_1")), view, "")
+        assert again.next is None, "once: then it has its time to catch up"
+
+
+def test_what_one_broker_holds_for_in_sync_is_not_replaced() -> None:
+    """Brokers learn of a change one after the other."""
+    views = [PartitionView("orders", 0, 0, 1, (0, 1), isr) for isr in ((0,), (0, 1))]
+    assert out_of_sync(views) == frozenset()
 
 
 def test_a_pod_is_missing_that_is_to_come() -> None:
