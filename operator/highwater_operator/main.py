@@ -20,10 +20,12 @@ import kubernetes
 from prometheus_client import start_http_server
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.kube.client import KubeError, NotFound, local_configuration
-from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_operator.certificates.keeper import CertificateSettings, keep_always
 from highwater_operator.experiments.context import ExperimentContext, JudgingSettings, RunnerSettings
+from highwater_operator.experiments.definitions import shortage
 from highwater_operator.experiments.experiment import reconcile_experiment
 from highwater_operator.handlers import chaos_experiments, log_clusters
 from highwater_operator.kube import AsyncKube
@@ -31,6 +33,7 @@ from highwater_operator.metrics import REGISTRY
 from highwater_operator.objects.agent_nodes import AgentNodes
 from highwater_operator.objects.images import Images
 from highwater_operator.reconcile.context import Context, now_utc
+from highwater_operator.reconcile.events import publish_event
 from highwater_operator.reconcile.log_cluster import reconcile
 from highwater_operator.reconcile.queue import Queue
 from highwater_operator.settings import configure
@@ -143,17 +146,29 @@ async def _tell(began: asyncio.Event, ready: Callable[[], None]) -> None:
 
 
 async def _check(kube: AsyncKube, options: Options) -> None:
-    """Whether there is something to serve. Waits for an API server that is away."""
+    """Whether there is something to serve, and whether the API server keeps what is written. Waits for an API server
+    that is away."""
+    served: list[Json] = []
     for kind in (LOG_CLUSTER, CHAOS_EXPERIMENT):
         for namespace in options.namespaces or (None,):
             try:
-                await kube.list(kind, namespace)
+                served += await kube.list(kind, namespace)
             except NotFound:
                 raise CannotBegin(
                     f"the API server does not know {kind.plural}.{kind.group}: apply manifests/base/crds first"
                 ) from None
             except KubeError as error:
                 raise CannotBegin(str(error)) from error
+    try:
+        short = await shortage(kube)
+    except KubeError as error:
+        raise CannotBegin(str(error)) from error
+    if short is None:
+        return
+    _log.error("%s: %s%s", short.reason, short.message, "; until then experiments are refused" if short.refuses else "")
+    for one in served:
+        if (one.get("status") or {}).get("phase") not in FINAL_PHASES:
+            await publish_event(kube, one, "Warning", short.reason, short.message, now_utc(), once=True)
 
 
 def _connection(configuration: kubernetes.client.Configuration) -> kopf.ConnectionInfo:

@@ -76,6 +76,9 @@ DISRUPTION_BUDGET: Final = Kind("policy", "v1", "PodDisruptionBudget", "poddisru
 STATEFUL_SET: Final = Kind("apps", "v1", "StatefulSet", "statefulsets")
 ROLE_BINDING: Final = Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
 JOB: Final = Kind("batch", "v1", "Job", "jobs")
+DEFINITION: Final = Kind(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
+)
 ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
 )
@@ -95,6 +98,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     STATEFUL_SET,
     ROLE_BINDING,
     JOB,
+    DEFINITION,
     ACCESS_REVIEW,
 )
 

@@ -1,9 +1,10 @@
 """An experiment borrows a running LogCluster, one experiment at a time, and returns it unchanged.
 
-Who holds it is in its ``status.experiment``, written against the object's version, so that of two experiments that want
-it at once one comes second. It is held from before the experiment is Pending until that is Completed or let go of, and
-its topics are deleted: the next one waits for that. A holder that is gone, or was over too long ago, holds nothing,
-whatever became of the operator that should have taken the LogCluster back: the next one takes it over.
+Who holds it is in its ``status.experiment`` and its condition ``Held``, written against the object's version, so that
+of two experiments that want it at once one comes second. It is held from before the experiment is Pending until that is
+Completed or let go of, and its topics are deleted: the next one waits for that. A holder that is gone, or was over too
+long ago, holds nothing, whatever became of the operator that should have taken the LogCluster back: the next one takes
+it over.
 """
 
 from __future__ import annotations
@@ -13,13 +14,21 @@ from typing import Final, NamedTuple
 
 from highwater_chaos.backends.kubernetes.borrowed_cluster import why_not_ready
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
-from highwater_chaos.backends.kubernetes.reference import experiment_of, holder, own_topics, reference_of
+from highwater_chaos.backends.kubernetes.reference import (
+    experiment_of,
+    held_by,
+    holder,
+    own_topics,
+    reference_of,
+    with_holder,
+)
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
 from highwater_chaos.kube.client import Conflict, NotFound
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_operator.admin import AdminError
 from highwater_operator.experiments.acceptance import Rejection, examine
 from highwater_operator.experiments.context import ExperimentContext
+from highwater_operator.experiments.definitions import OUTDATED, WHAT_TO_DO
 from highwater_operator.objects.naming import Owner, endpoints_of, roles_of
 from highwater_operator.reconcile.events import publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
@@ -97,10 +106,18 @@ class BorrowedCluster:
             return Rejection("ClusterNotReady", f"LogCluster {self._name} was not Ready within {within:g} s: {why}")
         return Waiting(WAITING, f"LogCluster {self._name}: {why}")
 
-    async def take(self) -> None:
-        """Hold it. Raises ``KubeError`` (Conflict) where it has changed since it was read: look again."""
-        if self._cluster is not None and not self._is_mine(self._cluster):
-            await self._write(self._cluster, holder(self._found))
+    async def take(self) -> Rejection | None:
+        """Hold it; why that is not possible, by what the API server kept of it.
+
+        Raises:
+            KubeError: (Conflict) it has changed since it was read: look again.
+        """
+        if self._cluster is None or self._is_mine(self._cluster):
+            return None
+        if self._is_mine(await self._write(self._cluster, holder(self._found))):
+            return None
+        what = f"LogCluster {self._name}: the API server does not keep who holds it"
+        return Rejection(OUTDATED, f"{what}; {WHAT_TO_DO}")
 
     async def give_back(self, since: str | None) -> Outcome | None:
         """Delete the experiment's topics and hold the LogCluster no more; when to come back, where that takes longer.
@@ -136,21 +153,21 @@ class BorrowedCluster:
     async def _read(self) -> Json | None:
         return await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._name)
 
-    async def _write(self, cluster: Json, value: str) -> None:
-        await self._kube.patch_status(
+    async def _write(self, cluster: Json, value: str) -> Json:
+        return await self._kube.patch_status(
             LOG_CLUSTER,
             self._metadata["namespace"],
             self._name,
-            {"experiment": value},
+            with_holder(cluster, value, self._context.now()),
             resource_version=cluster["metadata"]["resourceVersion"],
         )
 
     def _is_mine(self, cluster: Json) -> bool:
-        return bool((cluster.get("status") or {}).get("experiment") == holder(self._found))
+        return held_by(cluster) == holder(self._found)
 
     async def _held(self, cluster: Json) -> Rejection | str | None:
         """Whether another experiment holds it; a string: one that is over, whose topics are being deleted."""
-        held = str((cluster.get("status") or {}).get("experiment") or "")
+        held = held_by(cluster)
         if not held or self._is_mine(cluster):
             return None
         name, _, uid = held.partition("/")

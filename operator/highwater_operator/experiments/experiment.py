@@ -47,6 +47,7 @@ from highwater_operator.experiments import metrics, rights
 from highwater_operator.experiments.acceptance import Rejection, examine, refusal, without_looking
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
+from highwater_operator.experiments.definitions import shortage
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
 from highwater_operator.experiments.runner_job import JUDGE, RUNNER, job_name, runner_job, why_ended
 from highwater_operator.experiments.startup import cluster_trouble, goes_first, lacks_room, runner_trouble
@@ -126,6 +127,8 @@ class _Look:
     async def _examine(self) -> Outcome:
         verdict: ChaosExperiment | Rejection | Waiting | None
         verdict = without_looking(self._found, has_agents=self._context.has_agents)
+        if verdict is None and (short := await shortage(self._kube)) is not None and short.refuses:
+            verdict = Rejection(short.reason, short.message)
         if verdict is None:
             verdict = await self._borrowed.examine() if self._borrowed.wanted else examine(self._found)
         if isinstance(verdict, Waiting):
@@ -142,15 +145,11 @@ class _Look:
                     " name the experiment otherwise",
                 )
         if isinstance(verdict, Rejection):
-            ended = refusal(verdict)
-            seen = {"completedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
-            await self._borrowed.give_back(None)
-            await self._write({**ended.status, **seen}, *ended.conditions)
-            await self._tell_phase("Refused")
-            return self._over
+            return await self._refuse(verdict)
         if FINALIZER not in (self._metadata.get("finalizers") or []):
             await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
-        await self._borrowed.take()
+        if (not_held := await self._borrowed.take()) is not None:
+            return await self._refuse(not_held)
         begun = {"phase": "Pending", "startedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
         await self._write(
             begun,
@@ -158,6 +157,14 @@ class _Look:
             *_NOT_YET.values(),
         )
         return Outcome(0.0)
+
+    async def _refuse(self, rejection: Rejection) -> Outcome:
+        ended = refusal(rejection)
+        seen = {"completedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
+        await self._borrowed.give_back(None)
+        await self._write({**ended.status, **seen}, *ended.conditions)
+        await self._tell_phase("Refused")
+        return self._over
 
     async def _wait(self, waiting: Waiting) -> Outcome:
         """Say what the experiment waits for, each new reason once."""

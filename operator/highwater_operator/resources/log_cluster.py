@@ -115,7 +115,12 @@ class LogClusterStatus(Model):
         str, Field(max_length=300, description="Name and uid of the ChaosExperiment that holds it; empty: none does.")
     ] = ""
     conditions: Annotated[
-        list[Condition], Field(max_length=16, description="Ready, Progressing, Degraded.", default_factory=list)
+        list[Condition],
+        Field(
+            max_length=16,
+            description="Ready, Progressing, Degraded; Held while an experiment borrows it.",
+            default_factory=list,
+        ),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import functools
 import threading
 from pathlib import Path
@@ -159,7 +160,7 @@ class ApiServer:
             for obj in _documents(path.read_text("utf-8")):
                 kind = self._kind(obj["apiVersion"], obj["kind"])
                 write = _CHECKED if kind.table == CRDS else _BY_TEST
-                self.operations.create(kind, obj["metadata"].get("namespace", ""), obj, write)
+                self.operations.create(kind, obj["metadata"].get("namespace", ""), copy.deepcopy(obj), write)
 
     def get(self, api_version: str, kind: str, name: str, namespace: str = "") -> Json | None:
         stored = self.store.get(self._kind(api_version, kind).table, (namespace, name))

@@ -11,7 +11,7 @@ import pytest
 
 from .conftest import JUDGING, ROOT, Key, Object, by_key, resources
 
-DOCUMENTS = ("docs/kubernetes.md", "images/README.md", "manifests/README.md", "helm/README.md")
+DOCUMENTS = ("docs/kubernetes.md", "docs/upgrading.md", "images/README.md", "manifests/README.md", "helm/README.md")
 OWN = "in its own namespace"
 
 

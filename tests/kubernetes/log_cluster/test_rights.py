@@ -21,6 +21,7 @@ OF_LOG_CLUSTERS = (
     "networkpolicies",
     "pods",
     "events",
+    "customresourcedefinitions",
 )
 ELSEWHERE = frozenset({"delete logclusters", "update logclusters/finalizers"})
 """For experiments; for API servers with OwnerReferencesPermissionEnforcement, which the stand-in has not."""
@@ -80,8 +81,9 @@ def test_the_rights_suffice(stage: Any, wait_for: Any) -> None:
 
 
 def test_one_namespace_is_enough(stage: Any, wait_for: Any) -> None:
-    """With ``--namespace``, a Role in that namespace does."""
-    role = [one for one in manifests() if one["kind"] == "ClusterRole"]
+    """With ``--namespace``, a Role in that namespace does, but for the definitions, which are in none."""
+    definitions = [one for one in manifests() if one["metadata"]["name"] == "highwater-operator-definitions"]
+    role = [one for one in manifests() if one["kind"] == "ClusterRole" and one not in definitions]
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
@@ -89,7 +91,7 @@ def test_one_namespace_is_enough(stage: Any, wait_for: Any) -> None:
         "roleRef": {"kind": "ClusterRole", "name": role[0]["metadata"]["name"]},
         "subjects": [{"kind": "ServiceAccount", "name": "highwater-operator", "namespace": "highwater-system"}],
     }
-    user = stage.api.authorizer.add_manifests("secret", ACCOUNT, [*role, binding])
+    user = stage.api.authorizer.add_manifests("secret", ACCOUNT, [*role, binding, *definitions])
     stage.start(token="secret", options=Options(("default",), liveness=None, metrics_port=None))
     life(stage, wait_for)
     assert [str(one) for one in user.refused] == []

@@ -6,6 +6,7 @@ import time
 from typing import Final
 
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
+from highwater_chaos.backends.kubernetes.reference import held_by
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import LOG_CLUSTER, Json
@@ -43,8 +44,8 @@ class BorrowedCluster:
         if found is None:
             raise ClusterError(f"{self._what} is not there any more")
         mine = f"{self._place.name}/{self._place.uid}"
-        if (status := found.get("status") or {}).get("experiment") != mine:
-            raise ClusterError(f"{self._what} is held by {status.get('experiment') or 'no experiment'}, not by {mine}")
+        if (holder := held_by(found)) != mine:
+            raise ClusterError(f"{self._what} is held by {holder or 'no experiment'}, not by {mine}")
         if (why := why_not_ready(found)) is not None:
             raise ClusterError(f"{self._what} is not Ready: {why}")
         self._generation, self._uid = found["metadata"]["generation"], found["metadata"]["uid"]

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 import yaml
@@ -21,6 +22,7 @@ from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import Step
 from highwater_chaos.experiment.yaml_text import too_deep
+from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
 from highwater_chaos.kube.kinds import Json
 
 _DESCRIBED: Final = (
@@ -34,6 +36,9 @@ _DESCRIBED: Final = (
     "config",
     "metadataVersion",
 )
+
+HELD: Final = "Held"
+"""Condition of a LogCluster that an experiment borrows."""
 
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """In C, where PyYAML was built with libyaml: this is done at every look at an experiment."""
@@ -52,6 +57,21 @@ def is_crashable(cluster: Json) -> bool:
 def holder(experiment: Json) -> str:
     """What the LogCluster's ``status.experiment`` says while this experiment holds it."""
     return f"{experiment['metadata']['name']}/{experiment['metadata']['uid']}"
+
+
+def held_by(cluster: Json) -> str:
+    """The holder of a LogCluster; empty: none. The condition ``Held`` says it as well: definitions of LogClusters that
+    were installed by an earlier version drop ``status.experiment``."""
+    held = condition_of(cluster, HELD, "True") or {}
+    return str((cluster.get("status") or {}).get("experiment") or held.get("message") or "")
+
+
+def with_holder(cluster: Json, value: str, at: datetime) -> Json:
+    """The status that gives a LogCluster this holder (empty: none)."""
+    others = [one for one in (cluster.get("status") or {}).get("conditions") or [] if one["type"] != HELD]
+    left = {**cluster, "status": {"conditions": others}}
+    held = [Condition(HELD, "True", "ByExperiment", value)] if value else []
+    return {"experiment": value, "conditions": with_conditions(left, *held, at=at)}
 
 
 def experiment_of(found: Json, cluster: Json | None = None) -> ChaosExperiment:
