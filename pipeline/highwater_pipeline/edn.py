@@ -1,9 +1,12 @@
 """Reads EDN, the notation in which Jepsen stores histories: https://github.com/edn-format/edn.
 
 Vectors and lists become tuples, sets frozensets, maps dictionaries, keywords :class:`Keyword`; a tag is left out, and
-its value stands for itself. It reads line by line and keeps no more than one value, since histories are long. (The
-libraries for EDN build a whole file in memory and read fewer than a thousand operations a second; the tests hold this
-reader against one of them.)
+its value stands for itself. What Clojure prints beyond EDN is read too: ``##NaN`` and its like, maps with a namespace
+(``#:op{:f 1}``), metadata (left out), patterns (strings) and ratios (:class:`Symbol`). A map that is a key or a member
+of a set is a :class:`MapKey` there.
+
+It reads line by line and keeps no more than one value, since histories are long. (The libraries for EDN build a whole
+file in memory and read fewer than a thousand operations a second; the tests hold this reader against one of them.)
 """
 
 from __future__ import annotations
@@ -22,8 +25,12 @@ _TOKEN: Final = re.compile(
     |(?P<close>[\])}])
     |"(?P<string>[^"\\]*+(?:\\.[^"\\]*+)*+)"
     |(?P<discard>\#_)
+    |(?P<meta>\#?\^)
+    |\#(?P<pattern>"[^"\\]*+(?:\\.[^"\\]*+)*+")
+    |\#:(?P<namespace>:?[^\s,\[\](){}";:]*)(?=[\s,]*\{)
+    |\#\#(?P<number>NaN|-?Inf)(?![^\s,\[\](){}";])
     |\#(?P<tag>[A-Za-z][^\s,\[\](){}";]*)
-    |\\(?P<char>u[0-9A-Fa-f]{4}|newline|return|space|tab|formfeed|backspace|.)
+    |\\(?P<char>u[0-9A-Fa-f]{4}|o[0-7]{1,3}|newline|return|space|tab|formfeed|backspace|.)
     |(?P<atom>[^\s,\[\](){}";\\]+)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -34,6 +41,7 @@ _CLOSES: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 _CHARACTERS: Final = {"newline": "\n", "return": "\r", "space": " ", "tab": "\t", "formfeed": "\f", "backspace": "\b"}
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": "\b", '"': '"', "\\": "\\", "/": "/"}
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_NUMBERS: Final = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": float("-inf")}
 _WORDS: Final[dict[str, Any]] = {"nil": None, "true": True, "false": False}
 
 
@@ -61,13 +69,22 @@ class Symbol(str):
     __slots__ = ()
 
 
+class MapKey(frozenset[Any]):
+    """A map that is a key or a member of a set: its pairs of keys and values."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
 class _Open:
-    """A collection that is not closed yet."""
+    """A collection that is not closed yet. ``namespace``: that of a map's keys, if the map has one; ``awaits``: a tag
+    or metadata behind which no value has come yet."""
 
     bracket: str
+    namespace: str | None = None
     items: list[Any] = field(default_factory=list)
     discards: int = 0
+    awaits: str = ""
 
 
 def read_edn(lines: Iterable[str], *, within_vector: bool = False) -> Iterator[tuple[int, Any]]:
@@ -95,6 +112,8 @@ class _Reader:
         self._top = _Open("")
         self._open: list[_Open] = []
         self._size = 0
+        self._namespace: str | None = None
+        """That of the map that opens next."""
         self._string: list[str] = []
         """The lines so far of a string that is not closed yet: each is gone through once, however many there are."""
 
@@ -129,9 +148,13 @@ class _Reader:
 
     def end(self, number: int) -> None:
         """Raises :class:`BadEdn` if something is open."""
-        unclosed = self._open or self._string or self._top.discards
+        unclosed = self._open or self._string or self._top.discards or self._top.awaits
         if unclosed or self._unwrapped is not None:
-            what = self._open[-1].bracket if self._open else "".join(self._string)[:20] or self._unwrapped or "#_"
+            what = (
+                self._open[-1].bracket
+                if self._open
+                else "".join(self._string)[:20] or self._unwrapped or self._top.awaits or "#_"
+            )
             raise BadEdn(number, f"the text ends within {what!r}")
 
     def _grow(self, characters: int, number: int) -> None:
@@ -147,21 +170,36 @@ class _Reader:
                     return
                 if len(self._open) >= _MOST_DEPTH:
                     raise BadEdn(number, f"expected at most {_MOST_DEPTH} levels, found more")
-                self._open.append(_Open(text))
+                self._open.append(_Open(text, self._namespace))
+                self._namespace = None
             case "close":
                 self._close(text, number)
             case "string":
                 self._put(_unescaped(text, number))
             case "char":
-                self._put(
-                    _unescaped(f"\\{text}", number) if text[0] == "u" and len(text) > 1 else _CHARACTERS.get(text, text)
-                )
+                self._put(_character(text, number))
             case "discard":
                 (self._open[-1] if self._open else self._top).discards += 1
+            case "number":
+                self._put(_NUMBERS[text])
+            case "namespace":
+                self._namespace = text
+            case "pattern":
+                self._put(text[1:-1])
             case "tag":
-                pass  # the value behind it stands for itself
+                self._await(f"#{text}")  # the value behind it stands for itself
+            case "meta":
+                self._await(text)
+                into = self._open[-1] if self._open else self._top
+                into.discards += 1
             case _:
                 self._put(_atom(text, number))
+
+    def _await(self, what: str) -> None:
+        """Note that a value must come, unless it is left out anyway."""
+        into = self._open[-1] if self._open else self._top
+        if not into.discards:
+            into.awaits = what
 
     def _close(self, text: str, number: int) -> None:
         if not self._open:
@@ -173,7 +211,9 @@ class _Reader:
         if _CLOSES[closed.bracket] != text:
             raise BadEdn(number, f"expected {_CLOSES[closed.bracket]!r}, found {text!r}")
         if closed.discards:
-            raise BadEdn(number, f"expected a value behind #_, found {text!r}")
+            raise BadEdn(number, f"expected a value behind #_ or ^, found {text!r}")
+        if closed.awaits:
+            raise BadEdn(number, f"expected a value behind {closed.awaits[:20]}, found {text!r}")
         self._put(_collection(closed, number))
 
     def _put(self, value: Any) -> None:
@@ -182,24 +222,47 @@ class _Reader:
             into.discards -= 1
         else:
             into.items.append(value)
+            into.awaits = ""
 
 
 def _collection(closed: _Open, number: int) -> Any:
-    try:
-        match closed.bracket:
-            case "{":
-                if len(closed.items) % 2:
-                    raise BadEdn(number, "expected a map of keys and values, found a key without a value")
-                found = dict(zip(closed.items[::2], closed.items[1::2], strict=True))
-                if len(found) < len(closed.items) // 2:  # what stands behind one of them would be left out
-                    raise BadEdn(number, "expected each key of a map once, found one twice")
-                return found
-            case "#{":
-                return frozenset(closed.items)
-            case _:
-                return tuple(closed.items)
-    except TypeError as error:  # a map or a set that holds a map as key
-        raise BadEdn(number, "expected keys and members of sets that are no maps") from error
+    match closed.bracket:
+        case "{":
+            if len(closed.items) % 2:
+                raise BadEdn(number, "expected a map of keys and values, found a key without a value")
+            keys = [_hashable(_within(closed.namespace, key)) for key in closed.items[::2]]
+            found = dict(zip(keys, closed.items[1::2], strict=True))
+            if len(found) < len(keys):  # what stands behind one of them would be left out
+                raise BadEdn(number, "expected each key of a map once, found one twice")
+            return found
+        case "#{":
+            return frozenset(map(_hashable, closed.items))
+        case _:
+            return tuple(closed.items)
+
+
+def _within(namespace: str | None, key: Any) -> Any:
+    """A key of a map with a namespace: keywords and symbols without one have the map's, and ``_`` stands for none."""
+    if namespace is None or not isinstance(key, Keyword | Symbol):
+        return key
+    if key.startswith("_/"):
+        return type(key)(key[2:])
+    return key if "/" in key else type(key)(f"{namespace.removeprefix(':')}/{key}")
+
+
+def _hashable(value: Any) -> Any:
+    """The value as a key or a member of a set: maps, also within vectors, as :class:`MapKey`."""
+    if isinstance(value, dict):
+        return MapKey((key, _hashable(one)) for key, one in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, tuple) else value
+
+
+def _character(text: str, number: int) -> str:
+    if len(text) == 1:
+        return text
+    if text[0] == "u":
+        return _unescaped(f"\\{text}", number)
+    return _CHARACTERS[text] if text in _CHARACTERS else chr(int(text[1:], 8))
 
 
 def _atom(text: str, number: int) -> Any:
@@ -213,7 +276,7 @@ def _atom(text: str, number: int) -> Any:
         return int(text.removesuffix("N"))
     if _FLOAT.fullmatch(text):
         return float(text.removesuffix("M"))
-    if text[0] == "#":
+    if text[0] == "#" and text[:2] != "#'":
         raise BadEdn(number, f"expected an EDN value, found {text[:20]!r}")
     return Symbol(text)
 

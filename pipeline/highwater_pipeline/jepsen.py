@@ -1,7 +1,8 @@
 """Reads a history that Jepsen stored (``history.edn``) as the operations of a run.
 
 Of its Kafka workloads: ``[:send k v]``, acknowledged as ``[:send k [offset v]]``, and ``[:poll {k [[offset v] …]}]``;
-``assign`` and ``subscribe`` name keys. Of its register workloads: ``read``, ``write``, and ``cas`` with
+``assign`` and ``subscribe`` name keys, and so does the ``:rebalance-log`` of a poll or transaction during which the
+group moved some. Of its register workloads: ``read``, ``write``, and ``cas`` with
 ``[expected new]``; with ``jepsen.independent`` each value is ``[key value]``. Operations of the nemesis and what is no
 operation of a client (``debug-topic-partitions``) are left out. Values must be integers.
 """
@@ -22,6 +23,7 @@ from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.tables import RunParts
 
 _TYPES: Final = ("invoke", "ok", "fail", "info")
+_POLLS: Final = ("poll", "txn")
 _OF_LOGS: Final = ("send", "poll", "txn", "assign", "subscribe", "crash")
 _PART_ROWS: Final = 1 << 16
 _PAIR: Final = 2
@@ -108,15 +110,35 @@ def _operation(found: Mapping[Any, Any], reader: _Logs | _Registers, index: int)
     if kind not in _TYPES:
         raise _NotJepsen(f"expected :type to be one of {', '.join(f':{one}' for one in _TYPES)}, found {kind!r}")
     error = found.get("error")
+    value = reader.value(str(f), str(kind), found.get("value"))
+    if kind != "invoke" and f in _POLLS and value is not None and (log := found.get("rebalance-log")) is not None:
+        value = [*_moved(log, value), *value]
     return Operation(
         index=_integer(found.get("index", index), ":index"),
         time=_integer(found.get("time", index), ":time"),
         process=_integer(process, ":process"),
         type=msgspec.convert(str(kind), Literal["invoke", "ok", "fail", "info"]),
         f=str(f),  # type: ignore[arg-type]  # one that the reader reads
-        value=reader.value(str(f), str(kind), found.get("value")),
+        value=value,
         error=None if error is None else str(error),
     )
+
+
+def _moved(log: Any, polled: list[MicroOp]) -> list[MicroOp]:
+    """An ``assign`` for each key that a rebalance log names; if it does not say which, for each that was polled.
+
+    A log is a vector of ``{:type :revoked, :keys [k …]}``, or has two, ``:before`` and ``:during`` the operation.
+    """
+    if isinstance(log, dict):
+        log = [entry for one in log.values() for entry in _sequence(one or (), ":rebalance-log")]
+    keys: dict[str, None] = {}
+    for entry in log if isinstance(log, list) else _sequence(log, ":rebalance-log"):
+        named = entry.get("keys") if isinstance(entry, dict) else None
+        if named is None:
+            keys.update(dict.fromkeys(one.key for one in polled if one.op == "poll"))
+        else:
+            keys.update(dict.fromkeys(map(str, _sequence(named, ":keys of a :rebalance-log"))))
+    return [MicroOp("assign", key) for key in keys]
 
 
 class _Logs:

@@ -25,6 +25,13 @@ SENT = (
     "ok send 0 [[:send 5 [1 8]]]",
 )
 POLL = "invoke poll 1 [[:poll]]"
+SUBSCRIBED = (
+    "invoke send 0 [[:send 5 9]]",
+    "ok send 0 [[:send 5 [2 9]]]",
+    "invoke subscribe 1 [5]",
+    "ok subscribe 1 [5]",
+)
+REST = ("invoke poll 2 [[:poll]]", "ok poll 2 [[:poll {5 [[0 7] [1 8] [2 9]]}]]")
 LOGS = {
     "all is read": ((*SENT, POLL, "ok poll 1 [[:poll {5 [[0 7] [1 8]]}]]"), {}, True),
     "acknowledged and overtaken": ((*SENT, POLL, "ok poll 1 [[:poll {5 [[1 8]]}]]"), {"lost-write", "unseen"}, False),
@@ -68,6 +75,27 @@ LOGS = {
         {"never-sent"},
         False,
     ),
+    "a poll of a subscriber that goes past a record": (
+        (*SENT, *SUBSCRIBED, POLL, "ok poll 1 [[:poll {5 [[0 7] [2 9]]}]]", *REST),
+        {"int-poll-skip"},
+        False,
+    ),
+    "a transaction of a subscriber that goes back": (
+        (
+            *SENT,
+            *SUBSCRIBED,
+            "invoke txn 1 [[:poll] [:poll]]",
+            "ok txn 1 [[:poll {5 [[1 8]]}] [:poll {5 [[0 7]]}]]",
+            *REST,
+        ),
+        {"int-nonmonotonic-poll"},
+        False,
+    ),
+    "polls of a subscriber, moved in between": (
+        (*SENT, *SUBSCRIBED, POLL, "ok poll 1 [[:poll {5 [[1 8]]}]]", POLL, "ok poll 1 [[:poll {5 [[0 7]]}]]", *REST),
+        set(),
+        True,
+    ),
     "nobody read": (SENT, set(), "unknown"),
     "of a transaction": (
         (
@@ -93,6 +121,41 @@ def test_a_log(highwater: Any, name: str) -> None:
     assert done.status == {True: 0, False: 1, "unknown": 2}[valid]
     sent = sum(row.startswith(("invoke send", "invoke txn")) for row in rows)
     assert done.json["stats"]["operations"] >= sent
+
+
+@pytest.mark.parametrize(
+    ("log", "valid"),
+    [
+        ("nil", False),
+        ("({:type :revoked, :keys [5]} {:type :assigned, :keys [5 6]})", True),
+        ("[{:type :assigned, :keys [6]}]", False),
+        ("{:before [], :during [{:type :lost, :keys #{5}}]}", True),
+        ('[{:type :lost, :partitions [{:topic "t5", :partition 0}]}]', True),
+    ],
+)
+@pytest.mark.parametrize("f", ["poll", "txn"])
+def test_what_the_rebalance_log_explains(highwater: Any, f: str, log: str, valid: bool) -> None:
+    polled = f"ok {f} 1 [[:poll {{5 [[0 7] [2 9]]}}]]"
+    text = history(*SENT, *SUBSCRIBED, f"invoke {f} 1 [[:poll]]", polled, *REST)
+    file = highwater.write("history.edn", text.replace("[2 9]]}]]", f"[2 9]]}}]], :rebalance-log {log}", 1))
+    done = highwater("check", file, "--format", "jepsen-edn", "--acks", "all", "--idempotence", "--json")
+    assert done.json["valid"] == valid, done.json
+    assert set(done.json["anomalies"]) == (set() if valid else {"int-poll-skip"})
+
+
+def test_fields_that_do_not_matter_may_have_any_value(highwater: Any) -> None:
+    """Clojure prints more than EDN has. What is read must still be right."""
+    rows = [*SENT, POLL, "ok poll 1 [[:poll {5 [[0 7] [1 8]]}]]"]
+    more = (
+        ":latency ##NaN, :most ##-Inf, :debug #:op{:f 1, :_/g 2}, :seen #{{:a 1} {:a 2}}, :by {{:k 1} 2}, :c \\o101,"
+        ' :ratio 1/3, :at #inst "2026-01-01", :what ^{:line 1} [a], :like #"a.*", '
+    )
+    file = highwater.write("history.edn", history(*rows).replace("{:type", f"{{{more}:type"))
+    done = highwater("check", file, "--format", "jepsen-edn", "--acks", "all", "--idempotence", "--json")
+    assert (done.status, done.json["valid"]) == (0, True), done.err
+    broken = highwater.write("broken.edn", history(*rows).replace(":value [[:send 5 7]]", ":value ##NaN", 1))
+    refused = highwater("check", broken, "--format", "jepsen-edn")
+    assert (refused.status, "expected :value to be a vector, found nan" in refused.err) == (254, True), refused.err
 
 
 REGISTERS = {

@@ -117,7 +117,8 @@ def polls(ops: list[Done], key: str, rank: dict[int, int]) -> dict[str, int]:
             if m.op != "poll" or m.key != key:
                 continue
             before = position.get(op.process)
-            if before is not None and op.process not in subscribed:
+            moved = any(one.op == "assign" and one.key == key for one in op.value)
+            if before is not None and (op.process not in subscribed or (inside and not moved)):
                 counts[f"{inside}nonmonotonic-poll"] += m.offset <= before
                 counts[f"{inside}poll-skip"] += any(before < offset < m.offset for offset in rank)
             position[op.process] = m.offset

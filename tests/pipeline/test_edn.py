@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline.edn import BadEdn, Keyword, Symbol, read_edn
+from highwater_pipeline.edn import BadEdn, Keyword, MapKey, Symbol, read_edn
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters='"\\\x1c\x1d\x1e\x1f\x85\r'), max_size=8)
 NAME = st.from_regex(r"[a-z][a-z-]{0,8}", fullmatch=True)
@@ -64,6 +64,18 @@ def test_it_reads_what_a_library_writes_and_reads(values: list[Any]) -> None:
         ('"two\nlines"', "two\nlines"),
         ('["a\n\\"b\nc\\\\\n" 1]', ('a\n"b\nc\\\n', 1)),
         ('"\\ud83d\\ude00"', "\U0001f600"),
+        ("[##Inf ##-Inf 3/4 \\o101 \\u0041 \\u \\o]", (float("inf"), float("-inf"), Symbol("3/4"), "A", "A", "u", "o")),
+        (
+            "#:op{:f 1 :_/g 2 :x/h 3 i 4 5 6}",
+            {Keyword("op/f"): 1, Keyword("g"): 2, Keyword("x/h"): 3, Symbol("op/i"): 4, 5: 6},
+        ),
+        ("#::op {:f {:g 1}}", {Keyword("op/f"): {Keyword("g"): 1}}),
+        ("#{{:a 1} [{:b 2}] {}}", frozenset({MapKey({(Keyword("a"), 1)}), (MapKey({(Keyword("b"), 2)}),), MapKey()})),
+        ("{{} 1, [{}] 2}", {MapKey(): 1, (MapKey(),): 2}),
+        (
+            '[^{:line 1} a ^:b #^String c #"[a-z]\\d" #uuid "x" #\'user/f @d]',
+            (Symbol("a"), Symbol("c"), "[a-z]\\d", "x", Symbol("#'user/f"), Symbol("@d")),
+        ),
     ],
 )
 def test_what_histories_hold(text: str, value: Any) -> None:
@@ -78,7 +90,13 @@ def test_what_histories_hold(text: str, value: Any) -> None:
         ("(1]", 1, "expected '\\)', found ']'"),
         ("1 }", 1, "expected a value, found '}'"),
         ("{:a}", 1, "a key without a value"),
-        ("{{} 1}", 1, "keys and members of sets that are no maps"),
+        ("{{} 1 {} 2}", 1, "expected each key of a map once"),
+        ("##Infinity", 1, "expected an EDN value, found '##Infinity'"),
+        ("#:op [1]", 1, "expected an EDN value, found '#:op'"),
+        ("#:op{:f}", 1, "a key without a value"),
+        ("[^:a]", 1, "expected a value behind \\^"),
+        ("[1 #inst]", 1, "expected a value behind #inst"),
+        ("^{:a 1}", 1, "the text ends within"),
         ("#_", 1, "ends within '#_'"),
         ("[#_]", 1, "expected a value behind #_"),
         (": 1", 1, "expected a name behind ':'"),

@@ -47,6 +47,8 @@ def histories(draw: Any) -> list[Operation]:
         f = draw(st.sampled_from(["send", "send", "poll", "poll", "poll", "txn", "assign", "subscribe"]))
         client = draw(st.integers(0, 3))
         value = draw(assignments) if f in ("assign", "subscribe") else draw(st.lists(micro_ops(f), max_size=3))
+        if f in ("poll", "txn") and draw(st.integers(0, 3)) == 0:
+            value = [MicroOp("assign", draw(st.sampled_from([P0, "orders-1"]))), *value]
         kinds = draw(st.sampled_from([["invoke", "ok"], ["invoke", "fail"], ["invoke", "info"], ["invoke"]]))
         for kind in kinds:
             said = [] if kind in ("fail", "info") and draw(st.booleans()) else value

@@ -6,7 +6,9 @@ because logs have gaps. A consumer that read 4 and then 3 went back.
 
 The trap is a consumer that was moved in between. An assignment with an offset sets the position. One without an offset
 keeps the position of the partitions that it lists, and drops all others. After a subscription the group may move the
-consumer, and the history does not show that: from then on its order is not judged.
+consumer between two operations, and the history does not show that: from then on only the order inside one operation is
+judged. An operation during which the group moved a partition has an ``assign`` of that partition among its
+micro-operations, and its order there is not judged either.
 
 The rule for sends: they are in the order in which they began. For an idempotent producer this holds for all sends
 (pipelined sends of one client are operations of several processes). For another producer it holds only for the sends
@@ -44,7 +46,8 @@ from highwater_pipeline.view import View
 @dataclass(frozen=True, slots=True)
 class _Acts:
     """Micro-operations of consumers or of producers. ``who`` is the process, or the idempotent producer; ``at`` the
-    position in the history; ``number`` and ``subscribed`` are those of a consumer's assignments."""
+    position in the history; ``number`` and ``subscribed`` are those of a consumer's assignments. ``moved``: the group
+    moved the partition during the operation."""
 
     who: Ints
     at: Ints
@@ -53,6 +56,7 @@ class _Acts:
     number: Ints
     is_record: Bools
     subscribed: Bools
+    moved: Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,7 @@ class PollOrder:
         which = np.flatnonzero(~seen.is_send & (seen.outcome == OK))
         which = which[order_by(seen.process[which])]
         who, offset, is_record = seen.process[which], seen.offset[which], seen.is_poll[which]
+        moved = np.isin(seen.row[which], seen.row[which[~is_record]])
         goes_on = np.zeros(len(which), np.bool_)
         goes_on[1:] = (who[1:] == who[:-1]) & (offset[1:] == offset[:-1] + 1) & is_record[1:] & is_record[:-1]
         kept = _without_inner(goes_on)
@@ -146,6 +151,7 @@ class PollOrder:
             ints(seen.table, "assignment")[which],
             is_record[kept],
             bools(seen.table, "subscribed")[which],
+            moved[kept],
         )
         steps = self._steps(acts, ~goes_on[kept])
         back = steps.to <= steps.past
@@ -170,7 +176,8 @@ class PollOrder:
         before = np.concatenate([[-1], latest[:-1]]) if len(latest) else latest
         losses: Ints = np.cumsum(lost)
         self._last = self._carried(acts, latest, losses)
-        known = is_wanted & acts.is_record & (before >= 0) & (losses == losses[before]) & ~acts.subscribed
+        inside = acts.is_record & acts.is_record[before] & (acts.row == acts.row[before]) & ~acts.moved
+        known = is_wanted & acts.is_record & (before >= 0) & (losses == losses[before]) & (~acts.subscribed | inside)
         before, after = before[known], np.flatnonzero(known)
         return _Steps(
             acts.at[before],
@@ -267,7 +274,7 @@ class SendOrder:
         goes_on[1:] = (who[1:] == who[:-1]) & ((ahead == 1) | (ahead > 1) & (when[1:] != when[:-1]))
         kept = _without_inner(goes_on)
         which, nothing = which[kept], np.zeros(len(kept), np.bool_)
-        acts = _Acts(who[kept], at[which], seen.row[which], offset[kept], when[kept], ~nothing, nothing)
+        acts = _Acts(who[kept], at[which], seen.row[which], offset[kept], when[kept], ~nothing, nothing, nothing)
         return acts, ~goes_on[kept]
 
     def _steps(self, place: int, new: _Acts, is_wanted: Bools) -> _Steps:

@@ -149,3 +149,17 @@ def read_its_own_write(story: Story) -> None:
     """The operation read value 1, which it had sent itself and not yet committed."""
     both = [MicroOp("send", P0, 0, 1), MicroOp("poll", P0, 0, 1)]
     story.operation(5, "invoke", "txn", both[0]).operation(5, "ok", "txn", *both).poll((0, 1))
+
+
+@case(int_poll_skip=1, int_nonmonotonic_poll=1)
+def subscribed_and_out_of_order_in_one_poll(story: Story) -> None:
+    """A group moves its consumers between polls. Inside one poll nothing explains the jump or the way back."""
+    three(story).assign(f="subscribe").poll((0, 1), (2, 3), (1, 2)).poll((1, 2))
+
+
+@case("pass")
+def moved_by_its_group_during_the_poll(story: Story) -> None:
+    """The client wrote down that its group took the partition away and gave it back during the poll."""
+    three(story).assign(f="subscribe")
+    polled = [MicroOp("assign", P0), MicroOp("poll", P0, 0, 1), MicroOp("poll", P0, 2, 3), MicroOp("poll", P0, 1, 2)]
+    story.operation(100, "invoke", "poll").operation(100, "ok", "poll", *polled)
