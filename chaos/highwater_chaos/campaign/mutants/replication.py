@@ -298,7 +298,7 @@ EPOCHS: Final = (
     Mutant(
         "batches-of-unknown-epochs-appended",
         "broker.partition:known_batches",
-        "if leader_epoch is not None and batch.leader_epoch > leader_epoch:",
+        "if batch.leader_epoch > leader_epoch:",
         "if False:",
         "a follower takes no batch of an epoch above that of its leader",
         harmless="a leader compares epochs and reads in one step: no response has a later epoch than its request names",

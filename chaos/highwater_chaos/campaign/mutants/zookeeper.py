@@ -84,8 +84,8 @@ ZOOKEEPER: Final = (
     Mutant(
         "zk-controller-epoch-not-raised",
         f"{_ELECTION}._claim",
-        'b"%d" % (int(data) + 1)',
-        'b"%d" % int(data)',
+        'b"%d" % (last + 1)',
+        'b"%d" % last',
         "each controller has an epoch of its own",
         mode="zookeeper",
     ),
