@@ -9,13 +9,14 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import highwater_pipeline
 from highwater_chaos import assertions
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
 from highwater_chaos.junit import write_junit
 from highwater_chaos.lines import FileLines
+from highwater_chaos.manifest import update_manifest
 from highwater_chaos.run_directory import new_run_directory, write_json
 from highwater_chaos.run_summary import list_recordings, read_summary
 from highwater_chaos.user_error import UserError
@@ -26,6 +27,10 @@ from highwater_pipeline.remote import AnyPath
 
 if TYPE_CHECKING:
     from highwater_pipeline.units import RunFacts
+
+
+VERDICT_FILES: Final = ("verdict.json", "junit.xml", "report.html")
+"""What judging adds to a run directory."""
 
 
 def write_verdict(
@@ -46,6 +51,7 @@ def write_verdict(
     from highwater_chaos.report import write_report  # noqa: PLC0415
 
     write_report(directory, shown_as=shown_as)
+    update_manifest(directory, VERDICT_FILES)
     return verdict
 
 

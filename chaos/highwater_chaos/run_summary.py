@@ -4,12 +4,11 @@ Only the run itself knows broken invariants and inconclusive reasons. With them 
 same verdict again: by ``highwater check``, or by a Job on Kubernetes.
 
 It also lists the recorded files, with a digest of each. A check finds nothing in a missing or shortened recording, so
-an incomplete run directory is not judged.
+an incomplete run directory is not judged. The manifest (:mod:`.manifest`) covers this file and all that came later.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +19,7 @@ from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.load import Load
+from highwater_chaos.manifest import MANIFEST_FILE, BadSummary, digest_of, has_manifest, make_manifest, verify
 from highwater_chaos.run_environment import environment_here
 from highwater_chaos.run_result import RunResult, settings_of_run
 from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE, UNITS
@@ -33,12 +33,8 @@ _WRITTEN_BY_RUNS: Final = (_EXPERIMENT, RUN_FILE, "faults.jsonl", "phases.jsonl"
 _TABLES: Final = ("history", "events", "dumps", UNITS, "faults", "metrics")
 """What verdicts are read from, by the first part of a path without its suffix."""
 
-_NOT_EVIDENCE: Final = ("logs",)
-"""What no verdict depends on."""
-
-
-class BadSummary(ValueError):  # noqa: N818 - what is wrong is the file
-    """``run.json``, or what goes with it, is missing, torn or of another version; the message says which and where."""
+_NOT_EVIDENCE: Final = ("logs", MANIFEST_FILE, "verdict.json", "junit.xml", "report.html", "shrunk.yaml")
+"""What no verdict depends on, by the first part of a path."""
 
 
 class _Written(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -64,6 +60,8 @@ class _File(_Written, frozen=True, kw_only=True):
     """``recordings``: SHA-256 of every file that was recorded, by its path in the run directory."""
 
     recordings: dict[str, str]
+    manifest: bool = False
+    """Whether a manifest was made beside it; of earlier versions there is none."""
 
 
 class RunSummary(_Written, frozen=True, kw_only=True):
@@ -99,23 +97,28 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
 def write_summary(directory: Path, summary: RunSummary) -> None:
     """Write ``run.json`` beside the recordings, which have the faults and the phases. It is written last: it says what
     was recorded before."""
-    _write_run_file(directory, {name: getattr(summary, name) for name in _Written.__struct_fields__})
+    written = {name: getattr(summary, name) for name in _Written.__struct_fields__}
+    _write_run_file(directory, written, manifest=True)
 
 
 def list_recordings(directory: Path) -> None:
-    """Let ``run.json`` name the recordings that are in a run directory now: the same rows in other files.
+    """Let ``run.json`` name the recordings that are in a run directory now: the same rows in other files. The manifest
+    is made anew, if there is one: what was unverified stays so.
 
     Raises:
         BadSummary: there is none, or not of this version.
     """
     file = _run_file(directory)
     (directory / RUN_FILE).unlink()
-    _write_run_file(directory, {name: getattr(file, name) for name in _Written.__struct_fields__})
+    written = {name: getattr(file, name) for name in _Written.__struct_fields__}
+    _write_run_file(directory, written, manifest=has_manifest(directory))
 
 
-def _write_run_file(directory: Path, written: dict[str, Any]) -> None:
-    file = _File(**written, recordings=_recordings(directory))
+def _write_run_file(directory: Path, written: dict[str, Any], *, manifest: bool) -> None:
+    file = _File(**written, recordings=_recordings(directory), manifest=manifest)
     (directory / RUN_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
+    if manifest:
+        make_manifest(directory, file.recordings)
 
 
 def is_run_directory(directory: AnyPath) -> bool:
@@ -172,7 +175,7 @@ def read_summary(directory: Path) -> RunSummary:
 
 
 def _recordings(directory: Path) -> dict[str, str]:
-    return {name.as_posix(): _digest(directory / name) for name in _recordings_there(directory)}
+    return {name.as_posix(): digest_of(directory / name) for name in _recordings_there(directory)}
 
 
 def _recordings_there(directory: Path) -> list[Path]:
@@ -181,17 +184,13 @@ def _recordings_there(directory: Path) -> list[Path]:
     return [name for name in names if name.parts[0] not in _NOT_EVIDENCE]
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _ensure_whole(directory: Path, recordings: Mapping[str, str]) -> None:
+    verified = verify(directory) or {}
     for name, digest in recordings.items():
         path = directory / name
         if not path.is_file():
             raise BadSummary(f"{path}: expected the recording that {RUN_FILE} lists; found none")
-        if _digest(path) != digest:
+        if (verified.get(name) or digest_of(path)) != digest:
             raise BadSummary(f"{path}: expected what the run recorded (SHA-256 {digest[:12]}…); found other content")
     for found in _recordings_there(directory):
         if found.parts[0].partition(".")[0] in _TABLES and found.as_posix() not in recordings:

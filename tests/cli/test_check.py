@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.cli.check import of_one_model
-from highwater_chaos.run_summary import BadSummary, read_summary
+from highwater_chaos.manifest import BadSummary
+from highwater_chaos.run_summary import read_summary
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.tables import load_run
 
@@ -195,8 +196,8 @@ def test_a_run_of_another_version_is_refused_before_it_is_judged(
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("events/recorded.json", r"expected what the run recorded \(SHA-256"),
-        ("faults.parquet", "expected the recordings that run.json lists, no more"),
+        ("events/recorded.json", r"expected what the run wrote \(SHA-256"),
+        ("faults.parquet", "expected the files that manifest.json lists, no more"),
     ],
 )
 def test_a_file_that_the_run_did_not_record_is_refused(highwater: Any, failed_run: Path, name: str, why: str) -> None:
@@ -213,7 +214,7 @@ def test_a_file_that_the_run_did_not_record_is_refused(highwater: Any, failed_ru
 
 def test_that_list_is_all_that_a_run_records(tiny_run: Path) -> None:
     """What is written after the verdict, and what people read, is not evidence."""
-    others = {"junit.xml", "report.html", "verdict.json", "logs/harness.log"}
+    others = {"manifest.json", "junit.xml", "report.html", "verdict.json", "logs/harness.log"}
     there = {str(path.relative_to(tiny_run)) for path in tiny_run.rglob("*") if path.is_file()}
     assert there == {*FILES, *others}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.manifest import make_manifest
 from highwater_chaos.workload.clients import Clients
 
 KILL = "kill: {target: {followerOf: orders-0}, restartAfter: 500ms}"
@@ -114,6 +115,7 @@ def test_255_a_recording_that_does_not_replay(highwater: Any, tiny_run: Path) ->
     shutil.copytree(tiny_run, copy)
     history = copy / "history" / "operations.jsonl"
     history.write_bytes(history.read_bytes().replace(b'"process":1', b'"process":9', 1))
+    make_manifest(copy)
     done = highwater("replay", copy)
     assert done.status == 255
     assert f"NOT the same as {copy}: history/operations.jsonl differ" in done.out

@@ -22,7 +22,7 @@ def test_a_replay_is_the_same_run(highwater: Any, tiny_run: Path) -> None:
     done = highwater("replay", tiny_run, "--out", "again")
     assert done.status == 0
     digest = json.loads((tiny_run / "verdict.json").read_text(encoding="utf-8"))["traceDigest"]
-    assert f"the same as {tiny_run}, byte for byte (trace {digest})" in done.out
+    assert f"the recordings are the same as in {tiny_run}, byte for byte (trace {digest})" in done.out
     (again,) = (highwater.folder / "again").iterdir()
     for name in ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl"):
         assert (again / name).read_bytes() == (tiny_run / name).read_bytes(), name
@@ -32,7 +32,7 @@ def test_a_replay_keeps_the_switches_and_exits_as_the_run_did(highwater: Any, fa
     done = highwater("replay", failed_run)
     assert done.status == 0
     assert done.out.startswith("FAIL as expected: ")
-    assert "byte for byte" in done.out
+    assert "  it fails again: the recordings are the same as in " in done.out
 
 
 def test_a_replay_of_what_was_not_expected_exits_1(highwater: Any, tiny: str) -> None:

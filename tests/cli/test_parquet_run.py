@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from highwater_chaos.manifest import make_manifest, verify
 from highwater_chaos.run_summary import list_recordings
 from highwater_pipeline.recording import LARGE_TABLES
 
@@ -123,6 +124,7 @@ def test_its_export_has_the_same_lines(highwater: Any, failed_run: Path, parquet
     )
     assert written == wanted
     assert not list(exported.rglob("units"))
+    assert verify(exported) is not None
     rows = [highwater("check", run, "--json").json for run in (exported, failed_run)]
     assert rows[0] | {"path": ""} == rows[1] | {"path": ""}
     again = highwater("export", failed_run, "--out", "exports")
@@ -135,6 +137,7 @@ def test_it_is_replayed_to_the_byte(highwater: Any, copy: Path) -> None:
     file = copy / TABLES[1]
     table = pq.read_table(file)
     pq.write_table(table.slice(1), file)
+    make_manifest(copy)
     done = highwater("replay", copy)
     assert (done.status, "events/nodes.parquet differ" in done.out) == (255, True)
 

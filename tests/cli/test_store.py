@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.manifest import make_manifest
+
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
@@ -33,6 +35,7 @@ def test_what_the_run_knew_is_no_pass_in_a_store(highwater: Any, tiny_run: Path,
     summary = json.loads((run / "run.json").read_text(encoding="utf-8"))
     violation = {"name": invariant, "time_ns": 1, "subject": "orders-0", "what": "seen by an invariant alone"}
     (run / "run.json").write_text(json.dumps({**summary, "violations": [violation]}), encoding="utf-8")
+    make_manifest(run)
     stored = highwater("store", run, "--out", highwater.folder / "store")
     assert stored.status == 0, stored.err
     done = highwater("check", highwater.folder / "store", "--json")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.cli import execute
+from highwater_chaos.manifest import make_manifest
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,8 @@ def test_what_is_no_run_directory_is_refused(highwater: Any, tiny_run: Path) -> 
     shutil.copytree(tiny_run, highwater.folder / "copy")
     events = highwater.folder / "copy/events/nodes.jsonl"
     events.write_text(events.read_text(encoding="utf-8") + "no JSON\n", encoding="utf-8")
-    for message in ("nodes.jsonl: cannot be read", "No such file"):
+    make_manifest(highwater.folder / "copy")
+    for message in ("nodes.jsonl: cannot be read", "nodes.jsonl: expected the file that manifest.json lists"):
         done = highwater("truncations", tiny_run, "copy")
         assert (done.status, done.out) == (254, ""), "no half of a table"
         assert message in done.err

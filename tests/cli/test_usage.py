@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from highwater_chaos.cli import command_line
+from highwater_chaos.manifest import make_manifest
 
 COMMANDS: dict[str, Any] = typer.main.get_command(command_line()).commands  # type: ignore[attr-defined]
 
@@ -194,7 +195,7 @@ STARTED = '{"seq":1,"time_ns":1,"node_time_ns":1,"node":"broker-0","incarnation"
             f"{STARTED}\n[1]\n{STARTED}",
             "events/nodes.jsonl:2: expected a JSON object, found: [1]",
         ),
-        ("faults.jsonl", None, "faults.jsonl: cannot be read: No such file or directory"),
+        ("faults.jsonl", None, "faults.jsonl: expected the file that manifest.json lists; found none"),
         ("experiment.yaml", "kind: Other", "experiment.yaml"),
     ],
 )
@@ -208,6 +209,7 @@ def test_a_torn_run_directory_is_a_bad_file(
         (copy / name).unlink()
     else:
         (copy / name).write_text(content, encoding="utf-8")
+        make_manifest(copy)
     done = highwater("report", copy)
     assert done.status == 254
     assert message in done.err
@@ -220,7 +222,7 @@ def test_a_replay_without_its_recording_does_not_start(highwater: Any, tiny_run:
     (copy / "events" / "nodes.jsonl").unlink()
     done = highwater("replay", copy)
     assert done.status == 254
-    assert "events/nodes.jsonl: cannot be read" in done.err
+    assert "events/nodes.jsonl: expected the file that manifest.json lists; found none" in done.err
     assert highwater.files() == ["copy"]
 
 
@@ -229,6 +231,7 @@ def test_a_run_of_another_backend_is_not_replayed(highwater: Any, tiny_run: Path
     shutil.copytree(tiny_run, copy)
     verdict = (copy / "verdict.json").read_text(encoding="utf-8")
     (copy / "verdict.json").write_text(verdict.replace('"backend": "sim"', '"backend": "kubernetes"'), encoding="utf-8")
+    make_manifest(copy)
     done = highwater("replay", copy)
     assert (done.status, "only runs of sim, local can be replayed" in done.err) == (254, True)
 

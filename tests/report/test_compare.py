@@ -10,6 +10,7 @@ import pytest
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.manifest import make_manifest
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1
@@ -92,6 +93,7 @@ def test_names_are_shown_as_they_are(
     verdict = json.loads((copy / "verdict.json").read_text())
     verdict["assertions"][0]["name"] = "x[/red]<script>"
     (copy / "verdict.json").write_text(json.dumps(verdict))
+    make_manifest(copy)
     page = tmp_path / "page.html"
     assert execute(["compare", str(copy), str(runs[1]), "--out", str(page)]) == 0
     shown = "".join(capsys.readouterr().out.split())

@@ -20,9 +20,10 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judging import judge_on_spark, judge_recordings, write_verdict
+from highwater_chaos.manifest import UNVERIFIED, BadSummary, has_manifest
 from highwater_chaos.removed_records import removed_text
 from highwater_chaos.report import BadRunFile
-from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
+from highwater_chaos.run_summary import RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.scratch import ScratchDirectory
 from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import verdict_of
@@ -211,6 +212,7 @@ def _row(history: AnyPath, judgement: Judgement, found: Mapping[str, Any]) -> di
         "unseen": unseen,
         "stats": judgement.stats,
         "removed": judgement.removed,
+        "verified": found.get("verified"),
     }
 
 
@@ -255,13 +257,14 @@ def _verdict(history: AnyPath, judgement: Judgement, model: str | None, *, keep:
         return _of_recordings(judgement)
     summary = _refuse(lambda: read_summary(history))
     if model is not None:  # of one model alone, whatever else the run was asked
-        return of_one_model(judgement, summary)
+        return {**of_one_model(judgement, summary), "verified": has_manifest(history)}
     experiment = load_experiment(history / "experiment.yaml")
     if keep and not (history / "verdict.json").exists():
         found = _refuse(lambda: write_verdict(history, experiment, judgement))
         print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
-        return found
-    return verdict_of(experiment, summary, judgement, judge_assertions(experiment.spec, history))
+    else:
+        found = verdict_of(experiment, summary, judgement, judge_assertions(experiment.spec, history))
+    return {**found, "verified": has_manifest(history)}
 
 
 def of_one_model(judgement: Judgement, summary: RunSummary) -> dict[str, Any]:
@@ -441,6 +444,8 @@ def _judge_jepsen(
 
 def _print(run_id: str, found: Mapping[str, Any]) -> None:
     print(f"{found['verdict'].upper()}: {run_id}")
+    if found.get("verified") is False:
+        print(f"  {UNVERIFIED}")
     if found["removed"]:  # of registers nothing can be
         print(f"  {found['acknowledged']} records acknowledged, {removed_text(found)}")
     for one in found["assertions"]:

@@ -10,8 +10,9 @@ import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.output import check_output
+from highwater_chaos.cli.recorded import ensure_unchanged
 from highwater_chaos.judging import export_run
-from highwater_chaos.run_summary import BadSummary
+from highwater_chaos.manifest import BadSummary
 from highwater_chaos.user_error import UserError
 from highwater_pipeline.files import BadTable
 
@@ -27,6 +28,7 @@ def export(
     The new run directory has the same name, and the same rows in the same order. Prints its path.
     """
     check_output(out, "--out")
+    ensure_unchanged(run)
     try:
         print(export_run(run, out))
     except (BadSummary, BadTable, UserError, OSError) as error:

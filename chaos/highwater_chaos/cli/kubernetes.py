@@ -51,7 +51,7 @@ def run_on_kubernetes(
         ) from error
     if not (directory / "verdict.json").exists():
         raise NoRunDirectoryError(f"{status['verdict']}: {status.get('reason', '')} (recordings: {directory})")
-    judged = JudgedRun(directory, recorded_verdict(directory))
+    judged = JudgedRun(directory, recorded_verdict(directory, may_lack_recordings=True))
     if judged.verdict["verdict"] != status["verdict"]:
         # It was ended by somebody when its runner had kept the run, and had not concluded it.
         raise NoRunDirectoryError(

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.cli.exits import UsageError
+from highwater_chaos.manifest import UNVERIFIED, BadSummary, verify
 
 _ASKED_FOR: Final = ("backend", "wire", "traceDigest", "inconclusiveReasons")
 
 
-def recorded_verdict(run: Path) -> dict[str, Any]:
-    """The content of ``verdict.json``; raises :class:`UsageError` where ``run`` is no run directory of this version."""
+def recorded_verdict(
+    run: Path, *, written_anew: Collection[str] = (), may_lack_recordings: bool = False
+) -> dict[str, Any]:
+    """The content of ``verdict.json``, of a run directory whose files are those of its manifest.
+
+    Says on stderr if there is no manifest. Other arguments are those of :func:`.verify`.
+
+    Raises:
+        UsageError: ``run`` is no run directory of this version, or one that was changed.
+    """
     path = run / "verdict.json"
     if not run.exists():
         raise UsageError(f"{run}: expected a run directory, found nothing; runs are below 'runs/' or your --out")
@@ -20,6 +31,7 @@ def recorded_verdict(run: Path) -> dict[str, Any]:
         raise UsageError(
             f"{run}: expected a run directory, found no verdict.json in it; runs are below 'runs/' or your --out"
         )
+    ensure_unchanged(run, written_anew=written_anew, may_lack_recordings=may_lack_recordings)
     try:
         verdict = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -29,6 +41,17 @@ def recorded_verdict(run: Path) -> dict[str, Any]:
     if missing := [name for name in _ASKED_FOR if name not in verdict]:
         raise UsageError(f"{path}: has no {', '.join(missing)}; was it written by another version?")
     return verdict
+
+
+def ensure_unchanged(run: Path, *, written_anew: Collection[str] = (), may_lack_recordings: bool = False) -> bool:
+    """Check a run directory's manifest; false if it has none, which is said on stderr. Raises :class:`UsageError`."""
+    try:
+        verified = verify(run, written_anew=written_anew, may_lack_recordings=may_lack_recordings) is not None
+    except (BadSummary, OSError) as error:
+        raise UsageError(str(error)) from error
+    if not verified:
+        print(f"{run}: {UNVERIFIED}", file=sys.stderr)
+    return verified
 
 
 def recorded_files(run: Path, names: tuple[str, ...]) -> dict[str, bytes]:

@@ -63,9 +63,8 @@ def replay(
     print_run(done, experiment.metadata.name)
     if recorded["backend"] != "sim":
         same = done.verdict["verdict"] == recorded.get("verdict")
-        print(
-            f"  the verdict of {run} was {'the same' if same else recorded.get('verdict')}; no two real runs are equal"
-        )
+        before_it = recorded.get("verdict")
+        print(f"  {run} had {'the same verdict, ' if same else ''}{before_it}; no two real runs are equal")
         return exit_status([done.verdict])
     after = recorded_files(done.directory, compared)
     differing = [name for name in compared if before[name] != after[name]]
@@ -74,5 +73,12 @@ def replay(
     if differing:
         print(f"  NOT the same as {run}: {', '.join(differing)} differ (recorded by another version?)")
         return Exit.HARNESS
-    print(f"  the same as {run}, byte for byte (trace {recorded['traceDigest']})")
+    found, before_it = done.verdict["verdict"], recorded.get("verdict")
+    again = {"fail": "it fails again: ", "inconclusive": "it is inconclusive again: "}.get(found, "")
+    print(
+        f"  {again if found == before_it else ''}the recordings are the same as in {run}, byte for byte"
+        f" (trace {recorded['traceDigest']})"
+    )
+    if found != before_it:
+        print(f"  NOT the same verdict: {run} says {before_it}, and it is {found} (judged by another version?)")
     return exit_status([done.verdict])

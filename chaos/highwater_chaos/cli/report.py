@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.recorded import recorded_verdict
+from highwater_chaos.manifest import update_manifest
 from highwater_chaos.report import BadRunFile, write_report
 from highwater_pipeline.recordings import RUN_FILE
+
+REPORT: Final = "report.html"
 
 
 def report(
@@ -38,9 +41,11 @@ def report(
         print(run)
         print(f"recorded, but not judged: highwater check {run}", file=sys.stderr)
         return Exit.INCONCLUSIVE
-    recorded_verdict(run)
+    recorded_verdict(run, written_anew=(REPORT,))
     try:
-        print(write_report(run))
-    except BadRunFile as error:
+        path = write_report(run)
+        update_manifest(run, (REPORT,))
+        print(path)
+    except (BadRunFile, OSError) as error:
         raise UsageError(str(error)) from error
     return Exit.OK

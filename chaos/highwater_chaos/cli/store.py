@@ -9,8 +9,10 @@ import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, histories_of
+from highwater_chaos.cli.recorded import ensure_unchanged
 from highwater_chaos.judging import store_run
-from highwater_chaos.run_summary import BadSummary, is_run_directory
+from highwater_chaos.manifest import BadSummary
+from highwater_chaos.run_summary import is_run_directory
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.remote import BadAddress, located
 from highwater_pipeline.store import is_stored_run, write_units
@@ -36,6 +38,7 @@ def store(
         try:
             if is_run_directory(history):
                 with at_hand(history) as here:
+                    ensure_unchanged(here)
                     written = store_run(here, located(out))
             else:
                 written = write_units(open_run(history), located(out))

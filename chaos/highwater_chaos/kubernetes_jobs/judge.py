@@ -25,6 +25,7 @@ from highwater_chaos.judging import judge_on_spark, write_verdict
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import condition_of, stamp
 from highwater_chaos.kube.kinds import Json
+from highwater_chaos.manifest import UNVERIFIED, BadSummary, verify
 from highwater_pipeline.judgement import Judgement
 
 
@@ -79,6 +80,8 @@ class Judge:
         if condition_of(found, RECORDED, "True") is None:
             raise TakenOverError(f"experiment {self._namespace}/{self._name} has not been handed over by its runner")
         directory = fetch(self._api, self._namespace, self._name, parent, self._claim)
+        if verify(directory) is None:
+            _say(UNVERIFIED)
         if not (directory / "verdict.json").exists():
             _say(f"judging {directory.name} on Spark")
             experiment = load_experiment(directory / "experiment.yaml")
@@ -104,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         api = Kube(local_configuration(), manager=RUNNER_MANAGER, patience=RUNNER_PATIENCE)
         return Judge(api, namespace, name, given.uid, claim=Claim.from_environment(os.environ)).run()
-    except (KubeError, ArchiveError) as error:
+    except (KubeError, ArchiveError, BadSummary) as error:
         _say(f"not judged: {error}")
     except Exception as error:
         traceback.print_exc()

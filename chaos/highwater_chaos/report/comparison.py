@@ -114,6 +114,8 @@ def _lines(first: _Side, second: _Side) -> Iterator[Line]:
 
     one, other = first.run.verdict, second.run.verdict
     yield line("verdict", *(f"{verdict['verdict']}, {_expected(verdict)}" for verdict in (one, other)))
+    if first.run.unverified or second.run.unverified:
+        yield line("files", *("unverified" if side.run.unverified else "verified" for side in (first, second)))
     yield line("backend", one["backend"], other["backend"])
     yield line("software", first.experiment.cluster.runtime, second.experiment.cluster.runtime)
     yield line("seed", one["seed"], other["seed"])

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from highwater_chaos.manifest import has_manifest
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.export import rows_of
 from highwater_pipeline.files import BadTable, parquet_parts
@@ -266,6 +267,8 @@ class RunFiles:
     """When run time began, by the clock that nodes write into their logs; None in the simulator."""
     directory: Path | None = None
     """Where logs and samples are; None: there are none."""
+    unverified: bool = False
+    """Whether a run directory has no manifest."""
 
     @classmethod
     def read(cls, directory: Path) -> RunFiles:
@@ -287,6 +290,7 @@ class RunFiles:
             environment=summary.get("environment", {}),
             began_unix_ns=summary.get("beganUnixNs"),
             directory=directory,
+            unverified=not has_manifest(directory),
         )
 
 

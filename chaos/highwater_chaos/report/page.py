@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.load import Load
+from highwater_chaos.manifest import UNVERIFIED
 from highwater_chaos.removed_records import removed_text
 from highwater_chaos.report.asserted import series_of_assertions
 from highwater_chaos.report.excerpts import excerpts
@@ -58,6 +59,7 @@ def render(run: RunFiles, directory: Path) -> str:
         name=experiment.metadata.name,
         description=experiment.metadata.description,
         verdict=verdict["verdict"],
+        unverified=UNVERIFIED.capitalize() + "." if run.unverified else "",
         sentence=_sentence(run, sum(timeline.acked)),
         as_expected="as expected" if verdict["asExpected"] else f"NOT as expected: {verdict['expected']['whyNot']}",
         seed=verdict["seed"],

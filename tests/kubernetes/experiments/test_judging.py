@@ -22,6 +22,7 @@ from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kube.kinds import CONFIG_MAP, JOB
 from highwater_chaos.kubernetes_jobs.judge import Judge
+from highwater_chaos.manifest import BadSummary
 from highwater_operator.experiments.context import JudgingSettings
 
 
@@ -338,6 +339,17 @@ def test_a_verdict_is_about_its_own_recordings(
     assert (fetch(api, "default", "demo", tmp_path / "second") / "verdict.json").exists()
     assert store_recordings(api, found, passing.directory)
     assert not (fetch(api, "default", "demo", tmp_path / "third") / "verdict.json").exists()
+
+
+def test_recordings_that_were_changed_are_not_judged(kube_api: Any, passing: Recorded, tmp_path: Path) -> None:
+    """By its manifest, which is kept with the run."""
+    uid = handed_over(kube_api, passing)["metadata"]["uid"]
+    edited = Path(shutil.copytree(passing.directory, tmp_path / passing.directory.name))
+    (edited / "run.json").write_bytes((edited / "run.json").read_bytes() + b" ")
+    api = Kube(kube_api.configuration())
+    assert store_recordings(api, kube_api.get(*KIND, "demo", "default"), edited)
+    with pytest.raises(BadSummary, match=r"run\.json: expected what the run wrote"):
+        Judge(api, "default", "demo", uid, judge=judge_recordings).run()
 
 
 def test_recordings_that_are_not_there_are_named(kube_api: Any, passing: Recorded) -> None:

@@ -29,7 +29,7 @@ from highwater_chaos.kube.kinds import API_VERSION, CONFIG_MAP, EXPERIMENT_LABEL
 CHUNK: Final = 700 * 1024
 """Bytes in one ConfigMap: with base 64 still below the megabyte that one may have."""
 LARGEST: Final = 16 * 1024 * 1024
-_JUDGED: Final = ("verdict.json", "junit.xml", "report.html")
+_JUDGED: Final = ("manifest.json", "verdict.json", "junit.xml", "report.html")
 _ESSENTIAL: Final = (*_JUDGED, "run.json", "experiment.yaml", "faults.jsonl", "phases.jsonl", "logs")
 _RUN: Final = "run"
 _VERDICT: Final = "verdict"
