@@ -7,7 +7,7 @@ and retention deletes old records. ``docs/checks.md`` has the table.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -25,7 +25,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     does; otherwise only the order within each node is known. ``lost_command_ms``: how long a command of the controller
     may wait behind one whose response was lost. ``unrecorded_sends``: clients whose sends the history does not have may
     have written to the topics. ``commit_retention_ms``: how long the committed offsets of a group without members are
-    kept at least; 0: not even that is known, as clocks may be wrong.
+    kept at least; 0: not even that is known, as clocks may be wrong. ``clock_errors_ns``: by node, how far the run time
+    of its events may be from the true one; ``*`` stands for nodes that are not named; None: all nodes have one clock.
     """
 
     acks: Acks | None = None
@@ -39,6 +40,31 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lost_command_ms: int = 0
     unrecorded_sends: bool = False
     commit_retention_ms: int | None = None
+    clock_errors_ns: dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None = None
+
+    @property
+    def has_clock_errors(self) -> bool:
+        """Whether the recorded order of what different nodes did may be wrong."""
+        return any((self.clock_errors_ns or {}).values())
+
+    @property
+    def orders_exactly(self) -> bool:
+        """Whether events of different nodes are in the order in which they happened."""
+        return self.exact_order and not self.has_clock_errors
+
+    @property
+    def largest_clock_error_ns(self) -> int:
+        """How far the run time of any event may be from the true one."""
+        return max((self.clock_errors_ns or {}).values(), default=0)
+
+    def clock_error_ns(self, node: str) -> int:
+        """Return how far the run time of a node's events may be from the true one."""
+        errors = self.clock_errors_ns or {}
+        return errors.get(node, errors.get(ANY_NODE, 0))
+
+    def clock_error_between_ns(self, node: str, other: str) -> int:
+        """Return how far the time between an event of each of two nodes may be from the true one."""
+        return 0 if node == other else self.clock_error_ns(node) + self.clock_error_ns(other)
 
     def deletes(self, partition: str) -> bool | None:
         """Whether the settings let old records of a partition be deleted; None: not known."""
@@ -64,6 +90,11 @@ STRICTEST: Final = Settings(acks="all", idempotence=True, retention=(), compacti
 """The settings that promise most: an acknowledged record is there once, and stays."""
 
 EVERY_TOPIC: Final = "*"
+ANY_NODE: Final = "*"
+
+ASSUMED_CLOCK_ERROR_NS: Final = 50_000_000
+"""The error of a clock in a cluster of several machines, if nobody measured it. (The largest that was seen was 13 ms: a
+process that did not run between the readings of two clocks.)"""
 
 
 def _names(topics: tuple[str, ...] | None, partition: str) -> bool | None:

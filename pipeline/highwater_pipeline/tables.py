@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic
+from typing import Final, Generic
 
 import msgspec
 import pyarrow as pa
@@ -24,21 +24,26 @@ from highwater_pipeline.recordings import (
 )
 from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
-from highwater_pipeline.settings import UNKNOWN, Settings
+from highwater_pipeline.settings import ANY_NODE, ASSUMED_CLOCK_ERROR_NS, UNKNOWN, Settings
 
 __all__ = ["RecordedEvents", "RunParts", "RunTables", "about_run", "in_memory", "load_run", "open_run"]
 
 
 class _Run(msgspec.Struct, frozen=True):
-    """What checks read of ``run.json``: only the settings."""
+    """What checks read of ``run.json``: the settings, and where the run was."""
 
     settings: Settings
+    backend: str = ""
 
 
 class _RunId(msgspec.Struct, frozen=True):
     """What a line says of the run that it belongs to."""
 
     run_id: str | None = None
+
+
+_SEVERAL_CLOCKS: Final = "kubernetes"
+"""The backend whose nodes run on several machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +226,9 @@ def _settings(path: AnyPath) -> Settings:
     if not path.exists():
         return UNKNOWN
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Run).settings
+        run = msgspec.json.decode(path.read_bytes(), type=_Run)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTable(f"{path}: expected the run's `settings`: {error}") from error
+    if run.settings.clock_errors_ns is None and run.backend == _SEVERAL_CLOCKS:
+        return msgspec.structs.replace(run.settings, clock_errors_ns={ANY_NODE: ASSUMED_CLOCK_ERROR_NS})
+    return run.settings

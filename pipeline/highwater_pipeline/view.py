@@ -86,6 +86,13 @@ class View:
             return View(self._columns, np.where(positions < 0, positions + self.num_rows, positions))
         return View(self._columns, self._rows[positions])
 
+    def reordered(self, order: Ints) -> View:
+        """All rows in the order of these positions. If the table is in memory, a new one has that order, since a view
+        of consecutive rows is taken for a slice."""
+        if isinstance(self._columns.table, pa.Table):
+            return View.of(self.to_arrow().take(pa.array(order)))
+        return self.take(order)
+
     def pick(self, positions: Ints, *names: str) -> View:
         """A few rows in memory, with these columns (none named: all)."""
         return View.of(self.take(positions).to_arrow(*names))

@@ -103,6 +103,11 @@ def tables() -> Document:
 
 
 @pytest.fixture(scope="session")
+def clocks() -> Document:
+    return Document(ROOT / "docs" / "clocks.md")
+
+
+@pytest.fixture(scope="session")
 def protocol() -> Document:
     return Document(ROOT / "docs" / "protocol.md")
 

@@ -19,6 +19,7 @@ import numpy as np
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST, GROUP_CHECKS
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.checks import suspects
+from highwater_pipeline.checks.causes import in_causal_order
 from highwater_pipeline.checks.client import client_anomalies
 from highwater_pipeline.checks.committed_loss import committed_loss
 from highwater_pipeline.checks.deleted_records import deleted_topic_records
@@ -82,6 +83,10 @@ _SUSPECTS: Final[dict[str, Callable[[Partitions], Bools]]] = {
 OF_RUNS: Final = (*GROUP_CHECKS, "node-crash")
 """Checks that no unit shows anything of: what they look at is in the facts of the run."""
 
+_IN_ORDER: Final = ("isr-incomplete", "hw-regression", "model-step")
+"""Checks of which that depends on the order of what several nodes did. If clocks may be off, only the kernel of a unit
+puts it in order."""
+
 SMALL: Final = 1 << 10
 """Rows of a table of a partition that is looked at together with others first, at most."""
 
@@ -114,10 +119,13 @@ def _may_have_removed(facts: RunFacts, partitions: Partitions) -> set[str]:
 def suspicious(facts: RunFacts, partitions: Partitions, names: Sequence[str]) -> dict[str, list[str]]:
     """Of each partition the checks, of those named, that may find something in it."""
     several_topics = suspects.has_topics(partitions)
+    in_order = not facts.settings.has_clock_errors
     found: dict[str, list[str]] = {partition: [] for partition in partitions.names}
     of_clients = not_plain(partitions)
     for name in names:
-        if name in _SUSPECTS:
+        if name in _IN_ORDER and not in_order:
+            of_check = np.ones(len(partitions.names), np.bool_)
+        elif name in _SUSPECTS:
             of_check = _SUSPECTS[name](partitions)
         else:
             of_check = model_step_suspects(facts, partitions) if name == "model-step" else of_clients
@@ -141,7 +149,7 @@ def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
 
 def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
     """Run checks on one unit, whether or not they may find something."""
-    unit = with_ids(unit)
+    unit = in_causal_order(with_ids(unit))
     topics = generations(unit)
     of_clients = [name for name in names if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST]
     found = client_anomalies(unit, of_clients) if of_clients else {}

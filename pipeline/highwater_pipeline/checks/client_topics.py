@@ -122,7 +122,8 @@ def _topics_of_history(unit: Unit, ids: list[str], spoken_of: Ints) -> tuple[Int
         sends = np.flatnonzero(at_offset & (ints(history, "outcome") == OK))
         matches = np.zeros(len(sends), np.int64)
         for number in range(len(ids)):
-            first, last = Appends.of(unit.events.where(spoken_of == number)).during(history, sends)
+            of_topic = replace(unit, events=unit.events.where(spoken_of == number))
+            first, last = Appends.of(of_topic).during(history, sends)
             topic[sends[last > first]] = number
             matches += last > first
         topic[sends[matches != 1]] = -1
@@ -138,11 +139,11 @@ def _topics_of_history(unit: Unit, ids: list[str], spoken_of: Ints) -> tuple[Int
 
 
 def _second_created(unit: Unit, spoken_of: Ints) -> int:
-    """When the second topic was created; −1: not known."""
+    """When the second topic was created at the earliest; −1: not known."""
     if not recorded(unit.facts, "partition-changed"):
         return -1
     times = ints(unit.events, "time_ns")[spoken_of == 1]
-    return int(times.min()) if len(times) else -1
+    return int(times.min()) - unit.facts.settings.largest_clock_error_ns if len(times) else -1
 
 
 def _by_value(value: Ints, topic: Ints) -> Ints:

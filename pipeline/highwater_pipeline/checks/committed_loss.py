@@ -310,7 +310,7 @@ def _example(
     unit: Unit, batches: _Batches, batch: int, report: Example, later: Example, proof: list[Example], fate: str
 ) -> Example:
     offset, end = int(batches.offset[batch]), int(batches.end[batch])
-    values, writers, sends = _written(unit, offset, end, report["time_ns"])
+    values, writers, sends = _written(unit, offset, end, report)
     values = sorted({*values, *_dumped_values(unit, batches, batch)})
     named = f" ({'value' if len(values) == 1 else 'values'} {listing(values)}" if values else ""
     if writers:
@@ -334,10 +334,11 @@ def _example(
     }
 
 
-def _written(unit: Unit, offset: int, end: int, committed_ns: int) -> tuple[list[int], list[str], list[int]]:
+def _written(unit: Unit, offset: int, end: int, report: Example) -> tuple[list[int], list[str], list[int]]:
     """Return values that were acknowledged in [offset, end), the clients that got the acknowledgements, and the rows.
     Leaves out a send that began after the batch was committed: its records replaced the lost ones."""
     there = unit.history.find("offset", lambda at: (at >= offset) & (at < end))
+    committed_ns = report["time_ns"] + unit.facts.settings.clock_error_ns(report["node"])
     acknowledged = bools(there, "is_send") & (ints(there, "outcome") == OK)
     acknowledged &= ints(there, "invoke_time") <= committed_ns
     found = there.where(acknowledged).slice(0, SHOWN).to_pylist()

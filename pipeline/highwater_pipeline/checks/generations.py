@@ -73,7 +73,7 @@ def with_ids(unit: Unit) -> Unit:
     created = len(distinct(ints(changes, "metadata_offset")[is_any(changes, "reason", "created")]))
     if not ids or (named == {*ids} and (created == len(ids) or (created < len(ids) and not is_zookeeper(unit.events)))):
         return unit
-    found = _Generations(changes)
+    found = _Generations(changes, unit.facts.settings.largest_clock_error_ns)
     speaks = unit.events.is_known("topic_id")
     events = unit.events.where(speaks)
     numbers = found.of_events(events.to_pylist())
@@ -99,9 +99,11 @@ class _State:
 
 
 class _Generations:
-    """The topics of one name, by its committed states. ``ids``: one for each."""
+    """The topics of one name, by its committed states. ``ids``: one for each. ``clock_error_ns``: how far the time of
+    any event may be from the true one."""
 
-    def __init__(self, changes: View) -> None:
+    def __init__(self, changes: View, clock_error_ns: int) -> None:
+        self._apart_ns = 2 * clock_error_ns
         by_offset: dict[int, dict[str, Any]] = {}
         for event in changes.to_pylist():
             by_offset.setdefault(event["metadata_offset"], event)
@@ -159,14 +161,14 @@ class _Generations:
         return min(of_id) if len(of_id) == 1 else otherwise
 
     def _existing(self, time_ns: int) -> int:
-        return max((state.generation for state in self._states if state.time_ns <= time_ns), default=0)
+        return max((state.generation for state in self._states if state.time_ns <= time_ns + self._apart_ns), default=0)
 
     def _with_role(self, role: dict[str, Any], otherwise: int) -> int:
         """The newest generation that had this role by then; ``otherwise`` where none had."""
         fitting = (
             state.generation
             for state in reversed(self._states)
-            if state.time_ns <= role["time_ns"] and _is_role(state.event, role)
+            if state.time_ns <= role["time_ns"] + self._apart_ns and _is_role(state.event, role)
         )
         return next(fitting, otherwise)
 

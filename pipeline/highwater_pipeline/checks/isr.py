@@ -8,6 +8,8 @@ records.
 In ZooKeeper mode a broker registers by itself, and the controller takes it out of the ISR when it has noticed. It then
 sends the broker its roles. So members are judged there from the first role of their current incarnation on. Who is a
 leader until then leads no more: the incarnation has no role.
+
+If the clocks of nodes may be off, a lack counts only if it lasts: see :func:`_lasting`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import NOTHING, finding, rows_of
+from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.checks.columns import NOTHING, codes, finding, ints, last_known, rows_of
 from highwater_pipeline.checks.replay import Replay, log_end_offset
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
@@ -36,6 +39,8 @@ def isr_incomplete(unit: Unit) -> Finding:
             continue
         registered = replay.registered(broker)
         lacks &= replay.member(broker) & (registered >= 0) & replay.instructed(broker)
+        if unit.facts.settings.has_clock_errors:
+            lacks = _lasting(unit, replay, lacks, ends[log_end])
         settled = np.flatnonzero(replay.settled)
         at = lacks[settled]
         began = at.copy()
@@ -48,6 +53,23 @@ def isr_incomplete(unit: Unit) -> Finding:
             yield _example(unit, replay, position, broker, log_end, registered)
 
     return finding(len(onsets), examples())
+
+
+def _lasting(unit: Unit, replay: Replay, lacks: Bools, ends: Ints) -> Bools:
+    """Where a replica has lacked for long what was below the HW when that time began.
+
+    Its log, the ISR and the HW are reported by different nodes. The time of each report may be wrong by the error of a
+    clock, and it was moved by as much again when causes were put before effects. What lasts for longer than that, of
+    two nodes, was so at some time by any clock.
+    """
+    settings = unit.facts.settings
+    error_ns = max(settings.clock_error_ns(node) for node in codes(replay.events, "node")[1])
+    time = np.maximum.accumulate(ints(replay.events, "time_ns"))
+    ends_ns = np.append(time[1:], max(int(time[-1]), unit.facts.last_event_ns))  # when the state after an event ends
+    before = np.searchsorted(time, ends_ns - 4 * error_ns, "right") - 1
+    began = last_known(lacks & ~np.append(False, lacks[:-1]))
+    lasting: Bools = lacks & (began <= before) & (ends < replay.high_watermark[before])
+    return lasting
 
 
 def _example(unit: Unit, replay: Replay, position: int, broker: int, log_end: int, registered: int) -> Example:

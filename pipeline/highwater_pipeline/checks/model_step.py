@@ -88,18 +88,19 @@ def model_step(unit: Unit) -> Finding:
     )
     refused = 0
     refusals: list[Refusal] = []
-    for found in (judge_decisions(decisions), _refused_steps(events, decisions, exact_order=settings.exact_order)):
+    for found in (judge_decisions(decisions), _refused_steps(events, decisions, exact_order=settings.orders_exactly)):
         for which, refusal in enumerate(found):
             refused += 1
             if which < MAX_EXAMPLES:
                 refusals.append(refusal)
     refusals.sort(key=lambda refusal: refusal.row)
-    reads = _uncommitted_reads(unit) if settings.exact_order and settings.deletes_topic(unit.partition) is False else []
+    judges_reads = settings.orders_exactly and settings.deletes_topic(unit.partition) is False
+    reads = _uncommitted_reads(unit) if judges_reads else []
 
     def examples() -> Iterator[Example]:
         rows = ints(events, "row")
         for refusal in refusals:
-            yield _example(unit, refusal, events.row(int(np.searchsorted(rows, refusal.row))))
+            yield _example(unit, refusal, events.row(int(np.argmax(rows == refusal.row))))
         yield from (_example_of_read(unit, read) for read in reads)
 
     return finding(refused + len(reads), examples())
@@ -117,7 +118,7 @@ def model_step_suspects(facts: RunFacts, partitions: Partitions) -> Bools:
     transitions = partitions.events.of_kind("transition")
     compacted = transitions.number[transitions.view.is_any("reason", ("compaction-begun",))]
     is_compacted_one = partitions.those(compacted).tolist()
-    found = _early_reads(partitions) if facts.settings.exact_order else np.zeros(len(partitions.names), np.bool_)
+    found = _early_reads(partitions) if facts.settings.orders_exactly else np.zeros(len(partitions.names), np.bool_)
     own: list[dict[str, Any]] = []
     first = 0
     for number, (name, (start, end)) in enumerate(zip(partitions.names, pairwise(bounds), strict=True)):
@@ -145,7 +146,7 @@ def _is_refused(facts: RunFacts, partition: str, events: list[dict[str, Any]], *
         ),
         unclean=settings.elects_uncleanly(partition) is not False,
     )
-    machine = Machine(decisions, exact_order=settings.exact_order, compacted=compacted)
+    machine = Machine(decisions, exact_order=settings.orders_exactly, compacted=compacted)
     return any(True for _ in judge_decisions(decisions)) or any(machine.step(event) for event in events)
 
 

@@ -61,7 +61,7 @@ class Promised:
 
     @cached_property
     def _appends(self) -> Appends:
-        return Appends.of(self._unit.events)
+        return Appends.of(self._unit)
 
     @cached_property
     def _committed(self) -> tuple[Ints, Ints]:
@@ -136,16 +136,19 @@ def recorded(facts: RunFacts, *kinds: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Appends:
-    """What leaders appended, one entry an offset, by offset and then by time. ``times`` are the distinct times."""
+    """What leaders appended, one entry an offset, by offset and then by time. ``times`` are the distinct times, each of
+    which may be off by ``clock_error_ns``."""
 
     offset: Ints
     epoch: Ints
     times: Ints
     key: Ints
+    clock_error_ns: int
 
     @classmethod
-    def of(cls, events: View) -> Appends:
-        """All appends of leaders among ``events``."""
+    def of(cls, unit: Unit) -> Appends:
+        """All appends of leaders among the events of ``unit``."""
+        events = unit.events
         appended = events.where(is_any(events, "kind", "log-appended") & is_any(events, "reason", "leader"))
         start, end = ints(appended, "offset"), ints(appended, "end_offset")
         time = ints(appended, "time_ns")
@@ -153,13 +156,20 @@ class Appends:
         times = np.unique(time)
         key = offset * (len(times) + 1) + np.searchsorted(times, time)[at]
         order = np.argsort(key, kind="stable")
-        return cls(offset[order], ints(appended, "leader_epoch")[at][order], times, key[order])
+        return cls(
+            offset[order],
+            ints(appended, "leader_epoch")[at][order],
+            times,
+            key[order],
+            unit.facts.settings.largest_clock_error_ns,
+        )
 
     def during(self, history: View, sends: Ints) -> tuple[Ints, Ints]:
-        """For each of some sends with an offset: the range of entries at that offset while the send was open."""
+        """For each of some sends with an offset: the range of entries at that offset while it may have been open."""
         at = ints(history, "offset")[sends] * (len(self.times) + 1)
-        begins = np.searchsorted(self.times, ints(history, "invoke_time")[sends], "left")
-        ends = np.searchsorted(self.times, ints(history, "end_time")[sends], "right")
+        error = self.clock_error_ns
+        begins = np.searchsorted(self.times, ints(history, "invoke_time")[sends] - error, "left")
+        ends = np.searchsorted(self.times, ints(history, "end_time")[sends] + error, "right")
         return np.searchsorted(self.key, at + begins, "left"), np.searchsorted(self.key, at + ends, "left")
 
 

@@ -72,7 +72,8 @@ def retention_too_greedy(unit: Unit) -> Finding:
     asked = of_kind(unit.events, "records-deletion-asked").to_pylist("node", "offset", "row")
     found = []
     sent = _newest_sent(unit, moves)
-    slack_ns = _EXACT_NS if unit.facts.settings.exact_order else _SLACK_NS
+    settings = unit.facts.settings
+    slack_ns = settings.largest_clock_error_ns + (_EXACT_NS if settings.exact_order else _SLACK_NS)
     for move in moves:
         why = _why_not(move, high_watermark, furthest, asked) or _too_young(move, sent.get(move["row"]), slack_ns)
         if why:
@@ -141,7 +142,7 @@ def _newest_sent(unit: Unit, moves: list[Example]) -> dict[int, int]:
     newest: dict[int, int] = {}
     if not by_time:
         return newest
-    appends = Appends.of(unit.events)
+    appends = Appends.of(unit)
     for _, part in unit.history.by_range("row"):
         sends = np.flatnonzero(bools(part, "is_send") & (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0))
         first, last = appends.during(part, sends)  # of this topic: another one of the name has the same offsets

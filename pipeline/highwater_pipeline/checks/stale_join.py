@@ -9,7 +9,7 @@ stale.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -20,8 +20,9 @@ from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
 
 UNKNOWN = -1
+_WHEN: Final = ("node", "time_ns", "row")
 _REQUEST: Final = (
-    "node",
+    *_WHEN,
     "broker",
     "isr",
     "isr_epochs",
@@ -29,7 +30,6 @@ _REQUEST: Final = (
     "leader_epoch",
     "partition_epoch",
     "metadata_offset",
-    "row",
 )
 
 
@@ -46,10 +46,24 @@ def stale_isr_join(unit: Unit) -> Finding:
 def _stale(unit: Unit, handled: list[Example]) -> Iterator[Example]:
     states = committed_states(unit.events)
     state_offsets, isrs = ints(states, "metadata_offset"), states.values("isr")
-    proposals = of_kind(unit.events, "isr-proposed").to_pylist("node", "leader_epoch", "isr", "isr_epochs", "row")
+    proposals = of_kind(unit.events, "isr-proposed").to_pylist("leader_epoch", "isr", "isr_epochs", *_WHEN)
     registrations = of_kind(unit.events, "broker-registered")
     registrations = registrations.where(first_per(ints(registrations, "metadata_offset")))
-    registered = registrations.to_pylist("broker", "broker_epoch", "row")
+    registered = registrations.to_pylist("broker", "broker_epoch", "metadata_offset", *_WHEN)
+    some = of_kind(unit.events, "alter-partition-handled", "isr-proposed", "broker-registered")
+    places = {row: place for place, row in enumerate(ints(some, "row").tolist())}
+
+    def is_before(one: Example, other: Example) -> bool:
+        """Whether this is certain, though clocks of different nodes may be off."""
+        is_first = places[one["row"]] < places[other["row"]]
+        error_ns = unit.facts.settings.clock_error_between_ns(one["node"], other["node"])
+        if not error_ns:
+            return is_first
+        decided = [event.get("metadata_offset", -1) for event in (one, other)]
+        if min(decided) >= 0:
+            return bool(decided[0] < decided[1])
+        return is_first and bool(other["time_ns"] - one["time_ns"] > error_ns)
+
     for request in handled:
         before = np.flatnonzero(state_offsets < request["metadata_offset"])
         old_isr = isrs[int(before[-1])] if len(before) else [request["broker"]]
@@ -57,23 +71,23 @@ def _stale(unit: Unit, handled: list[Example]) -> Iterator[Example]:
         for member, sent, in_force in members:
             if member in old_isr:
                 continue
-            proposal = _proposal(proposals, request, member)
+            proposal = _proposal(proposals, request, member, places)
             claimed = sent if sent != UNKNOWN or proposal is None else _epoch_in(proposal, member)
             if claimed != UNKNOWN:
                 stale, again = claimed != in_force, None
             else:
-                again = _registered_between(registered, member, proposal, request)
+                again = _registered_between(registered, member, proposal, request, is_before)
                 stale = again is not None
             if stale:
                 yield _example(unit, request, member, claimed, in_force, proposal, again)
 
 
-def _proposal(proposals: list[Example], request: Example, member: int) -> Example | None:
+def _proposal(proposals: list[Example], request: Example, member: int, places: Mapping[int, int]) -> Example | None:
     """The leader's last proposal before the judgement that has the member in it."""
     leader = f"broker-{request['broker']}"
     for proposal in reversed(proposals):
         if (
-            proposal["row"] < request["row"]
+            places[proposal["row"]] < places[request["row"]]
             and proposal["node"] == leader
             and proposal["leader_epoch"] == request["leader_epoch"]
             and member in proposal["isr"]
@@ -88,12 +102,16 @@ def _epoch_in(proposal: Example, member: int) -> int:
 
 
 def _registered_between(
-    registered: list[Example], member: int, proposal: Example | None, request: Example
+    registered: list[Example],
+    member: int,
+    proposal: Example | None,
+    request: Example,
+    is_before: Callable[[Example, Example], bool],
 ) -> Example | None:
     if proposal is None:
         return None
     for registration in registered:
-        if registration["broker"] == member and proposal["row"] < registration["row"] < request["row"]:
+        if registration["broker"] == member and is_before(proposal, registration) and is_before(registration, request):
             return registration
     return None
 

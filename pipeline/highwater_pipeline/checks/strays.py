@@ -65,7 +65,8 @@ def stray_partition(unit: Unit) -> Finding:
     if not states or not logs:
         return NOTHING
     history = sorted(states, key=lambda state: state["metadata_offset"])
-    promised_ns = PROMISED_NS + unit.facts.settings.lost_command_ms * 1_000_000
+    settings = unit.facts.settings
+    promised_ns = PROMISED_NS + settings.lost_command_ms * 1_000_000 + 2 * settings.largest_clock_error_ns
     strays: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for broker, log in logs.items():
         since = _unassigned_since(history, broker)

@@ -1,0 +1,206 @@
+"""Runs of the simulator, as they would have been recorded if one clock had been off: no false finding comes of it, and
+what is wrong is still found.
+
+Each node's events are shifted in turn, back and forth, by 20 ms, many times what the simulator's network takes. The
+recording says that the clock of that node may be off by 25 ms, or that all may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from highwater_chaos.backends.kubernetes.quorum_order import in_causal_order
+from highwater_chaos.backends.local.event_files import parse_line
+from highwater_chaos.backends.local.quorum_events import QuorumJudge
+from highwater_chaos.backends.protocol import TimedEvent
+from highwater_chaos.experiment import ChaosExperiment, load_experiment
+from highwater_chaos.experiment.nodes import controller_names, node_id
+from highwater_chaos.judged_run import run_and_forget
+from highwater_pipeline.judge import judge_run
+from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.settings import Settings
+from highwater_pipeline.tables import RunTables, load_run
+
+MS: Final = 1_000_000
+SCENARIOS: Final = Path(__file__).parents[2] / "scenarios"
+SHIFT_MS: Final = 20
+ERROR_MS: Final = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One run: its tables, and the events of its quorum."""
+
+    experiment: ChaosExperiment
+    tables: RunTables
+    quorum: Sequence[TimedEvent]
+
+    def nodes(self) -> list[str]:
+        """The nodes that reported something."""
+        assert self.tables.node_events is not None
+        return sorted(self.tables.node_events["node"].unique().to_pylist())
+
+    def judge(self, errors_ms: Mapping[str, int] | None = None) -> Judgement:
+        """The judgement, if clocks may be off by so much."""
+        errors = None if errors_ms is None else {node: error * MS for node, error in errors_ms.items()}
+        settings = msgspec.structs.replace(self.tables.settings, clock_errors_ns=errors)
+        return judge_run(replace(self.tables, settings=settings), self.experiment.spec.checks)
+
+    def judge_quorum(self, errors_ms: Mapping[str, int]) -> set[str]:
+        """What the events of the quorum show, if clocks may be off by so much."""
+        cluster = self.experiment.spec.cluster
+        assert cluster is not None
+        voters = {node_id(name): name for name in controller_names(cluster)}
+        settings = Settings(clock_errors_ns={node: error * MS for node, error in errors_ms.items()})
+        events = in_causal_order(self.quorum, voters, settings.clock_error_ns)
+        return {violation.name for violation in QuorumJudge(voters).judge(events)}
+
+    def shifted(self, node: str, by_ms: int) -> Recorded:
+        """The same with all times of one node shifted, and in the order of times."""
+        events = self.tables.node_events
+        assert events is not None
+        is_it = pc.equal(events["node"], node).to_numpy()
+        times = events["time_ns"].to_numpy() + np.where(is_it, by_ms * MS, 0)
+        order = np.argsort(times, kind="stable")
+        moved = _with(events, "time_ns", times).take(pa.array(order))
+        moved = _with(moved, "seq", np.arange(len(times)))
+        quorum = [
+            msgspec.structs.replace(one, time_ns=one.time_ns + by_ms * MS * (one.node == node)) for one in self.quorum
+        ]
+        quorum.sort(key=lambda one: one.time_ns)
+        return Recorded(self.experiment, replace(self.tables, node_events=moved), quorum)
+
+    def shifts(self, by_ms: int) -> Iterator[tuple[str, Recorded]]:
+        """Each node in turn, back and forth."""
+        for node in self.nodes():
+            for by in (-by_ms, by_ms):
+                yield f"{node} {by:+} ms", self.shifted(node, by)
+
+
+def record(path: Path, seed: int | None = None, switches: Mapping[str, str] | None = None) -> Recorded:
+    """Run an experiment in the simulator."""
+    experiment = load_experiment(path).with_seed_and_switches(seed, dict(switches or {}))
+    tables: list[RunTables] = []
+    result, _ = run_and_forget(experiment, wire=False, keep=lambda directory: tables.append(load_run(directory)))
+    quorum = []
+    for line in result.event_lines:
+        if any(b'"kind":"%b' % kind in line for kind in (b"raft-", b"node-started", b"node-stopped")):
+            one = parse_line(line)
+            quorum.append(TimedEvent(len(quorum), one.time_ns, one.node, one.incarnation, one.event))
+    return Recorded(experiment, tables[0], quorum)
+
+
+def _with(table: pa.Table, name: str, values: np.ndarray) -> pa.Table:
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, table.schema.field(name), pa.array(values, pa.int64()))
+
+
+def expected(path: Path) -> Iterator[tuple[dict[str, str], frozenset[str]]]:
+    """Switch values of a file, each with the anomalies that it expects."""
+    entries = load_experiment(path).spec.expect
+    yield from ((entry.when, frozenset(entry.anomalies)) for entry in entries)
+    if not entries:
+        yield {}, frozenset()
+
+
+SAMPLE: Final = (
+    ("kafka-7362/kraft-moved-away", {}),
+    ("kafka-7362/zookeeper-created-again", {}),
+    ("kip-903/late-fetch-in-isr", {}),
+    ("raft/zombie-leader", {}),
+    ("random/topics-come-and-go", {}),
+    ("random/while-controllers-fail", {}),
+    ("reassignment/zookeeper-cancelled", {}),
+)
+"""Of these the false findings of each check that compares nodes are known (:func:`test_the_sample_can_fail`)."""
+
+SLOW: Final = ("long-run", "metadata-reads")
+GOOD: Final = [
+    *(pytest.param(name, when, None, id=name) for name, when in SAMPLE),
+    *(
+        pytest.param(name, when, seed, marks=pytest.mark.thorough, id=f"{name}-{when}-{seed}")
+        for path in sorted(SCENARIOS.glob("*/*.yaml"))
+        if path.parent.name != "apache-kafka" and path.stem not in SLOW
+        for name in [str(path.relative_to(SCENARIOS).with_suffix(""))]
+        for when, anomalies in expected(path)
+        if not anomalies
+        for seed in ((None, 11, 12) if path.parent.name == "random" else (None,))
+        if (name, when, seed) not in [(*one, None) for one in SAMPLE]
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "when", "seed"), GOOD)
+def test_a_good_run_shows_nothing_if_a_clock_is_off(name: str, when: dict[str, str], seed: int | None) -> None:
+    recorded = record(SCENARIOS / f"{name}.yaml", seed, when)
+    good, of_quorum = recorded.judge(), recorded.judge_quorum({})
+    if good.verdict == "fail":
+        pytest.skip("this seed's run shows something without any shift")
+    for which, shifted in recorded.shifts(SHIFT_MS):
+        for errors in ({which.split()[0]: ERROR_MS}, {"*": ERROR_MS}):
+            judgement = shifted.judge(errors)
+            assert judgement.verdict != "fail", f"{which}, {errors}: {judgement.reasons}"
+            assert shifted.judge_quorum(errors) <= of_quorum, which
+
+
+def test_the_sample_can_fail() -> None:
+    """If the recording says that all clocks are exact, the same shifts are findings."""
+    found: set[str] = set()
+    for name, when in SAMPLE:
+        recorded = record(SCENARIOS / f"{name}.yaml", None, when)
+        of_quorum = recorded.judge_quorum({})
+        for _, shifted in recorded.shifts(SHIFT_MS):
+            found |= {*shifted.judge().anomalies} | (shifted.judge_quorum({}) - of_quorum)
+    assert found >= {
+        "isr-incomplete",
+        "live-partition-deleted",
+        "model-step",
+        "raft-commit-majority",
+        "epoch-inflation",
+    }
+
+
+BAD_SAMPLE: Final = ("kafka-7362/kraft-moved-away", "kip-903/kafka-14139", "zookeeper/leader-returns-first")
+BAD: Final = [
+    pytest.param(
+        name,
+        when,
+        marks=() if name in BAD_SAMPLE else pytest.mark.thorough,
+        id=f"{name}-{when}",
+    )
+    for path in sorted(SCENARIOS.glob("*/*.yaml"))
+    if path.parent.name != "apache-kafka" and path.stem not in SLOW
+    for name in [str(path.relative_to(SCENARIOS).with_suffix(""))]
+    for when, anomalies in expected(path)
+    if anomalies
+]
+
+
+@pytest.mark.parametrize(("name", "when"), BAD)
+def test_what_is_wrong_is_still_found(name: str, when: dict[str, str]) -> None:
+    recorded = record(SCENARIOS / f"{name}.yaml", None, when)
+    if recorded.judge().verdict != "fail":
+        pytest.skip("the tables do not show what is wrong here: the harness or the simulator itself saw it")
+    missed = {
+        which: shifted.judge(errors).reasons
+        for which, shifted in recorded.shifts(SHIFT_MS)
+        for errors in ({which.split()[0]: ERROR_MS}, {"*": ERROR_MS})
+        if shifted.judge(errors).verdict != "fail"
+    }
+    assert not missed
+
+
+def test_exact_clocks_change_nothing() -> None:
+    recorded = record(SCENARIOS / "kip-903/kafka-14139.yaml", None, {"replica-epoch-check": "off"})
+    exact = recorded.judge(None)
+    assert exact.verdict == "fail"
+    assert exact == recorded.judge({}) == recorded.judge({"broker-0": 0, "*": 0})
