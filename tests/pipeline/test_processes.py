@@ -181,3 +181,23 @@ def test_after_one_that_cannot_be_read_no_later_one_is_read(stored: StoredRun, m
     processes._judge(theirs, stored.facts, stored.checks, stored.units)
     outcomes = [ours.recv() for _ in stored.units]
     assert [type(found) for _, found in outcomes] == [BadTable, type(None), type(None)]
+
+
+def test_they_take_nothing_from_the_working_directory(stored: StoredRun, tmp_path: Path) -> None:
+    (store,) = tmp_path.iterdir()
+    for name in ("multiprocessing", "highwater_pipeline", "pickle"):
+        (tmp_path / f"{name}.py").write_text("import os; open('found', 'w').close(); os._exit(99)")
+    script = tmp_path / "scripts" / "judge.py"
+    script.parent.mkdir()
+    script.write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from highwater_pipeline import judge\n"
+        "from highwater_pipeline.store import open_stored_run\n"
+        "if __name__ == '__main__':\n"
+        "    judge._FOR_PROCESSES = 0\n"
+        "    print(judge.judge_stored(open_stored_run(Path(sys.argv[1])), 2).verdict)\n"
+    )
+    command = [sys.executable, str(script), str(store)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, (tmp_path / "found").exists()) == ("fail\n", False), done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.record import ClusterRecord, NodeProcess, NodeRecord
 from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.own_program import own_program
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.host.config_file import read_settings
 
@@ -98,7 +98,7 @@ def start(cluster: ClusterRecord, node: NodeRecord) -> tuple[NodeRecord, subproc
     """Start a node in a session of its own, so that it outlives the terminal; returns it with its process."""
     config = write_config(cluster, node)
     cluster.ready_path(node).unlink(missing_ok=True)
-    ours = (sys.executable, "-m", "highwater_runtime.host.main", str(config))
+    ours = own_program("highwater_runtime.host.main", str(config))
     with cluster.log_path(node).open("ab") as log:
         child = subprocess.Popen(  # noqa: S603 - our own program, or ZooKeeper's
             servers.command(config) if node.role == "zookeeper" else ours,

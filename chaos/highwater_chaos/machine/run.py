@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -30,6 +29,7 @@ from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal, to_journal
 from highwater_chaos.machine.linux import boot_id, boot_time_ns
+from highwater_chaos.machine.own_program import own_program
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
 from highwater_chaos.machine.undoing import (
@@ -250,10 +250,11 @@ class MachineRun:
             return  # by one that another process started
         with (self.path / "guardian.log").open("ab") as log:
             child = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-m", GUARDIAN_MODULE, self.directory],
+                own_program(GUARDIAN_MODULE, self.directory),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                cwd="/",
                 start_new_session=True,
             )
         assert child.stdout is not None

@@ -7,11 +7,11 @@ import os
 import select
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.machine.own_program import own_program
 from highwater_chaos.recorder.messages import (
     DECODE_ANSWER,
     ENCODE,
@@ -141,8 +141,8 @@ class Recorder:
 
     def _start(self) -> subprocess.Popen[bytes]:
         with (self._spool / _LOG).open("wb") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "highwater_chaos.recorder.process"],
+            return subprocess.Popen(  # noqa: S603
+                own_program("highwater_chaos.recorder.process"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -97,7 +98,7 @@ def shrink(
         needs_switches = not trial(at_defaults(as_data(experiment))).shows
         trial, runs = replace(trial, only_with_switches=needs_switches), 2
     jobs = jobs or os.cpu_count() or 1
-    with ProcessPoolExecutor(jobs, initializer=freeze_collector) as pool:
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), initializer=freeze_collector) as pool:
         search = Search(
             lambda proposal, most_ns: pool.submit(trial, proposal, most_ns), jobs, most_runs, progress, runs=runs
         )

@@ -29,7 +29,7 @@ def judge_job(context: ExperimentContext, found: Json) -> dict[str, Any]:
     container = {
         "name": JUDGE,
         "image": settings.image,
-        "command": ["python3", "-m", "highwater_chaos.kubernetes_jobs.judge"],
+        "command": ["python3", "-P", "-m", "highwater_chaos.kubernetes_jobs.judge"],
         "args": arguments_of(found),
         "workingDir": "/tmp",  # noqa: S108 - Spark makes a directory where it is started; the root is read-only
         "resources": settings.resources,

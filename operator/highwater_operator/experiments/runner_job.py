@@ -60,7 +60,7 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
     container = {
         "name": RUNNER,
         "image": settings.image,
-        "command": ["python3", "-m", "highwater_chaos.kubernetes_jobs.runner"],
+        "command": ["python3", "-P", "-m", "highwater_chaos.kubernetes_jobs.runner"],
         "args": arguments,
         "env": [{"name": name, "value": value} for name, value in environment.items()],
         "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}},

@@ -34,7 +34,7 @@ def missing() -> list[str]:
 
 def java() -> str:
     """The Java to start it with."""
-    return _JAVA if Path(_JAVA).exists() else shutil.which("java") or _JAVA
+    return _JAVA if Path(_JAVA).exists() else shutil.which("java", path="/usr/local/bin:/usr/bin:/bin") or _JAVA
 
 
 def command(configuration: Path) -> Sequence[str]:

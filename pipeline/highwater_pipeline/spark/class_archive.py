@@ -43,7 +43,7 @@ _HISTORY: Final = (
 def archive_path(java: Java) -> Path:
     """Where the archive for this Java and this Spark is, or would be."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "highwater" / f"spark-{pyspark.__version__}-java-{java.full_version}.jsa"
+    return cache.absolute() / "highwater" / f"spark-{pyspark.__version__}-java-{java.full_version}.jsa"
 
 
 def jvm_options(java: Java) -> list[str]:
@@ -62,7 +62,7 @@ def make_archive(timeout_s: float = 600) -> Path:
     with tempfile.TemporaryDirectory(dir=path.parent) as directory:
         unfinished, history = Path(directory) / "classes.jsa", Path(directory) / "operations.jsonl"
         history.write_text(_HISTORY, encoding="ascii")
-        command: Sequence[str] = [sys.executable, "-c", _TRAIN, str(unfinished), str(history)]
-        subprocess.run(command, check=True, timeout=timeout_s, stdout=sys.stderr)  # noqa: S603 - our own interpreter
+        command: Sequence[str] = [sys.executable, "-P", "-c", _TRAIN, str(unfinished), str(history)]
+        subprocess.run(command, check=True, timeout=timeout_s, stdout=sys.stderr, cwd="/")  # noqa: S603 - our own interpreter
         unfinished.rename(path)  # whole or not at all: another session may be looking
     return path

@@ -49,7 +49,8 @@ def main() -> None:
         sys.stderr.write(f"{error}\n")
         sys.exit(_USAGE)
     home = str(Path(pyspark.__file__).parent)
-    environment = {**os.environ, "SPARK_HOME": home, "JAVA_HOME": str(java), "PYSPARK_PYTHON": sys.executable}
+    ours = {"SPARK_HOME": home, "JAVA_HOME": str(java), "PYSPARK_PYTHON": sys.executable, "PYTHONSAFEPATH": "1"}
+    environment = {**os.environ, **ours}
     os.execve(command[0], command, environment)  # noqa: S606 - it is this process from now on
 
 

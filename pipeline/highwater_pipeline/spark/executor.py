@@ -68,7 +68,8 @@ def main() -> None:
     except (NotAPod, JavaNotFound) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(_USAGE)
-    environment = {**os.environ, "SPARK_HOME": str(Path(pyspark.__file__).parent), "PYSPARK_PYTHON": sys.executable}
+    home = str(Path(pyspark.__file__).parent)
+    environment = {**os.environ, "SPARK_HOME": home, "PYSPARK_PYTHON": sys.executable, "PYTHONSAFEPATH": "1"}
     os.execve(command[0], command, environment)  # noqa: S606 - it is this process from now on
 
 

@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from highwater_pipeline.java import Java, find_java
+from highwater_pipeline.java import Java, find_java, search_path
 from highwater_pipeline.spark import class_archive
 from highwater_pipeline.spark.java_home import home_for_spark
 
@@ -37,6 +37,7 @@ _ALWAYS: Final = {
     # to be worth two is exactly what should run side by side.
     "spark.sql.adaptive.enabled": "false",
     "spark.python.worker.reuse": "true",
+    "spark.executorEnv.PYTHONSAFEPATH": "1",  # on other machines; see below
 }
 _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -94,6 +95,9 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
         environment = {
             "JAVA_HOME": str(home_for_spark(java, Path(stand_in))),
             "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+            # Its daemon and its workers find no module in the working directory, which may be anybody's.
+            "PYTHONSAFEPATH": "1",
+            "PATH": search_path(os.environ),  # spark-submit is a script
             # The launcher's own JVM prints a command line, and is gone.
             "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }

@@ -24,7 +24,7 @@ def secret(api):
 
 def test_makes_the_secret_once(installed, base, tmp_path, monkeypatch, capsys):
     (container,) = base["Job", "highwater-agent-token"]["spec"]["template"]["spec"]["containers"]
-    assert container["command"] == ["python3", "-m", "highwater_operator.agent_token"]
+    assert container["command"] == ["python3", "-P", "-m", "highwater_operator.agent_token"]
     monkeypatch.setenv("KUBECONFIG", str(installed.kubeconfig(tmp_path / "kubeconfig")))
     main(container["args"])
     made = secret(installed)

@@ -6,7 +6,6 @@ event whose effect is known); the observer reads along.
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from highwater_chaos.backends.local.layout import voters_text
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.machine.own_program import own_program
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 
 _CONTROL: Final = "control.sock"
@@ -42,7 +42,7 @@ class HighwaterProgram:
         (place.files / _CONTROL).unlink(missing_ok=True)
         (place.files / _READY).unlink(missing_ok=True)
         return Launch(
-            argv=(sys.executable, "-m", "highwater_runtime.host.main", str(config)),
+            argv=own_program("highwater_runtime.host.main", str(config)),
             paths={f"config/{place.name}.properties": config},
         )
 

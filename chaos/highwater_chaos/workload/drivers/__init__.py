@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final
+
+from highwater_chaos.machine.own_program import own_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ DRIVERS: Final = {
     for driver in (
         Driver(
             "confluent-kafka",
-            (sys.executable, "-m", "highwater_chaos.workload.drivers.confluent"),
+            own_program("highwater_chaos.workload.drivers.confluent"),
             package="confluent_kafka",
             extra="drivers",
         ),
@@ -40,7 +41,7 @@ DRIVERS: Final = {
 
 OWN: Final = Driver(
     "highwater",
-    (sys.executable, "-m", "highwater_chaos.workload.drivers.highwater"),
+    own_program("highwater_chaos.workload.drivers.highwater"),
     package="highwater_chaos",
     extra="chaos",
 )

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.backends.local.apache_kafka.training import make_class_archive
-from highwater_pipeline.java import Java, JavaNotFound, find_java
+from highwater_pipeline.java import Java, JavaNotFound, find_java, search_path
 
 VERSION: Final = "4.3.1"
 """Needs Java 17."""
@@ -124,7 +124,7 @@ def available() -> str | None:
         find_java(who="Apache Kafka")
     except JavaNotFound as error:
         return str(error)
-    if not _is_installed(_directory()) and shutil.which("mvn") is None:
+    if not _is_installed(_directory()) and _maven() is None:
         return (
             f"the jars of Apache Kafka {VERSION} are not in {_directory()}, and there is no mvn on PATH to fetch"
             " them: install Maven (apt install maven)"
@@ -156,7 +156,11 @@ def install() -> Installation:
 
 def _directory() -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "highwater" / f"apache-kafka-{VERSION}"
+    return cache.absolute() / "highwater" / f"apache-kafka-{VERSION}"
+
+
+def _maven() -> str | None:
+    return shutil.which("mvn", path=search_path(os.environ))
 
 
 def _is_installed(directory: Path) -> bool:
@@ -165,12 +169,14 @@ def _is_installed(directory: Path) -> bool:
 
 def _fetch(directory: Path) -> None:
     directory.mkdir(exist_ok=True)
+    maven = _maven()
+    assert maven is not None, "it was looked for before"
     with tempfile.TemporaryDirectory(dir=directory) as name:
         scratch = Path(name)
         (scratch / "pom.xml").write_text(_POM, encoding="utf-8")
         _run(
             (
-                "mvn", "--batch-mode", "--no-transfer-progress", "--quiet", "--file", str(scratch / "pom.xml"),
+                maven, "--batch-mode", "--no-transfer-progress", "--quiet", "--file", str(scratch / "pom.xml"),
                 "dependency:copy-dependencies", f"-DoutputDirectory={scratch / 'lib'}", "-DincludeScope=runtime",
             ),
             _MAVEN_SECONDS,
@@ -182,7 +188,13 @@ def _fetch(directory: Path) -> None:
 def _run(argv: Sequence[str], seconds: float, what: str) -> None:
     try:
         done = subprocess.run(  # noqa: S603 - the user's own mvn and Java
-            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds, check=False
+            argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=seconds,
+            check=False,
+            cwd="/",  # from the working directory on upwards mvn looks for a directory .mvn, and does what it says
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ApacheKafkaUnavailable(f"{what} did not work: {error}") from error
