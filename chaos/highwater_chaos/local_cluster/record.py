@@ -19,7 +19,7 @@ import msgspec
 from highwater_chaos.backends.local.layout import LOOPBACK
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.linux import boot_id
+from highwater_chaos.machine.proc import boot_id
 from highwater_runtime.ports import Endpoint
 
 _RECORD: Final = "cluster.json"

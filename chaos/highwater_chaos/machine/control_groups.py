@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.proc import groups_of, pids
 
 _CONTAINER: Final = re.compile(r"(?:^|[^0-9a-f])([0-9a-f]{64})(?:$|[^0-9a-f])")
 _MONITOR: Final = "conmon"
@@ -34,30 +34,21 @@ def in_group(token: str) -> list[Identity]:
 def group_paths() -> Iterator[tuple[int, str]]:
     """Pid and control group of every process. Of version 1, where each controller has a tree of its own, the one that
     says most: a container runtime does not use all of them."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            path = max(_groups_of(entry), key=_says, default="")
-            if path and _MONITOR not in path:
-                yield int(entry.name), path
+    for pid in pids():
+        path = max(groups_of(pid), key=_says, default="")
+        if path and _MONITOR not in path:
+            yield pid, path
 
 
 def in_container(process: Identity) -> bool:
     """Whether a process is a container's."""
-    return any(container_of(path) is not None for path in _groups_of(Path(f"/proc/{process.pid}")))
+    return any(container_of(path) is not None for path in groups_of(process.pid))
 
 
 def container_of(path: str) -> str | None:
     """The container's id in a control group's path; None: it is no container's."""
     found = _CONTAINER.findall(path)
     return str(found[-1]) if found else None
-
-
-def _groups_of(process: Path) -> list[str]:
-    try:
-        lines = (process / "cgroup").read_text().splitlines()
-    except OSError:
-        return []  # gone meanwhile
-    return [line.split(":", 2)[2] for line in lines if line.count(":") >= 2]
 
 
 def _says(path: str) -> tuple[bool, int]:

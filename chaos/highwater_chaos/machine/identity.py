@@ -6,8 +6,9 @@ import os
 import select
 import signal
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
+
+from highwater_chaos.machine.proc import Stat, stat_of, threads_of
 
 ProcessState = Literal["running", "stopped", "gone"]
 
@@ -22,13 +23,13 @@ class Identity:
     @classmethod
     def of(cls, pid: int) -> Self | None:
         """The process that has this pid now; None: there is none (a zombie is none)."""
-        stat = _stat(pid)
+        stat = stat_of(pid)
         return None if stat is None or stat.is_over else cls(pid, stat.started)
 
     @classmethod
     def of_child(cls, pid: int) -> Self:
         """A child of this process that was not waited for: it keeps its pid though it may have exited already."""
-        stat = _stat(pid)
+        stat = stat_of(pid)
         assert stat is not None, f"{pid} is no child of this process"
         return cls(pid, stat.started)
 
@@ -41,7 +42,7 @@ class Identity:
 
     def state(self) -> ProcessState:
         """Probe: whether it runs, is stopped (SIGSTOP, all of its threads), or is gone (a zombie is)."""
-        stat = _stat(self.pid)
+        stat = stat_of(self.pid)
         if stat is None or stat.started != self.started or stat.is_over:
             return "gone"
         return "stopped" if _all_stopped(self.pid, stat) else "running"
@@ -85,36 +86,9 @@ class Identity:
             os.close(fd)
 
 
-class _Stat(NamedTuple):
-    """Of ``/proc/PID/stat``: the state of the first thread, how many threads there are, and when the first started."""
-
-    state: str
-    threads: int
-    started: int
-
-    @property
-    def is_over(self) -> bool:
-        """Whether all its threads have ended. The first may be a zombie long before the others (a JVM that exits):
-        until they have ended too, they hold files open, and their exit status cannot be read."""
-        return self.state in "ZX" and self.threads <= 1
-
-
-def _all_stopped(pid: int, first: _Stat) -> bool:
+def _all_stopped(pid: int, first: Stat) -> bool:
     # A stop is the whole process's, but each thread obeys when it leaves the kernel. One that has ended is left out.
     if first.threads == 1 or first.state not in "TZX":
         return first.state == "T"
-    try:
-        threads = [path.name for path in Path(f"/proc/{pid}/task").iterdir()]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    states = {stat.state for thread in threads if (stat := _stat(f"{pid}/task/{thread}")) is not None}
+    states = {stat.state for thread in threads_of(pid) if (stat := stat_of(pid, thread)) is not None}
     return states - {"Z", "X"} == {"T"}
-
-
-def _stat(task: int | str) -> _Stat | None:
-    try:
-        text = Path(f"/proc/{task}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    fields = text[text.rindex(")") + 2 :].split()
-    return _Stat(fields[0], int(fields[17]), int(fields[19]))

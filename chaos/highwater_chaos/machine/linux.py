@@ -8,9 +8,12 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from highwater_chaos.machine import proc
 
 CLONE_FS: Final = 0x00000200
 CLONE_NEWNS: Final = 0x00020000
@@ -43,12 +46,6 @@ def boot_time_ns() -> int:
     """Nanoseconds since the machine booted, suspended time included: a clock that all processes share and that cannot
     be set. Deadlines are in it."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-
-
-@cache
-def boot_id() -> str:
-    """Random id of this boot; a journal of another boot speaks of mounts and processes that are long gone."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def setns(fd: int, kind: int) -> None:
@@ -133,35 +130,25 @@ def move_mount(copy: int, target: int) -> None:
 
 def mounted_at(target: Path) -> list[str]:
     """Sources of what is mounted at ``target`` or below it, innermost last; empty: nothing."""
-    wanted = str(target.resolve())
-    found = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        fields, _, after = line.partition(" - ")
-        point = _unescape(fields.split(" ")[4])
-        if point == wanted or point.startswith(wanted + "/"):
-            found.append(_unescape(after.split(" ")[1]))
-    return found
+    return [mount.source for mount in _mounts_below(target)]
 
 
 def device_at(target: Path) -> str | None:
     """Number (``7:3``) of the device that is mounted at exactly ``target``, topmost; None: it is no mount point. A file
     system that was shut down does not even say what device it is on."""
     wanted = str(target.resolve())
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    found = [fields[2] for line in lines if _unescape((fields := line.split(" "))[4]) == wanted]
+    found = [mount.device for mount in proc.mounts() if mount.point == wanted]
     return found[-1] if found else None
 
 
 def mount_points(below: Path) -> list[Path]:
     """Mount points at or below a directory, in the order in which they were mounted."""
-    top = str(below.resolve())
-    points = (_unescape(line.split(" ")[4]) for line in Path("/proc/self/mountinfo").read_text().splitlines())
-    return [Path(point) for point in points if point == top or point.startswith(top + "/")]
+    return [Path(mount.point) for mount in _mounts_below(below)]
 
 
-def _unescape(field: str) -> str:
-    # The kernel writes space, tab, newline and backslash in octal.
-    return field.encode().decode("unicode_escape") if "\\" in field else field
+def _mounts_below(directory: Path) -> Iterator[proc.Mount]:
+    top = str(directory.resolve())
+    return (mount for mount in proc.mounts() if mount.point == top or mount.point.startswith(top + "/"))
 
 
 @cache

@@ -10,14 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
 
-from highwater_chaos.machine import linux
+from highwater_chaos.machine import linux, proc
 from highwater_chaos.machine.beneath import open_beneath, open_root
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.namespaces import in_thread
-
-_PROPAGATED: Final = ("master:", "shared:")
 
 
 def attach(point: Path, process: Identity, target: str) -> None:
@@ -54,7 +51,7 @@ def attach(point: Path, process: Identity, target: str) -> None:
 
 def device_at(process: Identity, target: str) -> str | None:
     """Number (``7:3``) of the device that is mounted at ``target`` for a process; None: no mount point is there."""
-    found = [device for device, point, _ in _mounts(process.pid) if point == target]
+    found = [mount.device for mount in proc.mounts(process.pid) if mount.point == target]
     return found[-1] if found else None
 
 
@@ -66,38 +63,15 @@ def device_of(point: Path) -> str:
 
 def holders(devices: Collection[str]) -> list[Identity]:
     """Processes of other mount namespaces with copies of mounts of these devices (``7:3``) that outlive the others."""
-    own = _namespace(os.getpid())
+    own = proc.namespace_of(os.getpid(), "mnt")
     looked: dict[str, bool] = {}
     found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or not devices:
-            continue
-        pid = int(entry.name)
-        namespace = _namespace(pid)
+    for pid in proc.pids() if devices else ():
+        namespace = proc.namespace_of(pid, "mnt")
         if namespace in (None, own):
             continue
         if namespace not in looked:
-            looked[namespace] = any(device in devices and stays for device, _, stays in _mounts(pid))
+            looked[namespace] = any(mount.device in devices and mount.stays for mount in proc.mounts(pid))
         if looked[namespace] and (identity := Identity.of(pid)) is not None:
             found.append(identity)
-    return found
-
-
-def _namespace(pid: int) -> str | None:
-    try:
-        return str(Path(f"/proc/{pid}/ns/mnt").readlink())
-    except OSError:
-        return None
-
-
-def _mounts(pid: int) -> list[tuple[str, str, bool]]:
-    """Device, mount point, and whether it stays when the original goes, of each mount that a process sees."""
-    try:
-        lines = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
-    except OSError:
-        return []
-    found = []
-    for line in lines:
-        fields = line.partition(" - ")[0].split(" ")
-        found.append((fields[2], fields[4], not any(one.startswith(_PROPAGATED) for one in fields[6:])))
     return found

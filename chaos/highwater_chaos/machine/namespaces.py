@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self, TypeVar
 
-from highwater_chaos.machine import linux
+from highwater_chaos.machine import linux, proc
 from highwater_chaos.machine.errors import MachineError
 
 NETNS: Final = Path("/run/netns")
@@ -103,18 +103,15 @@ def place_of(name: str) -> Path | None:
     """Where the namespace ``name`` can be opened; None: it is not there (any more)."""
     if not name.startswith(FOREIGN):
         return NETNS / name if (NETNS / name).exists() else None
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and namespace_of(int(entry.name)) == name:
-            return entry / "ns" / "net"
+    for pid in proc.pids():
+        if namespace_of(pid) == name:
+            return Path(f"/proc/{pid}/ns/net")
     return None
 
 
 def namespace_of(pid: int) -> str | None:
     """What the kernel calls the network namespace of a process (``net:[4026532758]``); None: the process is gone."""
-    try:
-        return str(Path(f"/proc/{pid}/ns/net").readlink())
-    except OSError:
-        return None
+    return proc.namespace_of(pid, "net")
 
 
 def in_thread(call: Callable[[], T]) -> T:

@@ -18,6 +18,7 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.freezing import thaw
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.namespaces import NETNS, Namespace, marked_for
+from highwater_chaos.machine.proc import shown
 from highwater_chaos.machine.processes import RUN_MARK, marks
 from highwater_chaos.machine.runs import INFO
 
@@ -37,7 +38,7 @@ def orphans(root: Path) -> Iterator[Orphan]:
     points = [point for point in linux.mount_points(root) if point != root and _without_run(point, root)]
     for identity, run in marks(RUN_MARK):
         if _without_run(Path(run), root):
-            yield Orphan(f"process {identity.pid} of {run}", partial(_kill, identity, points))
+            yield Orphan(f"process {identity.pid} of {shown(run)}", partial(_kill, identity, points))
     for point in reversed(points):
         yield Orphan(f"mount {point}", partial(_unmount, point))
     names = sorted(path.name for path in NETNS.glob("hw-*")) if NETNS.is_dir() else []

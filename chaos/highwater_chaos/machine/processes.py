@@ -21,6 +21,7 @@ from highwater_chaos.machine.control_groups import in_group
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity, ProcessState
 from highwater_chaos.machine.namespaces import in_namespace
+from highwater_chaos.machine.proc import pids, variable_of
 from highwater_chaos.machine.resource import TRANSIENT
 
 RUN_MARK: Final = "HIGHWATER_MACHINE_RUN"
@@ -145,17 +146,9 @@ def marked(name: str, value: str) -> list[Identity]:
 
 def marks(name: str) -> list[tuple[Identity, str]]:
     """Living processes that have ``name`` in their environment, and its value, as far as this user may look."""
-    wanted = f"{name}=".encode()
     found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        identity = Identity.of(int(entry.name))
-        try:
-            environment = (entry / "environ").read_bytes()
-        except OSError:
-            continue  # gone meanwhile, or of another owner
-        value = next((part for part in environment.split(b"\0") if part.startswith(wanted)), None)
+    for pid in pids():
+        identity, value = Identity.of(pid), variable_of(pid, name)
         if identity is not None and value is not None and identity.state() != "gone":
-            found.append((identity, os.fsdecode(value[len(wanted) :])))
+            found.append((identity, value))
     return found

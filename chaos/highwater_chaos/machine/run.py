@@ -28,8 +28,9 @@ from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal, to_journal
-from highwater_chaos.machine.linux import boot_id, boot_time_ns
+from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.own_program import own_program
+from highwater_chaos.machine.proc import boot_id
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
 from highwater_chaos.machine.undoing import (

@@ -18,7 +18,7 @@ from typing import Final
 
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.linux import boot_id
+from highwater_chaos.machine.proc import boot_id
 
 INFO: Final = "run.json"
 LOCK: Final = "lock"

@@ -28,6 +28,7 @@ from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.proc import boot_id
 from highwater_chaos.machine.processes import RUN_MARK, Process, marked
 from highwater_chaos.machine.runs import RunInfo, bell, locked, ring
 
@@ -174,7 +175,7 @@ def _is_told(entry: Entry) -> bool:
 
 
 def _same_boot(path: Path) -> bool:
-    return RunInfo.read(path).boot == linux.boot_id()
+    return RunInfo.read(path).boot == boot_id()
 
 
 def failure_of(entry: Entry, error: Exception) -> str:

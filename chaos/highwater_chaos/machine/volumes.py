@@ -28,9 +28,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, Literal, NamedTuple, Self
+from typing import ClassVar, Final, Literal, Self
 
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine import linux, loop, proc
 from highwater_chaos.machine.control_groups import in_group
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.freezing import thaw
@@ -252,43 +252,6 @@ def users_of(point: Path) -> list[Identity]:
     if number is None and not point.exists():
         return []
     major, minor = number.split(":") if number else (os.major(there := point.stat().st_dev), os.minor(there))
-    top = _Top(os.fsencode(point), os.makedev(int(major), int(minor)))
-    found = []
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit() or not _uses(entry.path, top):
-            continue
-        identity = Identity.of(int(entry.name))
-        if identity is not None:
-            found.append(identity)
-    return found
-
-
-class _Top(NamedTuple):
-    path: bytes
-    device: int
-
-
-def _uses(process: str, top: _Top) -> bool:
-    try:
-        if any(_leads_below(f"{process}/{link}", top) for link in ("cwd", "root")):
-            return True
-        with os.scandir(f"{process}/fd") as descriptors:
-            if any(_leads_below(one.path, top) for one in descriptors):
-                return True
-        device = b" %02x:%02x " % (os.major(top.device), os.minor(top.device))
-        below = b" " + top.path + b"/"
-        # Line by line: 65,000 mappings of a file with a long path are 250 MB of text.
-        with open(f"{process}/maps", "rb") as maps:  # noqa: PTH123
-            return any(below in line and device in line for line in maps)
-    except OSError:
-        return False  # it went away, or a descriptor did: the caller looks again
-
-
-def _leads_below(link: str, top: _Top) -> bool:
-    target = os.readlink(os.fsencode(link))  # noqa: PTH115 - bytes
-    if target != top.path and not target.startswith(top.path + b"/"):
-        return False
-    try:
-        return os.stat(link).st_dev == top.device  # noqa: PTH116
-    except OSError as error:
-        return error.errno == errno.EIO  # a file system that was shut down: by its path alone
+    device = os.makedev(int(major), int(minor))
+    users = (Identity.of(pid) for pid in proc.pids() if proc.uses(pid, os.fsencode(point), device))
+    return [user for user in users if user is not None]

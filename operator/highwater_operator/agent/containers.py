@@ -16,6 +16,7 @@ from typing import Final
 from highwater_chaos.machine.control_groups import container_of, group_paths
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.namespaces import namespace_of
+from highwater_chaos.machine.proc import command_of
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.refusals import Refusal
 
@@ -37,7 +38,7 @@ class Container:
 
     def commands(self) -> list[list[bytes]]:
         """What each of its processes was started with."""
-        return [_command(process.pid) for process in self.processes]
+        return [command_of(process.pid) for process in self.processes]
 
 
 def containers_of(pod: Pod) -> list[Container]:
@@ -124,13 +125,6 @@ def network_of(pod: Pod) -> str:
                 )
             return namespace
     raise Refusal(409, f"nothing of pod {pod.namespace}/{pod.name} runs", expected="a living process", found="none")
-
-
-def _command(pid: int) -> list[bytes]:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
-    except OSError:
-        return []
 
 
 def _is_node(command: list[bytes]) -> bool:

@@ -76,13 +76,13 @@ class FileSystemSync:
 def kind_of(root: str) -> str | None:
     """The kind of file system that a directory is on; None where it is not known."""
     device = os.stat(root).st_dev  # noqa: PTH116
-    name = f"{os.major(device)}:{os.minor(device)}"
+    name = b"%d:%d" % (os.major(device), os.minor(device))
     try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        mounts = Path("/proc/self/mountinfo").read_bytes().split(b"\n")
     except OSError:
         return None
     for mount in mounts:
-        fields = mount.split()
-        if len(fields) > 2 and fields[2] == name and "-" in fields[6:-1]:
-            return fields[fields.index("-", 6) + 1]
+        fields = mount.split(b" ")  # by nothing else: paths may hold any byte but a space
+        if len(fields) > 2 and fields[2] == name and b"-" in fields[6:-1]:
+            return os.fsdecode(fields[fields.index(b"-", 6) + 1])
     return None

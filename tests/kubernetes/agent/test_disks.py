@@ -13,6 +13,7 @@ from node_stand_in_sizes import SYNCED, UNSYNCED
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import try_to_write
+from highwater_chaos.machine.proc import boot_id
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.volumes import (
     VOLUME_CLUSTER_UID,
@@ -276,7 +277,7 @@ def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World, rest
     linux.umount(pod.data.parent)
     (run,) = (world.state / "runs").iterdir()
     info = run / "run.json"
-    info.write_text(info.read_text().replace(linux.boot_id(), "00000000-0000-0000-0000-000000000000"))
+    info.write_text(info.read_text().replace(boot_id(), "00000000-0000-0000-0000-000000000000"))
     again = restart()
     assert (pod.data / "kept").read_text() == "kept"
     assert try_to_write(pod.data.parent) is None, "the ballast is gone, though its mount was"
