@@ -111,6 +111,7 @@ def agent_http() -> Target:
 
     from highwater_chaos.scratch import ScratchDirectory
     from highwater_operator.agent.http_api import QUIET, Api
+    from highwater_operator.agent.machine_record import MachineRecord
     from highwater_operator.agent.pods import Pod
     from highwater_operator.agent.records import FaultRecord, Records
     from highwater_operator.agent.service import Faults
@@ -147,9 +148,9 @@ def agent_http() -> Target:
     volumes: Any = NothingMade(folder / "state", folder / "mounts")
     machine: Any = None  # whatever would need it must be refused before
     faults = Faults("node-1", machine, OnePod(), volumes, NothingKept(folder / "faults"), folder)
-    api = Api(
-        Settings("node-1", folder / "token", folder, folder, kubelet=folder), faults, OnePod(), volumes, lambda: None
-    )
+    settings = Settings("node-1", folder / "token", folder, folder, kubelet=folder)
+    record = MachineRecord("node-1", folder / "state")
+    api = Api(settings, faults, OnePod(), volumes, record, lambda: None)
     loop, path, up = asyncio.new_event_loop(), str(folder / "socket"), threading.Event()
 
     async def serve() -> None:

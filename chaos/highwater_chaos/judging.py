@@ -16,6 +16,7 @@ from highwater_chaos import assertions
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
 from highwater_chaos.junit import write_junit
 from highwater_chaos.lines import FileLines
+from highwater_chaos.machine_record import machine_troubles
 from highwater_chaos.manifest import update_manifest
 from highwater_chaos.run_directory import new_run_directory, write_json
 from highwater_chaos.run_summary import list_recordings, read_summary
@@ -44,7 +45,8 @@ def write_verdict(
         BadSummary: the run directory is not whole.
     """
     summary = read_summary(directory)
-    verdict = verdict_of(experiment, summary, judgement, assertions.judge_assertions(experiment.spec, directory))
+    outcomes = assertions.judge_assertions(experiment.spec, directory)
+    verdict = verdict_of(experiment, summary, judgement, outcomes, machine_troubles(directory))
     write_json(directory / "verdict.json", verdict)
     write_junit(directory / "junit.xml", [verdict])
     # Imported here: a campaign writes no report for a seed, so its processes need not import this.

@@ -9,6 +9,7 @@ import msgspec
 
 from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
+from highwater_chaos.machine_record import EXPLAINED
 from highwater_chaos.run_summary import RunSummary
 from highwater_pipeline.anomalies import AVAILABILITY, ON_REQUEST, QUORUM_INVARIANTS
 from highwater_pipeline.judgement import NO_CHECKS, Judgement
@@ -56,8 +57,10 @@ def verdict_of(
     run: RunSummary,
     judgement: Judgement,
     assertions: Sequence[Outcome] = (),
+    troubles: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The content of ``verdict.json``.
+    """The content of ``verdict.json``. ``troubles``: limits that the machines exceeded. A fail for which they may be
+    the whole cause is inconclusive.
 
     A found anomaly, or an assertion that did not hold, is a fail, inconclusive reasons or not; without it such a
     reason makes a pass inconclusive.
@@ -81,6 +84,9 @@ def verdict_of(
         verdict = "inconclusive"
     verdict = changed_verdict(verdict, assertions)
     failed = [one.name for one in assertions if one.holds is False]
+    excused = list(troubles) if verdict == "fail" and anomalies.keys() <= EXPLAINED else []
+    if excused:
+        verdict = "inconclusive"
     unjudged = reasons_of(assertions, None)
     expected = expectation_for(experiment.spec, experiment.cluster.switches)
     why_not = why_not_as_expected(expected, verdict, list(anomalies), failed)
@@ -94,8 +100,9 @@ def verdict_of(
             "assertions": expected.assertions,
             "whyNot": why_not,
         },
-        "reasons": [*reasons_of(assertions, False), *reasons_of_run, *judged, *unjudged],
+        "reasons": [*excused, *reasons_of(assertions, False), *reasons_of_run, *judged, *unjudged],
         "inconclusiveReasons": [
+            *excused,
             *reasons_of_run,
             *(judged if judgement.verdict == "inconclusive" else []),
             *unjudged,

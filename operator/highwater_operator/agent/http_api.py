@@ -16,6 +16,8 @@
                                          inside the pod's network: ``{"answers": true}``; a refusal is an answer
 ``GET /v1/pods/<ns>/<pod>/session``      the key of the broker's ZooKeeper session, by which another connection can end
                                          it: ``{"session": {"id": 1, "password": "<hex>"}}``, or null
+``GET /v1/machine``                      load, disk space and starts of the agent (:mod:`~.machine_record`) since
+                                         ``?since=`` (seconds since the epoch): ``{"items": […]}``
 ``GET /v1/pods/…?uid=``                  409 if the pod of this name is another one by now
 ``GET /healthz``, ``/metrics``           the agent's own, without a token
 ======================================== ===============================================================================
@@ -38,6 +40,7 @@ from highwater_operator.agent import metrics, pod_files
 from highwater_operator.agent.authentication import authenticate
 from highwater_operator.agent.containers import network_of, node_container
 from highwater_operator.agent.faults.node_program import session_key
+from highwater_operator.agent.machine_record import MachineRecord
 from highwater_operator.agent.pods import Pod, Pods, check
 from highwater_operator.agent.pools import Pools
 from highwater_operator.agent.probes import answering
@@ -66,12 +69,19 @@ class Api:
     """See the module. ``healthy`` says what is wrong with the agent; None: nothing."""
 
     def __init__(
-        self, settings: Settings, faults: Faults, pods: Pods, volumes: Volumes, healthy: Callable[[], str | None]
+        self,
+        settings: Settings,
+        faults: Faults,
+        pods: Pods,
+        volumes: Volumes,
+        machine: MachineRecord,
+        healthy: Callable[[], str | None],
     ) -> None:
         self._settings = settings
         self._faults = faults
         self._pods = pods
         self._volumes = volumes
+        self._machine = machine
         self._healthy = healthy
         self._pools = Pools()
 
@@ -89,6 +99,7 @@ class Api:
                 web.get("/v1/volumes", self._list_volumes),
                 web.put("/v1/volumes/{name}", self._put_volume),
                 web.delete("/v1/volumes/{name}", self._delete_volume),
+                web.get("/v1/machine", self._machine_record),
                 web.get("/v1/pods/{namespace}/{pod}", self._pod),
                 web.get("/v1/pods/{namespace}/{pod}/events", self._events),
                 web.get("/v1/pods/{namespace}/{pod}/dump", self._dump),
@@ -156,6 +167,13 @@ class Api:
             "mountPoint": volume.mount_point,
             "data": str(self._volumes.data(record.name)),
         }
+
+    async def _machine_record(self, request: web.Request) -> web.Response:
+        text = request.query.get("since", "0")
+        if not text.isdecimal() or len(text) > 18:
+            raise Refusal(400, "since is no time", expected="seconds since the epoch", found=text[:60])
+        rows = await self._pools.own.run("", lambda: self._machine.since(int(text)))
+        return web.json_response({"items": rows})
 
     # --- pods ---
 

@@ -29,6 +29,7 @@ from highwater_operator.agent.attachments import Attachments
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.health import Health
 from highwater_operator.agent.http_api import QUIET, Api
+from highwater_operator.agent.machine_record import MachineRecord
 from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.orphans import Collector
 from highwater_operator.agent.pod_events import PodEvents
@@ -43,6 +44,7 @@ from highwater_operator.agent.volumes import Volumes, wanted_by
 _THREADS_END_WITHIN: Final = 2.0
 _TICK: Final = 0.5
 _ATTACH_EVERY: Final = 0.5
+_SAMPLE_EVERY: Final = 5.0
 _CERTIFICATE_AGAIN: Final = 10.0
 _VOLUMES_AGAIN: Final = 5.0
 _TICKS_WITHIN: Final = 60.0
@@ -129,6 +131,7 @@ class Agent:
             self._log_once,
         )
         self._attachments = Attachments(self._volumes, self._pods.known, self._log_once)
+        self._machine = MachineRecord(settings.node, settings.state)
         self._ended = threading.Event()
         self._health = Health()
 
@@ -148,13 +151,16 @@ class Agent:
             threading.Thread(
                 target=self._repeat, args=(self._attachments.look, _ATTACH_EVERY), name="attachments", daemon=True
             ),
+            threading.Thread(
+                target=self._repeat, args=(self._machine.sample, _SAMPLE_EVERY), name="machine", daemon=True
+            ),
             threading.Thread(target=self._look_after_volumes, name="volumes", daemon=True),
         ]
-        for thread, within in zip(threads, (_TICKS_WITHIN, _TICKS_WITHIN, _VOLUMES_WITHIN), strict=True):
+        for thread, within in zip(threads, (*[_TICKS_WITHIN] * 3, _VOLUMES_WITHIN), strict=True):
             thread.start()
             self._health.watch(thread.name, thread.is_alive, within)
         self._health.watch("pod-watch", self._pods.alive)
-        api = Api(self._settings, self._faults, self._pods, self._volumes, self._health.wrong)
+        api = Api(self._settings, self._faults, self._pods, self._volumes, self._machine, self._health.wrong)
         runner = web.AppRunner(api.application(), **QUIET)
         await runner.setup()
         site = web.TCPSite(runner, self._settings.host, self._settings.port, ssl_context=self._certificate.context)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from agent_world import TOKEN, Agent, World, await_true, confirmed, in_seconds
+from agent_world import TOKEN, Agent, World, confirmed, in_seconds
 
 from highwater_chaos.backends.kubernetes import agents
 from highwater_chaos.backends.kubernetes.agent_trust import Trust
@@ -75,7 +75,7 @@ def test_an_agent_that_restarts_during_an_injection_is_asked_again(
     agent: Agent, world: World, restart: Callable[[], Agent]
 ) -> None:
     pod = world.pod("stubborn-broker-0")
-    script = "trap '' TERM; echo up; while :; do sleep 0.1; done"
+    script = "trap 'echo term' TERM; echo up; while :; do sleep 0.1; done"
     node = pod.start_container("bash", "-c", script, executable="highwater-node")
     assert node.stdout is not None
     assert node.stdout.readline() == "up\n"
@@ -90,10 +90,11 @@ def test_an_agent_that_restarts_during_an_injection_is_asked_again(
     def state() -> str:
         return str(json.loads(path.read_text())["state"]) if path.exists() else ""
 
-    await_true(lambda: state() == "injecting", "it is under way")
+    assert node.stdout.readline() == "term\n"
+    assert state() == "injecting", "it is under way"
     agent.kill()
     following.living[0] = restart()
-    await_true(lambda: state() == "injecting", "it is asked for again")
+    assert node.stdout.readline() == "term\n", "it is asked for again"
     node.kill()
     asking.join(60)
     (record,) = answers

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agent_world import Agent, World, await_true
@@ -132,3 +134,33 @@ def test_each_thread_of_the_agent_that_dies_is_told(agent: Agent, world: World, 
 def wrong(agent: Agent) -> tuple[int, str]:
     answer = agent.ask("GET", "/healthz", token=None)
     return answer.status_code, answer.text
+
+
+def test_the_machine_is_recorded_over_restarts_of_the_agent(
+    agent: Agent, world: World, restart: Callable[[], Agent]
+) -> None:
+    from highwater_chaos.machine_record import troubles_in
+
+    def rows(of: Agent, since: int = 0) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = of.ask("GET", f"/v1/machine?since={since}").json()["items"]
+        return found
+
+    def starts(of: Agent) -> int:
+        return sum("started" in row for row in rows(of))
+
+    await_true(lambda: "load" in rows(agent)[-1], "a sample")
+    before, latest = starts(agent), int(rows(agent)[-1]["at"]) + 1
+    assert all(row.get("at", 0) >= latest for row in rows(agent, latest)), "and nothing older"
+    agent.stop()
+    again = restart()
+    await_true(lambda: "load" in rows(again)[-1], "a sample after it")
+    assert starts(again) == before + 1
+    assert any("load" in row for row in rows(again)[:-2]), "what the one before had noted is there"
+    assert "agent of machine node-1 started" in troubles_in(rows(again))[-1]
+    sample = rows(again)[-1]
+    assert sample["processors"] == os.cpu_count()
+    assert sample["freeBytes"] > 0
+    with (world.state / "machine.jsonl").open("a") as file:
+        file.write('{"node": "cut o')
+    assert starts(again) == before + 1
+    assert again.ask("GET", "/v1/machine?since=now").status_code == 400

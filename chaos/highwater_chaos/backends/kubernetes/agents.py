@@ -131,6 +131,11 @@ class AgentClient:
         """The pod's ``/metrics``. Raises ``AgentError``."""
         return self._ask("GET", f"/v1/pods/{namespace}/{pod}/metrics").decode()
 
+    def machine(self, since: int) -> list[Json]:
+        """How the agent's machine was since a time (seconds since the epoch). Raises ``AgentError``."""
+        rows: list[Json] = self._json("GET", f"/v1/machine?since={since}")["items"]
+        return rows
+
     def process_states(self, namespace: str, pod: str) -> list[str]:
         """The processes of the pod's node as the kernel has them: ``running``, ``stopped``. Raises ``AgentError``."""
         found = self._json("GET", f"/v1/pods/{namespace}/{pod}")

@@ -32,6 +32,7 @@ from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFault
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.kubelet import held_up
+from highwater_chaos.backends.kubernetes.machines import machine_rows
 from highwater_chaos.backends.kubernetes.message_rules import MessageRules
 from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
@@ -52,6 +53,7 @@ from highwater_chaos.experiment.nodes import broker_names, controller_names, nod
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
+from highwater_chaos.machine_record import MACHINES_FILE
 from highwater_chaos.replica_dump import Dumped
 from highwater_chaos.units import format_signed_duration
 from highwater_chaos.workload.client_host import ClientProcess
@@ -132,6 +134,7 @@ class KubernetesBackend:
         self._clients: LocalClients | None = None
         self._inconclusive_reasons: list[str] = []
         self._wiped: set[tuple[str, int]] = set()
+        self._since = 0
         self._closed = False
 
     # --- before the run ---
@@ -158,6 +161,7 @@ class KubernetesBackend:
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Create the LogCluster, or begin on the one that is borrowed; returns once it is Ready. Raises
         ``ClusterError``."""
+        self._since = int(time.time())
         self._intake = Intake(self._threads, borrowed=self._place.borrowed != "", spool=spool)
         self._cluster = cluster
         self._ensemble = PodEnsemble(self._place, cluster, self._at)
@@ -334,11 +338,13 @@ class KubernetesBackend:
         return [*self._inconclusive_reasons, *clients, *desk, *missed, *notes, *ensemble]
 
     def files(self) -> Mapping[str, bytes]:
-        """Logs of all nodes' present containers."""
-        return {
+        """Logs of all nodes' present containers, and how their machines were."""
+        logs = {
             f"logs/{name}.log": self._api.log(node.place.namespace, node.place.name, _CONTAINER).encode()
             for name, node in sorted(self._nodes.items())
         }
+        machines = machine_rows((node.place.agent for node in self._nodes.values()), self._since)
+        return {**logs, MACHINES_FILE: machines}
 
     def trace_digest(self) -> str:
         """No two runs are equal."""

@@ -1,0 +1,20 @@
+"""How the machines of a run were, as their agents have it: a file of the run directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError
+
+
+def machine_rows(agents: Iterable[AgentClient], since: int) -> bytes:
+    """Lines of ``machines.jsonl`` (:mod:`highwater_chaos.machine_record`): each machine once, since a time in seconds
+    since the epoch. An agent that does not answer, or that is too old, has a row that says so."""
+    lines = []
+    for url, agent in {agent.url: agent for agent in agents}.items():
+        try:
+            lines += [json.dumps(row) for row in agent.machine(since)]
+        except AgentError as error:
+            lines.append(json.dumps({"agent": url, "error": str(error)[:300]}))
+    return "".join(f"{line}\n" for line in lines).encode()

@@ -1,0 +1,61 @@
+"""What the machines of a run went through, and when that explains a finding better than the software does.
+
+``machines.jsonl`` of a run directory has one JSON object a line, by each node's agent: a sample every few seconds
+(``node``, ``at``: seconds since the epoch, ``load``: the load average of a minute, ``processors``, ``freeBytes`` of the
+disk where the nodes' volumes lie), and ``node``, ``started`` for each start of the agent. Other fields may follow.
+
+A machine that has far more to do than processors stops a node for seconds; on one without disk space or without its
+agent, faults end late. What clients and replicas hold is not explained by that: a lost record is a lost record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from highwater_pipeline.anomalies import AVAILABILITY
+
+MACHINES_FILE: Final = "machines.jsonl"
+MOST_LOAD: Final = 4.0
+"""A load average of a minute, for each processor."""
+LEAST_FREE: Final = 256 << 20
+"""Free bytes of the disk where volumes lie."""
+EXPLAINED: Final = frozenset({*AVAILABILITY, "node-crash"})
+"""Anomalies that a machine's troubles may be the cause of. Assertions on metrics are others."""
+
+
+def machine_troubles(directory: Path) -> list[str]:
+    """A sentence for each limit that a machine exceeded while the run in ``directory`` went on; none where there is no
+    record of the machines."""
+    try:
+        content = (directory / MACHINES_FILE).read_bytes()
+    except FileNotFoundError:
+        return []
+    rows = [row for line in content.splitlines() if isinstance(row := msgspec.json.decode(line), dict)]
+    return troubles_in(rows)
+
+
+def troubles_in(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The same, of rows."""
+    load: dict[str, float] = {}
+    free: dict[str, int] = {}
+    starts: dict[str, int] = {}
+    for row in rows:
+        match row:
+            case {"node": str(node), "started": float() | int()}:
+                starts[node] = starts.get(node, 0) + 1
+            case {"node": str(node), "load": float() | int(), "processors": int(), "freeBytes": int()}:
+                load[node] = max(load.get(node, 0.0), row["load"] / max(1, row["processors"]))
+                free[node] = min(free.get(node, row["freeBytes"]), row["freeBytes"])
+    found = []
+    for node in sorted({*load, *free, *starts}):
+        if load.get(node, 0.0) > MOST_LOAD:
+            found.append(f"machine {node} had a load of {load[node]:.1f} a processor: expected {MOST_LOAD:g} or less")
+        if node in free and free[node] < LEAST_FREE:
+            found.append(f"machine {node} had {free[node]} bytes of disk space left: expected {LEAST_FREE} or more")
+        if starts.get(node):
+            found.append(f"the agent of machine {node} started {starts[node]} times during the run: expected none")
+    return found

@@ -1,0 +1,89 @@
+"""What the machine's troubles may explain is no finding about the software; what they cannot explain is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.experiment.load import parse_experiment
+from highwater_chaos.machine_record import LEAST_FREE, MACHINES_FILE, machine_troubles, troubles_in
+from highwater_chaos.run_settings import settings_of
+from highwater_chaos.run_summary import RunSummary
+from highwater_chaos.verdict import verdict_of
+from highwater_pipeline.judgement import AnomalyReport, Judgement
+
+GOOD = {"node": "node-1", "at": 1.0, "load": 15.9, "processors": 4, "freeBytes": LEAST_FREE, "clockErrorNs": 7}
+EXPERIMENT = parse_experiment(
+    """\
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: busy}
+spec: {timeout: 1m, cluster: {brokers: 1, controllers: 1, topics: [{name: orders}]}, workload: {producers: 1}}
+""",
+    "busy",
+)
+TROUBLES = {
+    "load": {**GOOD, "load": 16.1},
+    "disk": {**GOOD, "freeBytes": LEAST_FREE - 1},
+    "restart": {"node": "node-1", "started": 2.0},
+}
+
+
+def judgement(anomalies: list[str]) -> Judgement:
+    found = {name: AnomalyReport(1, []) for name in anomalies}
+    return Judgement("busy", "fail" if anomalies else "pass", [], found, {}, {"acknowledged": 1})
+
+
+def summary() -> RunSummary:
+    return RunSummary(
+        name="busy",
+        seed=1,
+        backend="kubernetes",
+        switches={},
+        violations=[],
+        inconclusive_reasons=[],
+        acknowledged=1,
+        trace_digest="",
+        run_ns=1,
+        wall_seconds=1.0,
+        wire=False,
+        settings=settings_of(EXPERIMENT),
+        load=None,
+        environment={},
+        began_unix_ns=None,
+        faults=[],
+        phases=[],
+    )
+
+
+def test_a_machine_within_its_limits_has_no_troubles(tmp_path: Path) -> None:
+    assert machine_troubles(tmp_path) == []
+    (tmp_path / MACHINES_FILE).write_text(json.dumps(GOOD) + "\n" + '{"agent": "https://a", "error": "404"}\n')
+    assert machine_troubles(tmp_path) == []
+
+
+@pytest.mark.parametrize("what", TROUBLES)
+def test_each_limit(tmp_path: Path, what: str) -> None:
+    (tmp_path / MACHINES_FILE).write_text("\n".join(json.dumps(row) for row in (GOOD, TROUBLES[what], GOOD)) + "\n")
+    (trouble,) = machine_troubles(tmp_path)
+    assert "node-1" in trouble
+
+
+@pytest.mark.parametrize("troubled", [False, True])
+@pytest.mark.parametrize(
+    ("anomalies", "excused"),
+    [(["unavailable"], True), (["node-crash"], True), (["lost-write"], False), (["unavailable", "lost-write"], False)],
+)
+def test_only_what_they_may_explain_is_inconclusive(anomalies: list[str], excused: bool, troubled: bool) -> None:
+    troubles = troubles_in([TROUBLES["load"]]) if troubled else []
+    verdict = verdict_of(EXPERIMENT, summary(), judgement(anomalies), (), troubles)
+    inconclusive = troubled and excused
+    assert verdict["verdict"] == ("inconclusive" if inconclusive else "fail")
+    assert verdict["inconclusiveReasons"] == (troubles if inconclusive else [])
+    assert set(verdict["anomalies"]) == set(anomalies), "they are shown all the same"
+
+
+def test_a_pass_on_a_busy_machine_is_a_pass() -> None:
+    assert verdict_of(EXPERIMENT, summary(), judgement([]), (), ["busy"])["verdict"] == "pass"
