@@ -232,6 +232,17 @@ def _verdict(facts: RunFacts, states: Mapping[str, CheckState]) -> Verdict:
     return "pass"
 
 
+def _errors(facts: RunFacts) -> str:
+    """With what sends ended, as part of a sentence."""
+    match facts.send_errors:
+        case ():
+            return ""
+        case ((error, count),):
+            return f" (every send that ended got {error}, {count:,} of them)"
+        case several:
+            return f" (sends ended with {', '.join(f'{error} {count:,} times' for error, count in several)})"
+
+
 def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Mapping[str, CheckState]) -> list[str]:
     meanings = {**CHECKS, **GROUP_CHECKS, **CLIENT_CHECKS_ON_REQUEST}
     reasons = [f"{name}: {meanings[name]} ({report.count} found)" for name, report in anomalies.items()]
@@ -247,7 +258,7 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
         elif facts.settings.acks == "0":
             why = "nothing was acknowledged (acks=0), and no record was read"
         elif facts.acknowledged == 0:
-            why = f"none of {facts.operations} operations acknowledged a record"
+            why = f"none of {facts.operations} operations acknowledged a record{_errors(facts)}"
         elif facts.settings.final_reads_cut_short:
             why = "the final reads were cut short"
         else:

@@ -47,6 +47,10 @@ class _Line(msgspec.Struct):
     parameters: _Parameters
 
 
+MAX_ERRORS: Final = 5
+_KINDS_OF_ERRORS: Final = 1000
+"""Errors that are counted, at most: another client's may each have a text of its own."""
+
 MAX_CRASHES: Final = 10
 """Examples kept of crashes, as of every anomaly."""
 
@@ -87,6 +91,8 @@ class RunFacts:
     crash_examples: tuple[dict[str, Any], ...] = ()
     commits: CommitFindings | None = None
     """What was found of the offsets of groups; None: the history has no commit and no fetch of them."""
+    send_errors: tuple[tuple[str, int], ...] = ()
+    """How often operations that send ended with each error, the most frequent first, at most :data:`MAX_ERRORS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +180,17 @@ class Splitter:
             completed="must_commit",
             completed_by=("row", "is_send", "outcome"),
         )
+        self._errors: Final[Counter[str]] = Counter()
         self._events: Final = _Events()
         self._replica_log: Final = _ReplicaLog()
 
     def add_operations(self, part: pa.Table) -> None:
         """Take in operations. Raises :class:`~highwater_pipeline.files.BadTable` as ``Flattener.add`` does."""
         self._history.add(self._flattener.add(part))
+        ended = part.filter(pc.and_(pc.is_in(part["f"], pa.array(("send", "txn"))), pc.is_valid(part["error"])))
+        for error in ended["error"].to_pylist():
+            if error in self._errors or len(self._errors) < _KINDS_OF_ERRORS:
+                self._errors[error] += 1
 
     def add_events(self, part: pa.Table) -> None:
         """Take in node events."""
@@ -218,6 +229,7 @@ class Splitter:
             last_event_ns=events.last_ns,
             crashes=events.crashes,
             crash_examples=tuple(events.crash_examples),
+            send_errors=tuple(self._errors.most_common(MAX_ERRORS)),
             commits=flattener.commits.findings(run.settings) if flattener.commits.operations else None,
         )
         return facts, Units(facts, self._history, events.spool, replica_log.spool)

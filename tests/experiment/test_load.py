@@ -299,3 +299,78 @@ spec:
     with pytest.raises(ExperimentError) as refused:
         load_experiment(tmp_path / "groups.yaml")
     assert found in str(refused.value)
+
+
+def problem_of(text: str, found: str, instead: str) -> list[str]:
+    assert found in text
+    try:
+        parse_experiment(text.replace(found, instead, 1), "cx.yaml")
+    except ExperimentError as error:
+        return [problem.message for problem in error.problems]
+    return []
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "message"),
+    [
+        (
+            "config: {}",
+            "config: {retention.msx: 5}",
+            "'retention.msx'; did you mean 'retention.ms'?",
+        ),
+        ("config: {}", "config: {foo: 5}", "unknown topic property 'foo'; known are cleanup.policy, "),
+        ("config: {}", "config: {cleanup.policy: comapct}", "takes delete or compact or "),
+        ("config: {}", "config: {segment.bytes: 3}", "must be at least 14, not 3"),
+        (
+            "config: {}",
+            "config: {min.insync.replicas: 1.5}",
+            "text or a whole number or true or false; found 1.5",
+        ),
+        ("config: {}", "config: {cleanup.policy: compact}", "its records have no keys"),
+        ("config: {}", "config: {cleanup.policy: 'compact,delete'}", "its records have no keys"),
+        ("mode: kraft", "mode: kraft\n    config: {log.cleanup.policy: compact}", "its records have no keys"),
+        (
+            "mode: kraft",
+            "mode: kraft\n    metadataVersion: 3.7",
+            "expected text; found 3.7; quote it if",
+        ),
+        ("timeout: 3m", "timeout: 3.0", "expected a duration such as 500ms, 20s or 1m30s"),
+        (
+            "cleanup.polcy: delete",
+            "cleanup.polcy: delete ",
+            "did you mean 'cleanup.policy'?",
+        ),
+    ],
+)
+def test_files_that_cannot_work_are_refused_with_one_message(found: str, instead: str, message: str) -> None:
+    """Properties of topics wherever a topic is made, and floats that were meant as text."""
+    text = TOPICS if "polcy" in found else TOPICS.replace("cleanup.polcy", "cleanup.policy")
+    (told,) = problem_of(text, found, instead)
+    assert message in told
+
+
+def test_a_compacted_topic_that_nobody_writes_to_is_none_of_our_business() -> None:
+    text = TOPICS.replace("cleanup.polcy: delete", "cleanup.policy: compact")
+    assert problem_of(text, "timeout: 3m", "timeout: 4m") == [], "a step creates it, and the workload leaves it alone"
+    assert problem_of(text, "producers: 1", "producers: 0") == []
+    produced = "producers: 0}\n  schedule:\n    - produce: {partition: orders-0}"
+    two = text.replace("config: {}", "config: {cleanup.policy: compact}")
+    assert len(problem_of(two, "producers: 1}\n  schedule:", produced)) == 1
+
+
+TOPICS = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: topics}
+spec:
+  timeout: 3m
+  cluster:
+    mode: kraft
+    topics: [{name: orders, config: {}}]
+  workload: {producers: 1}
+  schedule:
+    - repeat:
+        times: 1
+        steps:
+          - admin: {createTopic: {name: later, config: {cleanup.polcy: delete}}}
+"""

@@ -200,3 +200,20 @@ def test_judging_does_not_import_pandas(story: Any, tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     run = story.send(1, at=0).poll((0, 1)).moves_hw(0, 1).write(tmp_path / "run")
     subprocess.run([sys.executable, "-c", WITHOUT_PANDAS, str(run)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        (["INVALID_RECORD"] * 3, "acknowledged a record (every send that ended got INVALID_RECORD, 3 of them): "),
+        (["A", "B", "A"], "acknowledged a record (sends ended with A 2 times, B 1 times): "),
+        ([None] * 2, "none of 2 operations acknowledged a record: "),
+    ],
+)
+def test_a_history_without_an_acknowledgement_names_the_errors(story: Any, errors: list[str | None], said: str) -> None:
+    for value, error in enumerate(errors):
+        story.send(value, outcome="fail")
+        story.operations[-1].error = error
+    judgement = judge_run(story.tables())
+    assert judgement.verdict == "inconclusive"
+    assert any(said in reason for reason in judgement.reasons), judgement.reasons

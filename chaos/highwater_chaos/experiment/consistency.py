@@ -27,6 +27,7 @@ from highwater_chaos.experiment.steps import (
     Step,
 )
 from highwater_chaos.experiment.targets import Target
+from highwater_chaos.experiment.topic_properties import topic_property_problems
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
@@ -71,9 +72,16 @@ def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> lis
     if spec.cluster is None:
         if not references:
             return [Problem("spec.clusterRef", _REFERENCE)]
-        return [*_timeout(experiment), *_checks(experiment), *_expectations(experiment), *_assertions(experiment)]
+        return [
+            *_timeout(experiment),
+            *topic_property_problems(spec),
+            *_checks(experiment),
+            *_expectations(experiment),
+            *_assertions(experiment),
+        ]
     return [
         *_timeout(experiment),
+        *topic_property_problems(spec),
         *_cluster(spec.cluster),
         *_workload(experiment, spec.cluster),
         *_schedule(experiment, spec.cluster),

@@ -74,14 +74,39 @@ _WRONG_SHAPE: Final = {
 }
 
 
+_PLAIN: Final = ("string_type", "int_type", "float_type", "bool_type")
+
+
 def _without_echoes(problems: list[tuple[str, Problem]]) -> list[Problem]:
-    """Where a value may be one thing or a list of it, the shape that was not meant complains too: leave that out."""
+    """Where a value may be one thing or a list of it, the shape that was not meant complains too: leave that out.
+    Where it may be of several plain types, each complains: one problem names them all."""
+    problems = _joined(problems)
     return [
         problem
         for kind, problem in problems
         if kind not in _WRONG_SHAPE
         or not any(other.path.startswith(problem.path) and other.path != problem.path for _, other in problems)
     ]
+
+
+def _joined(problems: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
+    """The problems, those of one field that each expect another plain type as one."""
+    kinds: dict[str, list[str]] = {}
+    for kind, problem in problems:
+        if kind in _PLAIN:
+            kinds.setdefault(problem.path, []).append(kind)
+    joined: list[tuple[str, Problem]] = []
+    for kind, problem in problems:
+        several = kinds.get(problem.path, []) if kind in _PLAIN else []
+        if len(several) > 1 and kind != several[0]:
+            continue
+        if len(several) > 1:
+            expected = " or ".join(_WRONG_SHAPE[one].removeprefix("expected ") for one in dict.fromkeys(several))
+            message = problem.message.replace(_WRONG_SHAPE[kind], f"expected {expected}")
+            joined.append((kind, Problem(problem.path, message)))
+        else:
+            joined.append((kind, problem))
+    return joined
 
 
 class _Lines:
@@ -160,10 +185,15 @@ def _message(details: ErrorDetails) -> str:
         case "value_error":
             return f"{details['ctx']['error']}; found {_show(found)}"
         case kind if kind in _WRONG_SHAPE:
-            return f"{_WRONG_SHAPE[kind]}; found {_show(found)}"
+            quote = f"; quote it if it is text: '{found}'" if kind == "string_type" and _is_number(found) else ""
+            return f"{_WRONG_SHAPE[kind]}; found {_show(found)}{quote}"
         case _:
             text = details["msg"]
             return f"{text[0].lower()}{text[1:]}; found {_show(found)}"
+
+
+def _is_number(found: Any) -> bool:
+    return isinstance(found, (int, float)) and not isinstance(found, bool)
 
 
 def _show(found: Any) -> str:
