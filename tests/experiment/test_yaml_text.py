@@ -24,6 +24,33 @@ REFUSED = {
     "lists within lists": ("a: " + "[" * 5000 + "]" * 5000, "f.yaml:1: is nested too deeply: expected at most 100"),
     "mappings within mappings": ("a: " + "{a: " * 3000 + "1" + "}" * 3000, "f.yaml:1: is nested too deeply"),
     "a number of 5,000 digits": ("a:\n  b: " + "9" * 5000, r"f.yaml:2: expected .* type 'int' .* \(5,000 characters\)"),
+    **{
+        f"a number in {base}, {len(text):,} characters": (
+            f"a:\n  b: {text}",
+            f"f.yaml:2: expected .* {kind!r} can hold",
+        )
+        for base, kind, text in [
+            ("hex", "int", "0x" + "f" * 300_000),
+            ("binary", "int", "-0b" + "1_" * 400_000 + "1"),
+            ("octal", "int", "0" + "7" * 900_000),
+            ("sixties", "int", ":".join(["59"] * 50_000)),
+            ("sixties", "float", ":".join(["59"] * 50_000) + ".5"),
+            ("tens", "float", "9" * 400_000 + ".5"),
+            ("hex", "int", "0x" + "f" * 99),
+        ]
+    },
+    **{
+        f"tag {tag} for what is none": (f"a:\n  b: !!{tag} {text}", f"f.yaml:2: expected .* {tag!r} can hold")
+        for tag, text in [
+            ("int", '""'),
+            ("int", "_"),
+            ("int", '"-"'),
+            ("int", "0x"),
+            ("float", '""'),
+            ("bool", "x"),
+            ("timestamp", "x"),
+        ]
+    },
     "a day that is none": ("a:\n  b: 2020-99-99", "f.yaml:2: expected .* type 'timestamp' can hold; found 2020-99-99"),
     "a long file": ("a: " + "y" * (1 << 20), "f.yaml: expected at most 1,048,576 bytes; found 1,048,579"),
     "a Python object": ("a: !!python/object/apply:os.system [ls]", "f.yaml:1: is not YAML: could not determine"),
@@ -36,6 +63,24 @@ def test_it_is_refused(text: str, words: str, tmp_path: Path, monkeypatch: pytes
     Path("f.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ExperimentError, match=words):
         load_experiment(Path("f.yaml"))
+
+
+def test_the_longest_number_is_read(tmp_path: Path) -> None:
+    for text in ("0x" + "f" * 98, "9" * 100, ":".join(["59"] * 33)):
+        ((_, value),) = yaml_text.read_documents(f"a: {text}", "x.yaml")
+        assert str(value["a"]).isdigit()
+
+
+def test_what_is_wrong_is_said_in_so_many_lines_as_a_person_reads(tmp_path: Path) -> None:
+    """A file with 20,000 wrong fields whose names a terminal would obey."""
+    fields = "".join(f'"a\\e[31m\\n{number}": 1\n' for number in range(20_000))
+    (tmp_path / "f.yaml").write_text(fields)
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(tmp_path / "f.yaml")
+    lines = str(caught.value).split("\n")
+    assert len(lines) == 51
+    assert "and 19,9" in lines[-1]
+    assert all(line.isprintable() for line in lines)
 
 
 def test_a_file_without_end_is_refused() -> None:

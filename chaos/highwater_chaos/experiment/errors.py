@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from highwater_chaos.user_error import UserError
 from highwater_runtime.portable import PortableError
@@ -17,16 +18,26 @@ class Problem:
     line: int = 0
 
 
+_MOST_SHOWN: Final = 50
+"""Problems of one file; who has more has another file in mind."""
+
+
 class ExperimentError(PortableError, UserError, ValueError):
-    """A file that is refused before anything starts, with every problem found in it."""
+    """A file that is refused before anything starts, with every problem found in it; the first of them are printed,
+    each in one line, whatever the file has in its names."""
 
     def __init__(self, source: str, problems: list[Problem]) -> None:
         self.source = source
         self.problems = problems
-        super().__init__(
-            "\n".join(
-                f"{source}{f':{problem.line}' if problem.line else ''}: "
-                f"{problem.path + ': ' if problem.path else ''}{problem.message}"
-                for problem in problems
-            )
-        )
+        lines = [
+            f"{source}{f':{problem.line}' if problem.line else ''}: "
+            f"{problem.path + ': ' if problem.path else ''}{problem.message}"
+            for problem in problems[:_MOST_SHOWN]
+        ]
+        if len(problems) > _MOST_SHOWN:
+            lines.append(f"{source}: and {len(problems) - _MOST_SHOWN:,} more problems")
+        super().__init__("\n".join(map(_printable, lines)))
+
+
+def _printable(line: str) -> str:
+    return line if line.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)

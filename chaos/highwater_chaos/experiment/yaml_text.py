@@ -24,6 +24,9 @@ DEEPEST: Final = 100
 _TOO_DEEP: Final = f"is nested too deeply: expected at most {DEEPEST} mappings and lists within each other"
 _KEPT: Final = 60
 """Characters of a found value that an error shows."""
+_NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_LONGEST_NUMBER: Final = 100
+"""Characters."""
 
 
 class Document(NamedTuple):
@@ -66,7 +69,7 @@ def read_documents(text: str, source: str) -> list[Document]:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise ExperimentError(source, [Problem("", f"is not YAML: {error.problem}", line)]) from error
     except yaml.YAMLError as error:
-        raise ExperimentError(source, [Problem("", f"is not YAML: {error}")]) from error
+        raise ExperimentError(source, [Problem("", f"is not YAML: {' '.join(str(error).split())}")]) from error
 
 
 def _read(text: str, parser: Any, kind: Any) -> list[Document]:
@@ -92,17 +95,26 @@ class _BoundError(PortableError):
 
 
 class _Naming(yaml.constructor.SafeConstructor):
-    """Names the value and its line where a value is none of its type: 30 February, a number of 5,000 digits."""
+    """Names the value and its line where a value is none of its type: 30 February, a number of 5,000 digits.
+
+    A number is looked at before it is read: to read one takes time by the square of its length, and a whole number that
+    Python has read may be one that it does not print."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        if node.tag in _NUMBERS and len(node.value) > _LONGEST_NUMBER:
+            raise self._none_of_its_type(node)
         try:
             return super().construct_object(node, deep)
-        except (ValueError, OverflowError) as error:
-            found = str(node.value)
-            found = found if len(found) <= _KEPT else f"{found[: _KEPT - 1]}… ({len(found):,} characters)"
-            kind = node.tag.rpartition(":")[2]
-            problem = f"expected a value that YAML's type {kind!r} can hold; found {found}; quote it if it is text"
-            raise _BoundError(problem, _line(node.start_mark)) from error
+        except (ValueError, OverflowError, LookupError, AttributeError, TypeError) as error:
+            # What PyYAML raises for a value that its tag does not fit: ``!!int ""``, ``!!bool x``, ``!!timestamp x``.
+            raise self._none_of_its_type(node) from error
+
+    def _none_of_its_type(self, node: yaml.Node) -> _BoundError:
+        found = str(node.value) if isinstance(node, yaml.ScalarNode) else "a collection"
+        found = found if len(found) <= _KEPT else f"{found[: _KEPT - 1]}… ({len(found):,} characters)"
+        kind = node.tag.rpartition(":")[2]
+        problem = f"expected a value that YAML's type {kind!r} can hold; found {found}; quote it if it is text"
+        return _BoundError(problem, _line(node.start_mark))
 
 
 class _Loader(_Naming, yaml.SafeLoader):
