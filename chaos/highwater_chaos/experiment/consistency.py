@@ -16,10 +16,16 @@ from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Workload
+from highwater_chaos.experiment.partitions import (
+    internal_topics,
+    listed,
+    note_topics,
+    partition_count,
+    partition_problems,
+)
 from highwater_chaos.experiment.steps import (
     RANDOM_ADMINISTRATION,
     RANDOM_RPCS,
-    Admin,
     CreateTopic,
     DeleteRecords,
     Produce,
@@ -41,14 +47,12 @@ from highwater_pipeline.anomalies import (
 )
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
-from highwater_runtime.metadata.topic_names import GROUP_OFFSETS_TOPIC
 from highwater_runtime.switches import SWITCHES, SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
 _REFERENCE: Final = "is a LogCluster that runs on Kubernetes: use --backend kubernetes there, or give spec.cluster"
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_OFFSETS_PARTITIONS: Final = "offsets.topic.num.partitions"
 _COMPRESSION: Final = "compression.type"
 _NAMES: Final = frozenset(
     {
@@ -257,19 +261,19 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
 
 
 def _schedule(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem]:
-    topics = {topic.name: _partition_count(topic) for topic in cluster.topics}
-    internal = _internal_topics(experiment.spec.workload, cluster)
+    topics = {topic.name: partition_count(topic) for topic in cluster.topics}
+    internal = internal_topics(experiment.spec.workload, cluster)
     steps = experiment.spec.schedule
     for _, step in _steps(steps, "spec.schedule"):
         if step.admin is not None:
-            _note_topics(step.admin, topics)
+            note_topics(step.admin, topics)
     named: set[str] = {inject.name for inject in _injects(steps) if inject.name is not None}
     for path, step in _steps(steps, "spec.schedule"):
         yield from _references(step, path, cluster, topics, internal)
         if step.heal is not None:
             for name in [step.heal] if isinstance(step.heal, str) else step.heal:
                 if name not in named and name != ALL:
-                    yield Problem(f"{path}.heal", f"no fault is named {name!r}; named are: {_list(sorted(named))}")
+                    yield Problem(f"{path}.heal", f"no fault is named {name!r}; named are: {listed(sorted(named))}")
         if step.await_ is not None and step.await_.caught is not None and step.await_.caught.name not in named:
             yield Problem(f"{path}.await.caught.name", f"no fault is named {step.await_.caught.name!r}")
         if step.random is not None:
@@ -304,27 +308,6 @@ def _injects(steps: list[Step]) -> Iterator[Inject]:
             yield step.inject
 
 
-def _partition_count(topic: CreateTopic) -> int:
-    return len(topic.assignment) if topic.assignment is not None else topic.partitions
-
-
-def _note_topics(admin: Admin, topics: dict[str, int]) -> None:
-    if admin.create_topic is not None:
-        topics.setdefault(admin.create_topic.name, _partition_count(admin.create_topic))
-    if admin.add_partitions is not None and admin.add_partitions.topic in topics:
-        topics[admin.add_partitions.topic] = max(topics[admin.add_partitions.topic], admin.add_partitions.total)
-
-
-def _internal_topics(workload: Workload, cluster: Cluster) -> dict[str, int]:
-    """The topics that brokers create for themselves, with their partitions: that of the groups when there is one."""
-    if not workload.group_members:
-        return {}
-    # As the node reads it; a value that it refuses is a problem of its own.
-    asked = cluster.config.get(_OFFSETS_PARTITIONS, "")
-    count = int(asked) if str(asked).isdigit() else NodeConfig().offsets_topic_num_partitions
-    return {GROUP_OFFSETS_TOPIC: count}
-
-
 def _references(
     step: Step, path: str, cluster: Cluster, topics: dict[str, int], internal: dict[str, int]
 ) -> Iterator[Problem]:
@@ -334,7 +317,7 @@ def _references(
             case "partition" | "leader_of" | "follower_of" | "isr_of" | "last_isr_of" if isinstance(value, str):
                 # Nobody but a broker writes to an internal topic, or deletes of it.
                 of_clients = isinstance(owner, Produce | DeleteRecords)
-                yield from _partition(at, value, topics if of_clients else {**topics, **internal})
+                yield from partition_problems(at, value, topics if of_clients else {**topics, **internal})
             case "broker" if isinstance(owner, Target):
                 yield from _broker(at, value, cluster)
             case "controller" if isinstance(owner, Target):
@@ -416,29 +399,16 @@ def _leaf(value: Any, at: str, owner: BaseModel, name: str) -> Iterator[tuple[st
         yield at, owner, name, value
 
 
-def _partition(path: str, name: str, topics: dict[str, int]) -> Iterator[Problem]:
-    topic, _, index = name.rpartition("-")
-    if topic == GROUP_OFFSETS_TOPIC and topic not in topics:
-        what = "expected a topic of clients, or to wait for or hit its replicas with workload.groupMembers above 0"
-        yield Problem(path, f"{what}; found {name!r}, of the topic that brokers create for the first group")
-    elif topic not in topics:
-        yield Problem(path, f"there is no topic {topic!r} (partition {name!r}); topics are: {_list(sorted(topics))}")
-    elif int(index) >= topics[topic]:
-        yield Problem(path, f"topic {topic!r} has partitions 0 to {topics[topic] - 1}; found {name!r}")
-
-
 def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
     known = sorted((*fault_kinds(), *RANDOM_ADMINISTRATION))
     for kind in random.faults:
         if kind not in known:
-            yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault or administration; known are {_list(known)}")
+            yield Problem(
+                f"{path}.faults.{kind}", f"unknown kind of fault or administration; known are {listed(known)}"
+            )
     for index, rpc in enumerate(random.rpcs or []):
         if rpc not in RANDOM_RPCS:
-            yield Problem(f"{path}.rpcs[{index}]", f"found {rpc!r}; rules are drawn for {_list(list(RANDOM_RPCS))}")
-
-
-def _list(names: list[str]) -> str:
-    return ", ".join(names) or "none"
+            yield Problem(f"{path}.rpcs[{index}]", f"found {rpc!r}; rules are drawn for {listed(list(RANDOM_RPCS))}")
 
 
 def _checks(experiment: ChaosExperiment) -> Iterator[Problem]:
@@ -468,7 +438,7 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
             if name not in known_assertions:
                 yield Problem(
                     f"{path}.assertions[{number}]",
-                    f"there is no assertion {name!r}; there are: {_list(known_assertions)}",
+                    f"there is no assertion {name!r}; there are: {listed(known_assertions)}",
                 )
         if entry.assertions and entry.verdict != "fail":
             yield Problem(f"{path}.assertions", f"verdict {entry.verdict!r} goes without failed assertions")
