@@ -47,7 +47,7 @@ def loops_that_nobody_holds(root: Path) -> Iterator[str]:
     """Loop devices over images below a directory, deleted ones too, on which no file system lives."""
     for entry in Path("/sys/block").glob("loop*"):
         try:
-            image = (entry / "loop" / "backing_file").read_text().strip()
+            image = os.fsdecode((entry / "loop" / "backing_file").read_bytes()).removesuffix("\n")
             if Path(image.removesuffix(" (deleted)")).is_relative_to(root):
                 os.close(os.open(f"/dev/{entry.name}", os.O_RDONLY | os.O_EXCL))
                 yield f"{entry.name} over {image}"

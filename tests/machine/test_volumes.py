@@ -368,7 +368,7 @@ def loops_over(folder: Path) -> list[str]:
     files = []
     for path in Path("/sys/block").glob("loop*/loop/backing_file"):
         with contextlib.suppress(OSError):
-            files.append(path.read_text().strip())
+            files.append(path.read_text(errors="surrogateescape").strip())
     return [file for file in files if file.startswith(str(folder))]
 
 

@@ -58,6 +58,8 @@ QUIET: Final[dict[str, Any]] = {"access_log": None, "logger": _SILENT}
 """For aiohttp's server, which logs a traceback for every request that is none: a stranger could fill the node's disk,
 and slow everybody else down. Errors of handlers are answers (:meth:`Api.application`)."""
 _OPEN: Final = frozenset({"/healthz", "/metrics"})
+_BODY_WITHIN: Final = 30.0
+"""Seconds."""
 _ANSWERS_WITHIN: Final = 0.7
 """Seconds. A peer answers within milliseconds; a cut is what this waits for."""
 
@@ -113,7 +115,7 @@ class Api:
     # --- faults ---
 
     async def _put_fault(self, request: web.Request) -> web.Response:
-        fault, asked = _id(request), read_fault(await request.read())
+        fault, asked = _id(request), read_fault(await _body(request))
         record = await self._pools.injections.run(asked.pod.uid, lambda: self._faults.put(fault, asked))
         return web.json_response(record.plain())
 
@@ -137,7 +139,7 @@ class Api:
     # --- volumes ---
 
     async def _put_volume(self, request: web.Request) -> web.Response:
-        wanted = VolumeRecord.of(request.match_info["name"], read_volume(await request.read()))
+        wanted = VolumeRecord.of(request.match_info["name"], read_volume(await _body(request)))
         record = await self._pools.injections.run(wanted.name, lambda: self._volumes.ensure(wanted))
         return web.json_response(self._volume(record))
 
@@ -302,6 +304,16 @@ class Api:
     async def _pod_of(self, fault: str) -> str:
         record = await self._pools.own.run("", lambda: self._faults.find(fault))
         return "" if record is None else record.pod
+
+
+async def _body(request: web.Request) -> bytes:
+    try:
+        async with asyncio.timeout(_BODY_WITHIN):
+            return await request.read()
+    except TimeoutError:
+        raise Refusal(
+            408, "the body takes too long", expected=f"all of it within {_BODY_WITHIN:g} s", found="a part"
+        ) from None
 
 
 def _id(request: web.Request) -> str:

@@ -29,6 +29,7 @@ from highwater_operator.agent.attachments import Attachments
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.health import Health
 from highwater_operator.agent.http_api import QUIET, Api
+from highwater_operator.agent.listener import IDLE_S, Listener
 from highwater_operator.agent.machine_record import MachineRecord
 from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.orphans import Collector
@@ -161,13 +162,13 @@ class Agent:
             self._health.watch(thread.name, thread.is_alive, within)
         self._health.watch("pod-watch", self._pods.alive)
         api = Api(self._settings, self._faults, self._pods, self._volumes, self._machine, self._health.wrong)
-        runner = web.AppRunner(api.application(), **QUIET)
+        runner = web.AppRunner(api.application(), keepalive_timeout=IDLE_S, **QUIET)
         await runner.setup()
-        site = web.TCPSite(runner, self._settings.host, self._settings.port, ssl_context=self._certificate.context)
-        await site.start()
-        ports = [address[1] for address in runner.addresses]
-        log("the agent works", node=self._settings.node, port=ports[0])
-        _write_port(self._settings.state, ports[0])
+        assert runner.server is not None
+        listener = Listener(runner.server, self._certificate.context)
+        port = listener.start(self._settings.host, self._settings.port)
+        log("the agent works", node=self._settings.node, port=port)
+        _write_port(self._settings.state, port)
         try:
             while not stop.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -178,6 +179,7 @@ class Agent:
             self._ended.set()
             self._wanted.set()
             self._pods.close()
+            await listener.close()
             await runner.cleanup()
 
     def _repeat(self, step: Callable[[], object], pause: float) -> None:

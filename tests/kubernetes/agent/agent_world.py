@@ -57,7 +57,7 @@ def in_seconds(seconds: float) -> str:
 
 def control_groups() -> Path:
     """Where version 2 of control groups is mounted."""
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).split("\n")[:-1]:
         before, _, after = line.partition(" - ")
         if after.split()[0] == "cgroup2":
             return Path(before.split()[4])

@@ -56,7 +56,9 @@ def start(pod: Pod, *, sees: Path | None = None) -> subprocess.Popen[str]:
 def inside(node: subprocess.Popen[str], script: str) -> str:
     """What a program prints that runs in the container, as root there."""
     command = ["nsenter", "-t", str(node.pid), "-m", "bash", "-c", script]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="surrogateescape", check=False, timeout=60
+    ).stdout
 
 
 def devices(world: World, pod: Pod) -> set[str]:
@@ -121,7 +123,7 @@ def test_a_container_that_starts_again_gets_its_volume_as_the_power_loss_left_it
     assert node.stdout is not None
     assert node.stdout.readline() == "up\n"
     before = image.stat().st_ino
-    record = agent.inject("again-1", "powerLoss", pod)
+    record = agent.inject("started-again-1", "powerLoss", pod)
     said = confirmed(record, "inject")
     assert said[0].endswith("processes of the container are gone")
     assert node.wait(10) == -9

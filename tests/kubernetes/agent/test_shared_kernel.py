@@ -101,7 +101,7 @@ def loops() -> list[str]:
     found = []
     for path in Path("/sys/block").glob("loop*/loop/backing_file"):
         with contextlib.suppress(OSError):
-            found.append(path.read_text().strip().rpartition("/")[2])
+            found.append(path.read_text(errors="surrogateescape").strip().rpartition("/")[2])
     return [one for one in found if TOKEN in one]
 
 
