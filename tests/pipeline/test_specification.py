@@ -136,6 +136,10 @@ class History:
             min_isr=2,
         )
 
+    def commits(self, number: int, epoch: int) -> History:
+        """Batches of epoch 0, by the leader in leader epoch ``epoch``."""
+        return self.broker(number, "batch-committed", leader_epoch=epoch, offset=0, end_offset=5, epoch=0)
+
     def shrinks(self, isr: list[int]) -> History:
         """The leader proposes a smaller ISR, and gets it."""
         self.proposes(0, isr, 0, 0).accepts(0, isr, 0, 0).decides(0, 0, 1, isr)
@@ -291,6 +295,11 @@ CASES: list[tuple[str, Tail, Tail]] = [
         ),
         lambda h: h.deletes_below(4, 0, 1).answers_deletion(4),
     ),
+    (
+        "records-deleted",
+        lambda h: h.deletes_below(4, 0, 1, 2).answers_deletion(4),
+        lambda h: h.deletes_below(4, 0, 1).deletes_below(3, 2).answers_deletion(4),
+    ),
     # --- logs ---
     (
         "load",
@@ -413,6 +422,13 @@ CASES: list[tuple[str, Tail, Tail]] = [
         "commit",
         lambda h: h.broker(0, "batch-committed", leader_epoch=0, offset=0, end_offset=5, epoch=0),
         lambda h: h.broker(0, "batch-committed", leader_epoch=0, offset=0, end_offset=5, epoch=1),
+    ),
+    # A leader acts in its own leader epoch, neither in a later one nor in an earlier one.
+    ("commit", lambda h: h.commits(0, epoch=0), lambda h: h.commits(0, epoch=1)),
+    (
+        "commit",
+        lambda h: h.elects().leads(1, 1, 1, 10, [1]).commits(1, epoch=1),
+        lambda h: h.elects().leads(1, 1, 1, 10, [1]).commits(1, epoch=0),
     ),
     ("proposal", lambda h: h.proposes(0, [0, 1], 0, 0), lambda h: h.proposes(0, [0, 1], 0, 1)),
     ("proposal", lambda h: h.proposes(0, [0, 1], 0, 0), lambda h: h.proposes(0, [0, 1], 0, 0).proposes(0, [0], 0, 0)),
