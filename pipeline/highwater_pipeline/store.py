@@ -38,6 +38,7 @@ from highwater_pipeline.view import View
 
 _STORED: Final = "stored.json"
 _RUN: Final = "run_id="
+_EMPTY: Final = "__HIVE_DEFAULT_PARTITION__"
 _LONGEST: Final = 200
 """Characters of a name in a directory's name, which may have 255 bytes. A topic's name alone may have 249."""
 LARGE = 1 << 16
@@ -181,10 +182,15 @@ def open_stored_run(directory: AnyPath) -> StoredRun:
         raise BadTable(
             f"{directory}: expected {_STORED} of a run that was written to its end, found: {error}"
         ) from error
-    units = (
-        StoredUnit(directory / _segment("partition=", one.partition), one.partition, one.rows) for one in entry.units
-    )
+    directory = directory.absolute()  # executors of Spark have another working directory
+    units = (StoredUnit(_unit_directory(directory, one.partition), one.partition, one.rows) for one in entry.units)
     return StoredRun(entry.facts, entry.checks, tuple(units))
+
+
+def _unit_directory(directory: AnyPath, partition: str) -> AnyPath:
+    found = directory / _segment("partition=", partition)
+    earlier = directory / "partition="
+    return earlier if not partition and not found.is_dir() and earlier.is_dir() else found
 
 
 def read_unit(facts: RunFacts, unit: StoredUnit) -> Unit:
@@ -409,8 +415,10 @@ def _typed(schema: pa.Schema) -> str:
 
 def _segment(prefix: str, name: str) -> str:
     """A directory's name for a run or a partition: the name itself, or, if that is too long, how it begins and a
-    digest."""
-    quoted = quote(name, safe="")
+    digest. Spark reads such names too, and takes an empty value only by the word that Hive has for it."""
+    quoted = quote(name, safe="") or _EMPTY
+    if name == _EMPTY:
+        quoted = f"%5F{name[1:]}"
     if len(quoted) > _LONGEST:
         quoted = f"{quoted[: _LONGEST - 33]}~{hashlib.sha256(name.encode()).hexdigest()[:32]}"
     return prefix + quoted

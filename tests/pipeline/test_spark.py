@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline import BadTable, judge_run, load_run, spark_judge
+from highwater_pipeline import BadTable, judge_run, judge_stored, load_run, spark_judge
 from highwater_pipeline.spark import judge as spark_module
 from highwater_pipeline.spark import spark_judge_store
-from highwater_pipeline.store import write_units
+from highwater_pipeline.store import stored_runs, write_units
 
 pytestmark = pytest.mark.spark
 
@@ -37,6 +37,26 @@ def test_a_torn_store_is_an_error_in_a_task(spark: Any, story: Any, tmp_path: Pa
     (directory / "partition=orders-0" / "history.parquet").write_bytes(b"PAR1")
     with pytest.raises(BadTable, match=r"history\.parquet: expected a table of a store"):
         spark_judge_store(spark, tmp_path)
+
+
+def test_a_partition_without_a_name_is_read_by_spark_itself(
+    spark: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As every partition; and a store of an earlier version, which had such a directory, is judged all the same."""
+    names = ("", "orders-0", "__HIVE_DEFAULT_PARTITION__")
+    for value, key in enumerate(names):
+        story.send(value, at=0, key=key).poll((0, value), key=key)
+    directory = write_units(story.tables(), tmp_path)
+    read = spark.read.option("pathGlobFilter", "history.parquet").parquet(str(directory))
+    assert {row.partition for row in read.select("partition").distinct().collect()} >= {"orders-0"}
+    assert read.count() == 2 * len(names)
+    wanted = judge_run(story.tables()).to_json()
+    assert spark_judge_store(spark, tmp_path)[0].to_json() == wanted
+    (directory / "partition=__HIVE_DEFAULT_PARTITION__").rename(directory / "partition=")
+    monkeypatch.chdir(tmp_path.parent)
+    (opened,) = stored_runs(Path(tmp_path.name))
+    assert all(unit.directory.is_absolute() for unit in opened.units), "executors have another working directory"
+    assert judge_stored(opened).to_json() == wanted
 
 
 def test_large_tables_travel_in_chunks(spark: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

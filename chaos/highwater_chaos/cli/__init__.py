@@ -18,6 +18,7 @@ import typer
 
 from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import Exit
+from highwater_chaos.cli.extras import missing_extra
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import EndedEarly, Interrupts
 from highwater_chaos.user_error import UserError
@@ -152,6 +153,8 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
         print(_complaint(arguments, error), file=sys.stderr)
         return Exit.USAGE
     except UserError as error:
+        if interrupts is not None and interrupts.received:
+            return _interrupted()
         print(error, file=sys.stderr)
         return Exit.USAGE
     except EndedEarly:
@@ -162,12 +165,16 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
         if isinstance(error, ImportError) and error.name == _COMPILED:
             print(error, file=sys.stderr)
             return Exit.USAGE
+        if isinstance(error, ModuleNotFoundError) and (needed := missing_extra(error)) is not None:
+            print(needed, file=sys.stderr)
+            return Exit.USAGE
         if interrupts is not None and interrupts.received:
             return _interrupted()
         traceback.print_exc()
         print("highwater: this is a fault of the harness, not of the system under test", file=sys.stderr)
         return Exit.HARNESS
-    return _interrupted() if status == _TYPER_INTERRUPTED else int(status or 0)
+    ended_by_it = interrupts is not None and interrupts.received and status == Exit.USAGE
+    return _interrupted() if ended_by_it or status == _TYPER_INTERRUPTED else int(status or 0)
 
 
 def _interrupted(in_progress: str = "the one in progress is not") -> Exit:

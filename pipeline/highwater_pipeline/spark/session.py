@@ -4,10 +4,15 @@ Measured on two cores: the web UI, the second-stage compiler and two hundred shu
 seconds that a default session takes to its first result; Parallel GC beats the default collector on columnar work.
 Where the caller names a master that is not local, only what does not depend on the machine is set, and Spark's own
 configuration (``spark-defaults.conf``, ``SPARK_CONF_DIR``) says the rest.
+
+A user's environment is often that of another Spark. On a local master interpreter and Spark are ours, so what
+names others (:data:`_OF_ANOTHER_SPARK`) does not count there; on a master elsewhere ``PYSPARK_PYTHON`` is the path of
+Python on the executors. What makes PySpark talk to a server of Spark Connect never counts.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
@@ -17,6 +22,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import IO, Final
 
+import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -46,8 +52,27 @@ _LOCAL: Final = {
 _JVM: Final = ("-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
 
 
+_OF_ANOTHER_SPARK: Final = (
+    "PYSPARK_DRIVER_PYTHON",
+    "PYSPARK_DRIVER_PYTHON_OPTS",
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_CLASSPATH",
+    "SPARK_DIST_CLASSPATH",
+    "SPARK_ENV_LOADED",
+    "SPARK_JARS_DIR",
+    "SPARK_PREPEND_CLASSES",
+    "SPARK_SCALA_VERSION",
+    "SPARK_SUBMIT_OPTS",
+    "SPARK_TESTING",
+)
+_OF_A_SERVER: Final = ("SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_LOCAL_REMOTE", "SPARK_REMOTE")
+_OF_ANOTHER_JVM: Final = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
+_LONGEST: Final = 500
+"""Characters of a failure in Spark's words."""
+
+
 class SparkFailed(RuntimeError):  # noqa: N818 - says what happened
-    """Spark did not start. The message has the end of its JVM's output."""
+    """Spark did not start, or could not do a job. The message is one line, in Spark's words."""
 
 
 @contextmanager
@@ -58,9 +83,13 @@ def open_session(master: str | None = None, jvm_options: Sequence[str] | None = 
     that this function started ends with it. Raises :class:`~highwater_pipeline.java.JavaNotFound` where there
     is no Java for it, :class:`SparkFailed` where it does not come up.
     """
+    _quieten_py4j()
+    for name in _OF_A_SERVER:
+        os.environ.pop(name, None)  # PySpark asks for them with each call
     active = SparkSession.getActiveSession()
     if active is not None:
-        yield active
+        with _in_one_line():
+            yield active
         return
     java = find_java()
     with as_file(files("highwater_pipeline.spark") / "log4j2.properties") as log4j2:
@@ -69,10 +98,36 @@ def open_session(master: str | None = None, jvm_options: Sequence[str] | None = 
             master or DEFAULT_MASTER, java, [*_JVM, *options, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
         )
         try:
-            yield session
+            with _in_one_line():
+                yield session
         finally:
-            with suppress(Py4JError, OSError):  # the JVM may be gone
+            with suppress(Py4JError, PySparkException, OSError):  # the JVM may be gone
                 session.stop()
+
+
+def _quieten_py4j() -> None:
+    """It logs the stack of each call that an interruption ends, by its own logger and by the root."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().removeFilter(_is_not_of_py4j)
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    """What Spark says went wrong in a job, as :class:`SparkFailed`."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        within: BaseException | None = error
+        while within is not None:
+            if isinstance(within, KeyboardInterrupt):  # in a call of the JVM
+                raise KeyboardInterrupt from error
+            within = within.__cause__ or within.__context__
+        raise SparkFailed(f"Spark could not do it: {first_lines(error)}") from error
 
 
 def cores(master: str) -> int:
@@ -86,13 +141,16 @@ def cores(master: str) -> int:
 def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
     conf = SparkConf().setMaster(master).setAll(list(_ALWAYS.items()))
     conf.set("spark.driver.extraJavaOptions", " ".join(jvm_options))
-    if master.startswith("local"):
+    is_local = master.startswith("local")
+    if is_local:
         conf.setAll(list(_LOCAL.items()))
+        for name in ("spark.pyspark.python", "spark.pyspark.driver.python"):  # spark-defaults.conf may have others
+            conf.set(name, sys.executable)
         conf.set("spark.sql.shuffle.partitions", str(max(2, cores(master))))
     # The JVM inherits no stream of ours: stdout may be a caller's JSON, and what the JVM says before logging is set up
     # (incubator modules, the launcher's warnings) is of interest only where it then fails.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as stand_in:
-        environment = {
+        environment: dict[str, str | None] = {
             "JAVA_HOME": str(home_for_spark(java, Path(stand_in))),
             "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
             # Its daemon and its workers find no module in the working directory, which may be anybody's.
@@ -101,7 +159,9 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
             # The launcher's own JVM prints a command line, and is gone.
             "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
-        if master.startswith("local"):
+        if is_local:
+            environment |= dict.fromkeys((*_OF_ANOTHER_SPARK, *_OF_ANOTHER_JVM))
+            environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(_home())}
             # Otherwise it asks what address this machine's name has, and gives up if that cannot be resolved, as in
             # containers.
             environment["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
@@ -111,37 +171,61 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
                 gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
                 SparkContext(conf=conf, gateway=gateway)
                 return SparkSession.builder.getOrCreate()
-        except (PySparkException, Py4JError) as error:
+        except (PySparkException, Py4JError, OSError) as error:
             raise SparkFailed(
                 f"Spark did not start on {master} with Java {java.version}: {first_lines(error)}: {_tail(output)}"
             ) from error
 
 
+def _home() -> Path:
+    """Where the Spark of the PySpark that was imported is. Raises :class:`SparkFailed` if it is that of another one."""
+    home = Path(pyspark.__file__).parent
+    if not (home / "jars").is_dir():
+        raise SparkFailed(
+            f"expected the PySpark that pip installed, which brings its Spark; found {home} (PySpark"
+            f" {pyspark.__version__}), which has no jars: leave it out of PYTHONPATH"
+        )
+    return home
+
+
 @contextmanager
-def _set(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for the block's time."""
+def _set(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Environment variables for the block's time; None: not set."""
     before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    _put(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        _put(before)
+
+
+def _put(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def first_lines(error: Exception) -> str:
-    """What went wrong, and in Java's words, without where in Java's code. The words of an error of Java are asked of
-    the JVM, which may be gone."""
+    """What went wrong in a line, and in Java's words, without where in Java's code; of a Python worker the exception,
+    without where in Python's. The words of an error of Java are asked of the JVM, which may be gone."""
     try:
         words = str(error)
     except (Py4JError, OSError):
         words = getattr(error, "errmsg", type(error).__name__)
-    return " ".join(words.split("\n\tat ")[0].split())
+    words = words.split("\n\tat ")[0]
+    before, of_worker, stack = words.partition("Traceback (most recent call last):")
+    if of_worker:
+        raised = [line for line in stack.splitlines() if line and not line.startswith(" ")]
+        words = f"{before} {raised[-1] if raised else ''}"
+    return " ".join(words.split())[:_LONGEST]
 
 
-def _tail(output: IO[bytes], size: int = 2000) -> str:
+def _tail(output: IO[bytes]) -> str:
+    """The end of the JVM's output, as one line, without stacks."""
     output.seek(0)
-    return output.read()[-size:].decode("utf-8", "replace").strip()
+    lines = output.read()[-20 * _LONGEST :].decode("utf-8", "replace").splitlines()
+    told = [line for line in lines if not line.startswith(("\tat ", "    "))]
+    errors = [line for line in told if "rror" in line or "xception" in line]
+    return " ".join(" ".join(errors or told).split())[-_LONGEST:]

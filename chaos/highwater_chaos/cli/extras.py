@@ -1,0 +1,27 @@
+"""A package that only an extra of Highwater brings, and that is not installed: which extra to install."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, requires
+
+_REQUIREMENT = re.compile(r"""^([A-Za-z0-9._-]+).*;.*\bextra\s*==\s*["']([a-z0-9-]+)["']""")
+_PACKAGES = {"re2": "google-re2", "yaml": "pyyaml", "py4j": "pyspark"}
+"""Package by the module that it brings, where their names differ by more than hyphens."""
+_FIRST = ("chaos", "pipeline", "drivers", "zookeeper", "operator")
+"""The extras that are named where several bring a package: those for one purpose."""
+
+
+def missing_extra(error: ModuleNotFoundError) -> str | None:
+    """What to say of an import that failed; None: no extra brings that module, so it is a fault of ours."""
+    module = (error.name or "").partition(".")[0]
+    package = _PACKAGES.get(module, module.replace("_", "-"))
+    try:
+        found = [_REQUIREMENT.match(one) for one in requires("highwater") or ()]
+    except PackageNotFoundError:
+        return None
+    extras = {match[2]: None for match in found if match and match[1].lower() == package}
+    extra = next((one for one in (*_FIRST, *extras) if one in extras), None)
+    if extra is None:
+        return None
+    return f"expected the package {package}; found none: pip install 'highwater[{extra}]'"

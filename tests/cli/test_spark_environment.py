@@ -1,0 +1,143 @@
+"""The user's environment, and Spark's own failures: a verdict, or one line and the documented status."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.cli.extras import missing_extra
+from highwater_pipeline.spark.session import first_lines
+
+HIGHWATER = Path(sys.executable).with_name("highwater")
+OF_ANOTHER_SPARK = {
+    "PYSPARK_PYTHON": "/nonexistent/python3",
+    "PYSPARK_DRIVER_PYTHON": "jupyter",
+    "PYSPARK_SUBMIT_ARGS": "--master yarn --no-such-option pyspark-shell",
+    "PYSPARK_GATEWAY_PORT": "1",
+    "PYSPARK_GATEWAY_SECRET": "x",
+    "SPARK_HOME": "/opt/another/spark",
+    "SPARK_REMOTE": "sc://localhost:1",
+    "SPARK_CONNECT_MODE_ENABLED": "1",
+    "SPARK_SUBMIT_OPTS": "-XX:NoSuchOption",
+    "SPARK_DIST_CLASSPATH": "/nonexistent",
+    "SPARK_PREPEND_CLASSES": "1",
+    "SPARK_SCALA_VERSION": "2.12",
+}
+
+
+@pytest.mark.spark
+def test_a_local_master_takes_neither_interpreter_nor_spark_from_the_environment(
+    failed_run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.pyspark.python /nonexistent\nspark.master spark://nowhere:1\n")
+    environment = {**os.environ, **OF_ANOTHER_SPARK, "SPARK_CONF_DIR": str(tmp_path)}
+    command = [HIGHWATER, "check", failed_run, "--engine", "spark", "--json"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "fail"
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.spark
+def test_what_spark_cannot_do_is_one_line(failed_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.memory.fraction 7\n")
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
+    command = [HIGHWATER, "check", failed_run, "--engine", "spark", "--json"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 254
+    assert json.loads(done.stdout)["valid"] == "unknown"
+    _judging, why = done.stderr.splitlines()
+    assert why.startswith("Spark "), why
+    assert "Traceback" not in why
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_interruption_is_quiet(failed_run: Path, tmp_path: Path, number: signal.Signals) -> None:
+    started = subprocess.Popen(
+        [HIGHWATER, "check", failed_run, "--engine", "spark"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stderr is not None
+    assert started.stderr.readline().startswith("judging ")
+    children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
+    while not children.read_text() and started.poll() is None:  # its JVM
+        time.sleep(0.05)
+    started.send_signal(number)
+    _, said = started.communicate(timeout=60)
+    assert started.returncode == 2, said
+    assert [line for line in said.splitlines() if not line.startswith("highwater: interrupted")] == []
+
+
+def test_a_workers_exception_is_one_line() -> None:
+    stack = 'Traceback (most recent call last):\n  File "worker.py", line 1\n    x()\nModuleNotFoundError: no y\n'
+    told = first_lines(RuntimeError(f"An exception was thrown from the Python worker.\n{stack}\n\tat org.apache.Spark"))
+    assert told == "An exception was thrown from the Python worker. ModuleNotFoundError: no y"
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("pyspark.sql", "pipeline"),
+        ("py4j", "pipeline"),
+        ("pandas", "pipeline"),
+        ("kubernetes", "operator"),
+        ("confluent_kafka", "drivers"),
+        ("kazoo.client", "zookeeper"),
+        ("psutil", "chaos"),
+        ("no_such_module", None),
+        ("highwater_chaos.gone", None),
+    ],
+)
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(
+    highwater: Any, monkeypatch: pytest.MonkeyPatch, module: str, extra: str | None
+) -> None:
+    error = ModuleNotFoundError(f"No module named {module!r}", name=module)
+    said = missing_extra(error)
+    assert (said is None) == (extra is None)
+    if extra is not None:
+        assert said is not None
+        assert said.endswith(f"pip install 'highwater[{extra}]'")
+
+    def lacks(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("highwater_chaos.cli.validate.load_experiment", lacks)
+    done = highwater("validate", highwater.write("a.yaml", ""))
+    assert done.status == (254 if extra else 255)
+    assert ("Traceback" in done.err) == (extra is None)
+
+
+def test_every_command_that_needs_spark_says_so_where_it_is_missing(failed_run: Path, tmp_path: Path) -> None:
+    """In a real interpreter that has no PySpark."""
+    block = "import sys\nfor name in ('pyspark', 'py4j'):\n    sys.modules[name] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(block)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    shutil.copytree(failed_run, tmp_path / "run")
+    for arguments in (
+        ["check", "run", "--engine", "spark"],
+        ["campaign", "random", "--engine", "spark", "--seeds", "1..1"],
+    ):
+        done = subprocess.run(
+            [HIGHWATER, *arguments, "--engine", "spark"],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 254, done.stderr
+        assert "pip install 'highwater[pipeline]'" in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
