@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,17 @@ from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.own_program import own_program
 from highwater_chaos.machine.proc import boot_id
 from highwater_chaos.machine.resource import Resource
-from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
+from highwater_chaos.machine.runs import (
+    ENVIRONMENT,
+    LOCK,
+    WAKE,
+    RunInfo,
+    check_owner,
+    guarded,
+    locked,
+    state_root,
+    wake,
+)
 from highwater_chaos.machine.undoing import (
     Undone,
     end_run,
@@ -78,16 +89,22 @@ class MachineRun:
             owner: the process with which the run ends; None: this one.
 
         Raises:
-            MachineError: the guardian does not start. Nothing is left then.
+            MachineError: no run can be kept there, or the guardian does not start. Nothing is left then.
         """
         root = (root or state_root()).resolve()
-        root.mkdir(parents=True, exist_ok=True)
         path = root / secrets.token_hex(3)
-        path.mkdir(mode=0o711)
-        (path / LOCK).touch(mode=0o600)
-        (path / JOURNAL).touch(mode=0o600)
-        os.mkfifo(path / WAKE, 0o600)
-        RunInfo(path.name, label, owner or Identity.own(), boot_id()).write(path)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            check_owner(root)
+            path.mkdir(mode=0o711)
+            (path / LOCK).touch(mode=0o600)
+            (path / JOURNAL).touch(mode=0o600)
+            os.mkfifo(path / WAKE, 0o600)
+            RunInfo(path.name, label, owner or Identity.own(), boot_id()).write(path)
+        except OSError as error:
+            shutil.rmtree(path, ignore_errors=True)
+            why = f"no run can be kept in {root}: {error}; set {ENVIRONMENT} to another directory"
+            raise MachineError(why) from None
         run = cls(path)
         try:
             run._guard()
