@@ -23,6 +23,7 @@ import kubernetes
 from aiohttp import web
 
 from highwater_chaos.kube.client import Kube, local_configuration
+from highwater_chaos.kube.kinds import VOLUME_USED
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics
 from highwater_operator.agent.attachments import Attachments
@@ -212,6 +213,8 @@ class Agent:
     def _ensure_volume(self, pod: Pod) -> None:
         try:
             if (wanted := wanted_by(pod)) is not None:
+                if pod.annotations.get(VOLUME_USED) == "true":
+                    self._volumes.ensure_is_there(wanted)
                 self._volumes.ensure(wanted)
                 self._failing.pop(pod.volume, None)
                 self._events.made(pod)

@@ -27,9 +27,13 @@ import msgspec
 from kubernetes.utils.quantity import parse_quantity
 
 from highwater_chaos.kube.kinds import (
+    ABANDON_VOLUME,
     VOLUME_CLUSTER_UID,
     VOLUME_CRASHABLE,
     VOLUME_FILE_SYSTEM,
+    VOLUME_GENERATION,
+    VOLUME_NODE,
+    VOLUME_PINNED,
     VOLUME_SIZE,
     VOLUME_WHEN_DELETED,
 )
@@ -56,7 +60,8 @@ _LONGEST_SIZE: Final = 64
 @dataclass(frozen=True, slots=True)
 class VolumeRecord:
     """One volume. ``made``: its file system is whole. ``cluster``: uid of the LogCluster whose data are on it; empty:
-    the request did not say. ``retain``: the data are to be kept when that LogCluster is deleted."""
+    the request did not say. ``retain``: the data are to be kept when that LogCluster is deleted. ``generation``: how
+    many volumes of that pod were given up before."""
 
     name: str
     size_bytes: int
@@ -66,6 +71,7 @@ class VolumeRecord:
     made: bool = False
     cluster: str = ""
     retain: bool = False
+    generation: int = 0
 
     @classmethod
     def of(cls, name: str, request: VolumeRequest) -> Self:
@@ -163,6 +169,9 @@ class Volumes:
                 # A new cluster under an old one's name could not use what is there; its node would refuse it.
                 self.remove(there.name)
                 there = None
+            if there is not None and wanted.cluster and there.generation != wanted.generation:
+                self.remove(there.name)  # a person gave it up: it must not come back as if it were the latest
+                there = None
             if there is not None and (there.size_bytes, there.file_system) != (wanted.size_bytes, wanted.file_system):
                 raise Refusal(
                     409,
@@ -177,6 +186,7 @@ class Volumes:
                     made=there.made,
                     cluster=wanted.cluster or there.cluster,
                     retain=wanted.retain if wanted.cluster else there.retain,
+                    generation=wanted.generation if wanted.cluster else there.generation,
                 )
             self._leave_other_points(record)
             if not record.made:
@@ -195,6 +205,19 @@ class Volumes:
             self.mount(record)
             self._count()
             return record
+
+    def ensure_is_there(self, wanted: VolumeRecord) -> None:
+        """Raises ``Refusal`` (409) where a volume that has been used is not here: a new one would be empty."""
+        there = self.get(wanted.name)
+        same = there is not None and there.cluster in ("", wanted.cluster) and there.generation == wanted.generation
+        if there is None or not there.made or not same:
+            raise Refusal(
+                409,
+                f"volume {wanted.name} was used on this node and is gone; annotate the LogCluster with {ABANDON_VOLUME}"
+                " to have a new, empty one",
+                expected="the volume with its data",
+                found="none" if there is None else f"generation {there.generation} of LogCluster {there.cluster}",
+            )
 
     def mount(self, record: VolumeRecord) -> None:
         """Mount, where it is not, and have the data directory."""
@@ -337,6 +360,8 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
     declared = pod.labels | pod.annotations
     if declared.get(VOLUME_CRASHABLE) != "true":
         return None
+    if declared.get(VOLUME_PINNED) == "true" and declared.get(VOLUME_NODE) != pod.node:
+        return None  # the operator writes down first where it is: until then, and elsewhere, there must be none
     kind = declared.get(VOLUME_FILE_SYSTEM, "ext4")
     if kind not in ("ext4", "xfs"):
         raise ValueError(f"{VOLUME_FILE_SYSTEM} must be ext4 or xfs, not {kind!r}")
@@ -344,7 +369,11 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
     size = _size(declared.get(VOLUME_SIZE, "1Gi"))
     cluster = declared.get(VOLUME_CLUSTER_UID, "")
     retain = declared.get(VOLUME_WHEN_DELETED) == RETAIN
-    return VolumeRecord(pod.volume, size, file_system, pod.user, pod.group, cluster=cluster, retain=retain)
+    generation = declared.get(VOLUME_GENERATION, "0")
+    if not generation.isdecimal() or len(generation) > 9:
+        raise ValueError(f"{VOLUME_GENERATION} must be a number, not {generation[:60]!r}")
+    record = VolumeRecord(pod.volume, size, file_system, pod.user, pod.group, cluster=cluster, retain=retain)
+    return replace(record, generation=int(generation))
 
 
 def _size(text: str) -> int:

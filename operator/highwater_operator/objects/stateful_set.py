@@ -13,6 +13,8 @@ from highwater_chaos.kube.kinds import (
     VOLUME_CLUSTER_UID,
     VOLUME_CRASHABLE,
     VOLUME_FILE_SYSTEM,
+    VOLUME_GATE,
+    VOLUME_PINNED,
     VOLUME_SIZE,
     VOLUME_WHEN_DELETED,
 )
@@ -174,7 +176,9 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
 
 
 def _placement(owner: Owner, agent_nodes: AgentNodes) -> dict[str, Any]:
-    return agent_nodes.placement() if owner.spec.storage.crashable else {}
+    if not owner.spec.storage.crashable:
+        return {}
+    return {**agent_nodes.placement(), "schedulingGates": [{"name": VOLUME_GATE}]}
 
 
 def _arguments(role: Role) -> list[str]:
@@ -208,6 +212,7 @@ def _volume_annotations(owner: Owner) -> dict[str, str]:
         return {}
     return {
         VOLUME_CRASHABLE: "true",
+        VOLUME_PINNED: "true",
         VOLUME_SIZE: storage.size,
         VOLUME_FILE_SYSTEM: owner.spec.file_system,
         VOLUME_CLUSTER_UID: owner.uid,

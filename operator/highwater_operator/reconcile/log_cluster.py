@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from highwater_chaos.kube.client import Conflict, Refused
-from highwater_chaos.kube.kinds import LOG_CLUSTER, POD, Json, kind_of
+from highwater_chaos.kube.client import Conflict, NotFound, Refused
+from highwater_chaos.kube.kinds import API_VERSION, LOG_CLUSTER, POD, Json, kind_of
 from highwater_operator import metrics
 from highwater_operator.admin import AdminError, ClusterAdmin, ClusterView
 from highwater_operator.objects.all import objects_of
@@ -41,6 +42,7 @@ from highwater_operator.reconcile.status import (
     Facts,
     Verdict,
     awaiting_status,
+    disks_kept,
     merged,
     refused_status,
     rolling_since,
@@ -49,6 +51,7 @@ from highwater_operator.reconcile.status import (
     was_late,
 )
 from highwater_operator.reconcile.topics import differences, missing
+from highwater_operator.reconcile.volumes import abandon_annotation, disks_of, place, with_disks
 from highwater_operator.resources import LogClusterSpec
 
 _log = logging.getLogger(__name__)
@@ -99,6 +102,7 @@ class _Reconcile:
         if taken is not None:
             await self._write(*awaiting_status(taken))
             return Outcome(self._context.pace.waiting)
+        await self._place(owner, seen)
         return await self._serve(owner, seen)
 
     def _owner(self, spec: LogClusterSpec) -> Owner:
@@ -120,6 +124,30 @@ class _Reconcile:
                     " or give the LogCluster another name",
                 )
         return None
+
+    async def _place(self, owner: Owner, seen: Observation) -> None:
+        """Bind pods to the nodes of their disks: written down first, and only then told to pods and their agents."""
+        if not owner.spec.storage.crashable:
+            return
+        before = disks_of(self._resource)
+        placing = place(before, seen.pods, abandon_annotation(self._resource))
+        for pod in placing.gone:
+            await self._kube.delete(POD, owner.namespace, pod.name, uid=pod.uid)
+        if placing.disks != before:
+            self._resource = await self._kube.patch_status(
+                LOG_CLUSTER,
+                owner.namespace,
+                owner.name,
+                {"volumes": [asdict(disk) for disk in placing.disks]},
+                resource_version=self._metadata["resourceVersion"],
+            )
+            self._resource = {"apiVersion": API_VERSION, "kind": LOG_CLUSTER.kind, **self._resource}
+            self._metadata = self._resource["metadata"]
+        for reason, message in placing.news:
+            await self._tell("Warning", reason, message)
+        for name, patch in placing.patches.items():
+            with suppress(Conflict, NotFound):  # another pod by now, which is looked at next
+                await self._kube.patch(POD, owner.namespace, name, patch)
 
     # --- a cluster that is served ---
 
@@ -168,6 +196,7 @@ class _Reconcile:
                 creating = [topic.name for topic in missing(owner.spec.topics, view)]
         uncreated = await why_not_created(self._kube, owner.namespace, sets, seen.pods)
         pods = await with_troubles(self._kube, owner.namespace, seen.pods)
+        pods = with_disks(pods, disks_of(self._resource))
         return await self._report(
             Facts(
                 owner,
@@ -257,6 +286,8 @@ class _Reconcile:
 
     async def _report(self, facts: Facts) -> Outcome:
         status, verdicts = status_of(facts)
+        if facts.owner.spec.storage.crashable:
+            verdicts["DisksKept"] = disks_kept(disks_of(self._resource))
         await self._write(status, verdicts)
         pace = self._context.pace
         if facts.roll.behind or facts.leaving or facts.scaling.waiting or facts.creating:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from highwater_chaos.kube.kinds import (
     SERVICE,
     SERVICE_ACCOUNT,
     STATEFUL_SET,
+    VOLUME_GATE,
     Json,
     Kind,
 )
@@ -52,6 +53,10 @@ class PodView:
     """Since when it is as ready as it is; if it is terminating, when it has to be gone."""
     creating: bool = False
     """A node has it, and none of its containers has been created."""
+    node: str = ""
+    gated: bool = False
+    """It is not to be scheduled yet, as its disk's node is to be written on it."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,9 @@ def _pod_view(pod: Json, role: Role, index: int) -> PodView:
         ),
         trouble=None if (trouble := trouble_of(pod)) is None else str(trouble),
         creating=is_creating(pod),
+        node=pod["spec"].get("nodeName") or "",
+        gated=any(one.get("name") == VOLUME_GATE for one in pod["spec"].get("schedulingGates") or []),
+        annotations=metadata.get("annotations") or {},
     )
 
 

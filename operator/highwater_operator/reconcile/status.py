@@ -9,6 +9,7 @@ neither is a pod that is down for less than :data:`DEADLINE`. That clients are n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, NamedTuple
@@ -21,6 +22,7 @@ from highwater_operator.reconcile.observation import PodView
 from highwater_operator.reconcile.problems import Problem
 from highwater_operator.reconcile.rolling import Roll
 from highwater_operator.reconcile.scaling import Scaling
+from highwater_operator.reconcile.volumes import Disk
 
 DEADLINE: Final = timedelta(minutes=10)
 """Within which a pod is ready and its broker has caught up, as ``progressDeadlineSeconds`` of a Deployment."""
@@ -145,6 +147,14 @@ def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
         "underReplicatedPartitions": None if view is None else len(view.under_replicated),
     }
     return status, verdicts
+
+
+def disks_kept(disks: Sequence[Disk]) -> Verdict:
+    """Whether each pod has the disk that it began with."""
+    new = [f"{disk.pod} ({disk.replaced})" for disk in disks if disk.replaced]
+    if new:
+        return Verdict("False", "NewDisk", f"new, empty disks in place of some that were given up: {', '.join(new)}")
+    return Verdict("True", "Kept", "each pod has the disk that it began with")
 
 
 def rolling_since(resource: Json) -> datetime | None:

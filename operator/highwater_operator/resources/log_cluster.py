@@ -83,6 +83,18 @@ class LogClusterSpec(Cluster):
     resources: Annotated[Compute, Field(description="What each node's container gets.")] = Compute()
 
 
+class VolumePlace(Model):
+    """Where the crashable volume of one pod is."""
+
+    pod: Annotated[str, Field(max_length=253, description="The pod's name.")]
+    node: Annotated[str, Field(max_length=253, description="The node of its pods; empty: none yet.")] = ""
+    used: Annotated[bool, Field(description="Whether a pod has been ready with it.")] = False
+    replaced: Annotated[int, Field(ge=0, description="How many volumes before it were given up.")] = 0
+    abandoned: Annotated[
+        str, Field(max_length=4096, description="The annotation by which the last one was given up.")
+    ] = ""
+
+
 class LogClusterStatus(Model):
     """The cluster as it is."""
 
@@ -114,11 +126,16 @@ class LogClusterStatus(Model):
     experiment: Annotated[
         str, Field(max_length=300, description="Name and uid of the ChaosExperiment that holds it; empty: none does.")
     ] = ""
+    volumes: Annotated[
+        list[VolumePlace],
+        Field(max_length=1000, description="Where crashable volumes are, by pod.", default_factory=list),
+    ]
     conditions: Annotated[
         list[Condition],
         Field(
             max_length=16,
-            description="Ready, Progressing, Degraded; Held while an experiment borrows it.",
+            description="Ready, Progressing, Degraded; Held while an experiment borrows it; DisksKept of crashable"
+            " storage.",
             default_factory=list,
         ),
     ]
@@ -131,4 +148,6 @@ class LogCluster(Model):
     kind: Literal["LogCluster"] = "LogCluster"
     metadata: dict[str, Any]
     spec: Annotated[LogClusterSpec, Field(description="The cluster as it should be.")]
-    status: Annotated[LogClusterStatus, Field(description="The cluster as it is.")] = LogClusterStatus(conditions=[])
+    status: Annotated[LogClusterStatus, Field(description="The cluster as it is.")] = LogClusterStatus(
+        conditions=[], volumes=[]
+    )

@@ -133,7 +133,11 @@ def test_the_agent_is_told_what_volume_to_make() -> None:
     spec = made(storage={"crashable": True, "size": "64Mi"}, fileSystem="xfs")["StatefulSet demo-broker"]["spec"]
     template = spec["template"]
     metadata = {**template["metadata"], "namespace": "ns", "name": "demo-broker-2", "uid": "u"}
-    record = wanted_by(Pod.of({"metadata": metadata, "spec": {**template["spec"], "nodeName": "node-0"}}))
+    spec = {**template["spec"], "nodeName": "node-0"}
+    assert spec["schedulingGates"] == [{"name": "highwater.dev/volume"}]
+    assert wanted_by(Pod.of({"metadata": metadata, "spec": spec})) is None, "before it is written down where"
+    metadata["annotations"] = {**metadata["annotations"], "highwater.dev/volume-node": "node-0"}
+    record = wanted_by(Pod.of({"metadata": metadata, "spec": spec}))
     assert record is not None
     assert (record.name, record.size_bytes, record.file_system) == ("ns_demo-broker-2", 64 * 1024 * 1024, "xfs")
     assert (record.user, record.group) == (user_of(owner(storage={"crashable": True})),) * 2

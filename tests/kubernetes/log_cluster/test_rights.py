@@ -45,7 +45,7 @@ def test_no_wildcard_and_no_secrets_but_those_of_the_agents_certificate() -> Non
 
 def life(stage: Any, until: Any) -> None:
     """Everything that the operator does for LogClusters."""
-    stage.create(brokers=4, topics=[{"name": "orders"}])
+    stage.create(brokers=4, topics=[{"name": "orders"}], storage={"crashable": True, "size": "128Mi"})
     stage.until_settled()
     stage.patch("demo", config={"log.retention.ms": 1000})
     stage.until_settled()

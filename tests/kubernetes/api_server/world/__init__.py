@@ -31,6 +31,11 @@ log = logging.getLogger(__name__)
 class World:
     """Started and stopped with the block; stop it before the server."""
 
+    @property
+    def cordoned(self) -> set[str]:
+        """Nodes that get no new pods."""
+        return self._kubelet.cordoned
+
     def __init__(self, api: ApiServer, runner: PodRunner | None = None, nodes: int = 1) -> None:
         self.pods = Instant()
         self._operations = api.operations

@@ -79,13 +79,15 @@ class Kubelet:
         self._started: dict[str, Handle] = {}
         self._stopping: set[str] = set()
         self._lock = threading.Lock()
+        self.cordoned: set[str] = set()
 
     def react(self, pod: Json) -> None:
         """Bind, start or end it."""
         uid, ending = pod["metadata"]["uid"], "deletionTimestamp" in pod["metadata"]
-        if "nodeName" not in pod["spec"]:
-            node = next(self._turn)
-            self.change(pod, lambda current: {"spec": current["spec"] | {"nodeName": node}})
+        if "nodeName" not in pod["spec"] and ending:
+            self.forget(pod)
+        elif "nodeName" not in pod["spec"]:
+            self._schedule(pod)
         elif ending:
             self._end(pod)
         elif pod["spec"]["nodeName"] in self._nodes:
@@ -98,6 +100,27 @@ class Kubelet:
             placed = {"startTime": now_text(), "podIP": address, "podIPs": [{"ip": address}], "hostIP": "172.18.0.2"}
             self.change(pod, lambda current: {"status": current.get("status", {}) | placed})
             self._runner.start(handle)
+
+    def _schedule(self, pod: Json) -> None:
+        """As far as gates, and an affinity to nodes by name, say; nodes in turn."""
+        if pod["spec"].get("schedulingGates"):
+            return
+        affinity = ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(
+            "requiredDuringSchedulingIgnoredDuringExecution"
+        )
+        allowed = set(self._nodes) - self.cordoned
+        if affinity is not None:
+            (term,) = affinity["nodeSelectorTerms"]
+            (field,) = term["matchFields"]
+            allowed &= set(field["values"])
+        if allowed:
+            node = next(one for one in self._turn if one in allowed)
+            self.change(pod, lambda current: {"spec": current["spec"] | {"nodeName": node}})
+            return
+        message = "0 nodes are available: they were unschedulable, or didn't match the pod's node affinity"
+        waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        if (pod.get("status") or {}).get("conditions") != [waits]:
+            self.change(pod, lambda current: {"status": current.get("status", {}) | {"conditions": [waits]}})
 
     def _end(self, pod: Json) -> None:
         uid = pod["metadata"]["uid"]
