@@ -347,6 +347,18 @@ def guardians(world: World) -> list[Identity]:
     return found
 
 
+def mounted_loops(image: Path) -> list[str]:
+    """Devices over an image, deleted or not, that are mounted here."""
+    found = []
+    mounted = {line.split()[2] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+    for entry in Path("/sys/block").glob("loop*"):
+        with suppress(OSError):
+            over = (entry / "loop" / "backing_file").read_text().strip().removesuffix(" (deleted)")
+            if over == str(image) and (entry / "dev").read_text().strip() in mounted:
+                found.append(entry.name)
+    return found
+
+
 def confirmed(record: dict[str, Any], phase: str) -> list[str]:
     """What was seen in a phase; all of it must be as it should, and there must be something."""
     seen = [one for one in record["evidence"] if one["phase"] == phase]

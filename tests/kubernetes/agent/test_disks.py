@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, Pod, World, await_true, confirmed
+from agent_world import Agent, Pod, World, await_true, confirmed, mounted_loops
 from node_stand_in_sizes import SYNCED, UNSYNCED
 
 from highwater_chaos.machine import linux, loop
@@ -213,7 +213,7 @@ def test_volumes_of_a_deleted_cluster_go(agent: Agent, world: World) -> None:
     assert image.exists()
     await_true(lambda: not (world.state / "volumes" / "default_gone-broker-0.json").exists(), "it is removed", 120)
     assert not image.exists()
-    assert loop.devices_of(image) == []
+    assert mounted_loops(image) == []
     assert not (world.volumes / f"default_{clusters['gone']}" / "default_gone-broker-0").exists()
     for name in ("lives", "retained"):
         folder = world.volumes / f"default_{clusters['lives' if name == 'lives' else 'gone']}"
@@ -260,7 +260,7 @@ def test_a_copy_of_a_mount_keeps_no_volume(tmp_path: Path) -> None:
     with working_in(volumes.data(record.name)) as other:
         assert volumes.remove(record.name)
         assert list(image.parent.iterdir()) == []
-        assert loop.devices_of(image) == []
+        assert mounted_loops(image) == []
         assert not linux.mount_points(tmp_path)
         assert other.poll() is None, "nobody of ours"
         volumes.ensure(record)

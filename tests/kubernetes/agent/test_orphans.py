@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine import linux
 from highwater_operator.agent import metrics
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.orphans import GRACE, LOOK_EVERY, Collector, Grace, why_kept
@@ -160,7 +160,9 @@ def test_only_orphans_are_removed_and_only_after_a_while(around: Surroundings, t
     for folder in ("images", "volumes"):
         assert not [path for path in (tmp_path / "state" / folder).iterdir() if ORPHAN.name in path.name]
     assert not (tmp_path / "mounts" / ORPHAN.name).exists()
-    assert loop.devices_of(tmp_path / "state" / "images" / f"{ORPHAN.name}.img") == []
+    from agent_world import mounted_loops
+
+    assert mounted_loops(tmp_path / "state" / "images" / f"{ORPHAN.name}.img") == []
     # Once what held them is over they go as well; the other two never do, nor that of the cluster that lives.
     around.pods, around.unheard, around.faults = [], [Pod("ns", "e-broker-0", "u", "node-2")], []
     look_for(collector, around, GRACE + 2 * LOOK_EVERY)
