@@ -34,6 +34,12 @@ def node_of(stage: Any, pod: str = POD) -> str | None:
     return None if found is None else found["spec"].get("nodeName")
 
 
+def told(stage: Any) -> dict[str, str] | None:
+    """The pod's annotations once they name its node."""
+    found: dict[str, str] = stage.pods()[POD]["metadata"].get("annotations", {})
+    return found if VOLUME_NODE in found else None
+
+
 def replaced(stage: Any, wait_for: Any) -> None:
     uid = stage.pods()[POD]["metadata"]["uid"]
     stage.api.delete("v1", "Pod", POD, "default")
@@ -53,7 +59,7 @@ def test_a_pod_comes_back_to_the_node_of_its_disk(stage: Any, wait_for: Any) -> 
         wait_for(lambda: node_of(stage) is not None, "a node")
         assert node_of(stage) == where[POD], "nodes are taken in turn: another would be next"
         stage.until_settled()
-        annotations = stage.pods()[POD]["metadata"]["annotations"]
+        annotations = wait_for(lambda: told(stage), "the agent to be told")
         assert (annotations[VOLUME_NODE], annotations[VOLUME_USED]) == (where[POD], "true")
     assert stage.events("DiskGivenUp") == []
 
@@ -78,7 +84,7 @@ def test_a_pod_waits_for_its_node_until_a_person_gives_the_disk_up(stage: Any, w
     stage.until_settled()
     (disk,) = [one for one in stage.status()["volumes"] if one["pod"] == POD]
     assert (disk["node"], disk["replaced"]) == (node_of(stage), 1)
-    annotations = stage.pods()[POD]["metadata"]["annotations"]
+    annotations = wait_for(lambda: told(stage), "the agent to be told")
     assert annotations[VOLUME_GENERATION] == "1"
     assert VOLUME_USED not in annotations, "the agent may make it"
 
