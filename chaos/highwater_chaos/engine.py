@@ -25,6 +25,7 @@ from highwater_chaos.availability import behind, committed_metadata, healthy_nod
 from highwater_chaos.backends.protocol import (
     Backend,
     BackendError,
+    HasClocks,
     InvariantViolation,
     ObservesWithDelay,
     RecordsToFiles,
@@ -234,6 +235,7 @@ class _Run:
             wall_seconds=time.perf_counter() - began,
             began_unix_ns=began_unix_ns,
             final_reads_cut_short=self.final_reads_cut_short,
+            clock_errors_ns=dict(self.backend.clock_errors_ns()) if isinstance(self.backend, HasClocks) else None,
             spool=self.own_spool,
             recorder=self.recorder,
         )

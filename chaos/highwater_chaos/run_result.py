@@ -70,6 +70,8 @@ class RunResult:
     final_reads_cut_short: bool = False
     """Whether the final reads did not reach every high watermark, for the run's time was over, or a fault or a dead
     node may have kept them from it."""
+    clock_errors_ns: dict[str, int] | None = None
+    """How far the run times of each node's events may be off, by node; None: all nodes have one clock."""
     spool: object = None
     """Keeps the files that the result lies in."""
     recorder: Recorder | None = None
@@ -99,4 +101,5 @@ def settings_of_run(experiment: ChaosExperiment, result: RunResult) -> Settings:
         settings_of(experiment),
         final_reads_cut_short=result.final_reads_cut_short,
         exact_order=result.backend == "sim",
+        clock_errors_ns=result.clock_errors_ns,
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,10 @@ from hypothesis import strategies as st
 from pipeline_stories import Story
 
 from highwater_pipeline.causal_order import causal_order
+from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_run
+from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
+from highwater_pipeline.tables import open_run
 
 MS = 1_000_000
 
@@ -132,3 +138,29 @@ def test_within_the_error_is_unknown_and_beyond_it_a_finding(
     by_ms: int, errors_ms: dict[str, int] | None, verdict: str
 ) -> None:
     assert append_recorded_late(by_ms, errors_ms) == verdict
+
+
+@pytest.mark.parametrize(
+    ("run", "error_ns"),
+    [
+        ({"backend": "kubernetes", "settings": {}}, ASSUMED_CLOCK_ERROR_NS),
+        ({"backend": "kubernetes", "settings": {"clock_errors_ns": {"broker-1": 7}}}, 7),
+        ({"backend": "local", "settings": {}}, 0),
+        ({"backend": "sim", "settings": {"exact_order": True}}, 0),
+        ({"settings": {}}, 0),
+    ],
+)
+def test_a_recording_without_errors_is_believed_if_its_nodes_had_one_clock(
+    run: dict[str, object], error_ns: int, tmp_path: Path
+) -> None:
+    directory = Story().send(1, at=0).poll((0, 1)).write(tmp_path / "run")
+    (directory / "run.json").write_bytes(msgspec.json.encode(run))
+    assert open_run(directory).settings.clock_error_ns("broker-1") == error_ns
+
+
+@pytest.mark.parametrize("errors", [{"broker-1": -1}, {"broker-1": "much"}, [25]])
+def test_errors_that_are_none_are_refused(errors: object, tmp_path: Path) -> None:
+    directory = Story().send(1, at=0).poll((0, 1)).write(tmp_path / "run")
+    (directory / "run.json").write_bytes(msgspec.json.encode({"settings": {"clock_errors_ns": errors}}))
+    with pytest.raises(BadTable, match="clock_errors_ns"):
+        open_run(directory)

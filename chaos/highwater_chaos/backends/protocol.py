@@ -195,6 +195,14 @@ class ObservesWithDelay(Protocol):
         """Return the run time up to which :meth:`Observation.events_since` has handed out all that happened."""
 
 
+@runtime_checkable
+class HasClocks(Protocol):
+    """A place whose nodes run on several machines, each with a clock of its own."""
+
+    def clock_errors_ns(self) -> Mapping[str, int]:
+        """Return how far the run times of each node's events may be off, by node."""
+
+
 class Backend(Abilities, Lifecycle, Observation, ClientHost, Protocol):
     """A place where a cluster runs. Which faults it can inject follows from the primitives that it implements as well
     (:mod:`~.primitives`)."""

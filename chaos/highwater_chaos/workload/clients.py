@@ -24,6 +24,7 @@ from highwater_chaos.workload.history_files import MergedHistory
 from highwater_chaos.workload.metadata import PartitionKey
 from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, batch_bytes
 from highwater_chaos.workload.registers import RegisterOptions
+from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
 
 _ACKS: Final = {"all": -1, "0": 0, "1": 1}
@@ -201,7 +202,7 @@ class Clients:
             encode_settings(
                 ProcessSettings(
                     history=str(history),
-                    origin_ns=time.monotonic_ns() - self._host.now_ns(),
+                    origin_ns=how_far_ahead(time.monotonic_ns, of=self._host.now_ns).by_ns,
                     seed=self._seed,
                     clients=settings,
                 )

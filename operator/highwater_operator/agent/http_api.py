@@ -19,6 +19,8 @@
 ``GET /v1/machine``                      load, disk space and starts of the agent (:mod:`~.machine_record`) since
                                          ``?since=`` (seconds since the epoch): ``{"items": […]}``
 ``GET /v1/pods/…?uid=``                  409 if the pod of this name is another one by now
+``GET /v1/clock``                        the machine's clocks and which boot it is: ``{"monotonicNs": 1, "wallNs": 2,
+                                         "bootId": "…"}``. Nothing is waited for
 ``GET /healthz``, ``/metrics``           the agent's own, without a token
 ======================================== ===============================================================================
 """
@@ -27,6 +29,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from functools import partial
@@ -36,6 +39,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.proc import boot_id
 from highwater_operator.agent import metrics, pod_files
 from highwater_operator.agent.authentication import authenticate
 from highwater_operator.agent.containers import network_of, node_container
@@ -94,6 +98,7 @@ class Api:
             [
                 web.get("/healthz", self._healthz),
                 web.get("/metrics", self._metrics),
+                web.get("/v1/clock", self._clock),
                 web.get("/v1/faults", self._list_faults),
                 web.get("/v1/faults/{id}", self._get_fault),
                 web.put("/v1/faults/{id}", self._put_fault),
@@ -267,6 +272,11 @@ class Api:
         return found
 
     # --- the agent itself ---
+
+    async def _clock(self, request: web.Request) -> web.Response:
+        del request
+        boot = boot_id()
+        return web.json_response({"bootId": boot, "wallNs": time.time_ns(), "monotonicNs": time.monotonic_ns()})
 
     async def _healthz(self, request: web.Request) -> web.Response:
         del request

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.ports.trace import NodeEvent
 
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -47,27 +48,26 @@ class HostTrace:
     """The :class:`highwater_runtime.ports.Trace` of one incarnation of one node.
 
     Events of one turn have one time, that of the first: nobody outside can see a state between them, and checks take
-    what a node says at one time for one step, as the simulator's is.
+    what a node says at one time for one step, as the simulator's is. So both of its times are read once a turn.
     """
 
     follows_records: Final = True
-    __slots__ = ("_lines", "_prefix", "_sink", "_time_ns", "_wall_ns")
+    __slots__ = ("_lines", "_prefix", "_sink", "_times", "_wall_ns")
 
     def __init__(self, sink: TraceSink, node: str, incarnation: int, wall_ns: Callable[[], int]) -> None:
         self._sink = sink
         self._prefix = b'"node":%b,"incarnation":%d,' % (_ENCODE(node), incarnation)
         self._wall_ns = wall_ns
         self._lines: list[bytes] = []
-        self._time_ns = 0
+        self._times = b""
 
     def emit(self, event: NodeEvent) -> None:
         """See :class:`highwater_runtime.ports.Trace`."""
         if not self._lines:
-            self._time_ns = monotonic_ns()
-        self._lines.append(
-            b'{"time_ns":%d,"node_time_ns":%d,%b%b\n'
-            % (self._time_ns, self._wall_ns(), self._prefix, _ENCODE(event)[1:])
-        )
+            now = monotonic_ns()
+            wall = now + how_far_ahead(self._wall_ns, of=monotonic_ns).by_ns
+            self._times = b'{"time_ns":%d,"node_time_ns":%d,' % (now, wall)
+        self._lines.append(b"%b%b%b\n" % (self._times, self._prefix, _ENCODE(event)[1:]))
 
     def flush(self) -> None:
         """Write what was emitted since the last time."""

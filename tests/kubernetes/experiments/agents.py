@@ -7,6 +7,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -135,6 +136,9 @@ class FakeAgent:
         parts = where.strip("/").split("/")
         if parts == ["healthz"]:
             return 200, b"{}"
+        if parts[1] == "clock":
+            clock = {"bootId": "this one", "monotonicNs": time.monotonic_ns(), "wallNs": time.time_ns()}
+            return 200, json.dumps(clock).encode()
         if parts[1] == "pods" and len(parts) == 4:
             states = [{"pid": 1, "started": 1, "state": state} for state in self.processes(parts[3])]
             return 200, json.dumps({"name": parts[3], "processes": states}).encode()

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
-from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError
+from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError, MachineClock
 from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
+from highwater_chaos.backends.kubernetes.clocks import MachineClocks
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
-from highwater_chaos.backends.protocol import ObservesWithDelay
+from highwater_chaos.backends.local.program import Observed
+from highwater_chaos.backends.protocol import HasClocks, ObservesWithDelay
+from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
+from highwater_runtime.ports import SECOND
+from highwater_runtime.ports.trace import NodeStarted
 
 FAR = 1 << 62
 WALL = 1_700_000_000_000_000_000
@@ -27,17 +36,104 @@ def line(at: int, ahead: int, kind: str = "node-started", **fields: Any) -> byte
     )
 
 
-def polls(*names: str) -> tuple[EventPolls, dict[str, PodEvents], list[tuple[str, int]]]:
+class Machine:
+    """The agent of one machine, whose clock is ahead of ours by ``ahead``."""
+
+    def __init__(self, ahead: int = 0, error: int = 0, boot: str = "a", wall_ahead: int = WALL) -> None:
+        self.told = MachineClock(boot, ahead, error, wall_ahead)
+        self.answer: bytes | AgentError = line(1, WALL)
+
+    def clock(self) -> MachineClock:
+        return self.told
+
+    def events(self, namespace: str, pod: str, uid: str, offset: int) -> bytes:
+        if isinstance(self.answer, AgentError):
+            raise self.answer
+        return self.answer
+
+
+def pod_on(name: str, machine: Machine) -> PodEvents:
+    return PodEvents(name, PodPlace("default", name, "uid", machine))  # type: ignore[arg-type]
+
+
+def polls(
+    *names: str, on: Mapping[str, Machine] | None = None
+) -> tuple[EventPolls, dict[str, PodEvents], list[tuple[str, int]]]:
     crashed: list[tuple[str, int]] = []
-    pods: dict[str, Any] = {name: PodEvents(name, None) for name in names}  # type: ignore[arg-type]
-    return EventPolls(list(pods.values()), lambda *who: crashed.append(who)), pods, crashed
+    pods = {name: pod_on(name, (on or {}).get(name, Machine())) for name in names}
+    clocks = MachineClocks(0)
+    for pod in pods.values():
+        clocks.look(pod.place.agent)
+    return EventPolls([*pods.values()], clocks, lambda *who: crashed.append(who)), pods, crashed
 
 
 def test_machines_with_clocks_of_their_own_are_put_on_one() -> None:
-    made, pods, _ = polls("broker-0", "broker-1")
-    young, old = line(5, WALL + 10), line(900_000, WALL - 899_990)
+    """Whatever their wall clocks say."""
+    on = {"broker-0": Machine(ahead=-10, error=3), "broker-1": Machine(ahead=899_990, error=2)}
+    made, pods, _ = polls("broker-0", "broker-1", on=on)
+    young, old = line(5, WALL + 10), line(900_000, WALL - 1_000_000)
     taken = made.take([(pods["broker-0"], young), (pods["broker-1"], old)], FAR)
-    assert [(one.node, one.time_ns) for one in taken] == [("broker-1", WALL + 10), ("broker-0", WALL + 15)]
+    assert [(one.node, one.time_ns) for one in taken] == [("broker-1", 10), ("broker-0", 15)]
+    assert pods["broker-0"].clock_error_ns >= 3
+    assert pods["broker-1"].clock_error_ns >= 2
+
+
+def test_a_process_that_was_preempted_between_its_clocks_is_not_off() -> None:
+    """The wall clock of the first event was read 13 ms after the other."""
+    made, pods, _ = polls("broker-0")
+    late = line(5, WALL + 13_000_000) + line(6, WALL, "node-stopped", reason='"stop"')
+    assert [one.time_ns for one in made.take([(pods["broker-0"], late)], FAR)] == [5, 6]
+
+
+def test_a_machine_that_booted_counts_from_0_again() -> None:
+    machine = Machine(ahead=1_000 * SECOND, boot="before", wall_ahead=WALL)
+    now = [0]
+    clocks = MachineClocks(0, lambda: now[0])
+    pod = pod_on("broker-0", machine)
+    made = EventPolls([pod], clocks, lambda *who: None)
+    clocks.look(pod.place.agent)
+    (first,) = made.take([(pod, line(1_001 * SECOND, WALL))], FAR)
+    pod.ending = "power-loss"
+    now[0] = 10 * SECOND
+    machine.told = MachineClock("after", -8 * SECOND, 5, WALL + 1_008 * SECOND)
+    clocks.look(pod.place.agent)
+    _, again = made.take([(pod, line(SECOND, WALL + 1_008 * SECOND + 7))], FAR)
+    assert (first.time_ns, again.time_ns, again.incarnation) == (SECOND, 9 * SECOND, 2)
+
+
+def test_where_no_agent_tells_the_wall_clock_must_do() -> None:
+    machine = Machine()
+    machine.clock = Mock(side_effect=AgentError("404: Not Found", 404))  # type: ignore[method-assign]
+    made, pods, _ = polls("broker-0", on={"broker-0": machine})
+    ahead = time.time_ns() - time.monotonic_ns()
+    (one,) = made.take([(pods["broker-0"], line(7, ahead))], FAR)
+    assert abs(one.time_ns - 7) < SECOND
+    assert pods["broker-0"].clock_error_ns == ASSUMED_CLOCK_ERROR_NS
+
+
+def test_an_error_grows_until_the_clock_is_read_again() -> None:
+    machine, now = Machine(ahead=100, error=5), [0]
+    clocks = MachineClocks(0, lambda: now[0])
+    agent: Any = machine
+    clocks.look(agent)
+    boot = clocks.of(agent, Observed(100, WALL, "x", 1, NodeStarted()))
+    assert boot.time_of(100) == (0, 5)
+    assert boot.time_of(100 + 10 * SECOND) == (10 * SECOND, 5 + 10 * SECOND * 500 // 1_000_000)
+    machine.told, now[0] = MachineClock("a", 104, 9, WALL), 10 * SECOND
+    clocks.look(agent)
+    assert boot.time_of(104 + 10 * SECOND) == (10 * SECOND, 9)
+    assert boot.time_of(100) == (0, 5), "the reading that was nearer"
+
+
+def test_processes_of_one_kernel_have_one_clock() -> None:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    agent: Any = Machine(ahead=-300_000, error=700_000, boot=boot)
+    clocks = MachineClocks(0)
+    clocks.look(agent)
+    assert clocks.of(agent, Observed(5, WALL, "x", 1, NodeStarted())).time_of(5)[0] == 5
+    other: Any = Machine(ahead=5_000_000, error=700_000, boot=boot)  # in a time namespace
+    clocks.look(other)
+    assert clocks.of(other, Observed(6_000_000, WALL, "x", 1, NodeStarted())).time_of(6_000_000)[0] == 1_000_000
 
 
 def test_each_start_is_another_life_and_one_that_nobody_asked_for_a_crash() -> None:
@@ -69,7 +165,7 @@ def test_a_line_that_a_kill_tore_hides_no_other() -> None:
     made, pods, _ = polls("broker-0")
     torn = line(10, WALL) + line(12, WALL)[:37] + line(20, WALL)
     taken = made.take([(pods["broker-0"], torn)], FAR)
-    assert [one.time_ns - WALL for one in taken if one.event.__class__.__name__ == "NodeStarted"] == [10, 20]
+    assert [one.time_ns for one in taken if one.event.__class__.__name__ == "NodeStarted"] == [10, 20]
     assert made.notes() == []
 
 
@@ -79,10 +175,10 @@ def test_nothing_is_handed_out_past_what_was_read_of_all() -> None:
     away = AgentError("no answer", 0)
     later = line(9, WALL)
     assert made.take([(pods["broker-0"], later), (pods["broker-1"], away)], FAR) == []
-    held = made.take([(pods["broker-0"], b""), (pods["broker-1"], b"")], WALL + 8)
-    assert all(one.time_ns <= WALL + 8 for one in held)
+    held = made.take([(pods["broker-0"], b""), (pods["broker-1"], b"")], 8)
+    assert all(one.time_ns <= 8 for one in held)
     rest = made.take([(pods["broker-0"], b""), (pods["broker-1"], b"")], FAR)
-    assert [one.time_ns for one in rest] == [WALL + 9]
+    assert [one.time_ns for one in rest] == [9]
 
 
 def test_a_crash_that_the_node_reported_is_a_finding_alone() -> None:
@@ -108,21 +204,9 @@ def test_the_machine_of_a_stopped_node_loses_power() -> None:
     assert reasons == ["stop", "power-loss"]
 
 
-class Agent:
-    """Of one pod."""
-
-    def __init__(self) -> None:
-        self.answer: bytes | AgentError = line(1, WALL)
-
-    def events(self, namespace: str, pod: str, uid: str, offset: int) -> bytes:
-        if isinstance(self.answer, AgentError):
-            raise self.answer
-        return self.answer
-
-
 def test_all_is_known_up_to_the_last_time_that_all_answered_and_had_no_more() -> None:
-    agents = {"broker-0": Agent(), "broker-1": Agent()}
-    pods = [PodEvents(name, PodPlace("default", name, "uid", agent)) for name, agent in agents.items()]  # type: ignore[arg-type]
+    agents = {"broker-0": Machine(), "broker-1": Machine()}
+    pods = [pod_on(name, agent) for name, agent in agents.items()]
     with ThreadPoolExecutor(2) as threads:
         intake = Intake(threads, borrowed=False)
         intake.follow(pods, lambda *who: None)
@@ -155,3 +239,4 @@ def test_a_pod_that_was_replaced_is_said_at_once_and_nothing_more_is_handed_out(
 
 def test_the_engine_asks_this_backend_up_to_when_all_is_known() -> None:
     assert issubclass(KubernetesBackend, ObservesWithDelay)
+    assert issubclass(KubernetesBackend, HasClocks)

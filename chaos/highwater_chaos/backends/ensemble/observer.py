@@ -42,6 +42,7 @@ from typing import Final, NamedTuple
 
 from highwater_chaos.backends.ensemble.jute import JuteError, Reader, write_buffer, write_int, write_long
 from highwater_chaos.backends.ensemble.transactions import EnsembleTree, Header, read_header, read_snapshot
+from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.metadata.znodes import ZnodeError
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeEvent
@@ -240,8 +241,8 @@ class EnsembleObserver:
         self._witness.applied(zxid, changes)
         heard, self._heard = self._heard, []
         now = time.monotonic_ns()
-        behind = max(0, time.time_ns() - wall_ns)
-        self._last_ns = max(self._last_ns, now - behind)
+        took_in = wall_ns - how_far_ahead(time.time_ns, of=time.monotonic_ns).by_ns
+        self._last_ns = max(self._last_ns, min(now, took_in))
         self._events.extend(Witnessed(self._last_ns, wall_ns, name, event) for event in heard)
 
     def _note(self, what: str) -> None:

@@ -20,14 +20,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import quote, urlsplit
 
+import msgspec
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME, AgentConnection, Trust, keep_alive, why_refused
 from highwater_chaos.kube.kinds import Json
 from highwater_chaos.replica_dump import DUMPED, Dumped
+from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.portable import PortableError
 
 AGENT_PORT: Final = 9405
@@ -73,6 +75,24 @@ class Followed(Protocol):
         """It does not answer there: perhaps it is elsewhere by now. Never raises."""
 
 
+class _Clock(msgspec.Struct, frozen=True):
+    """What an agent answers."""
+
+    bootId: str  # noqa: N815
+    monotonicNs: int  # noqa: N815
+    wallNs: int  # noqa: N815
+
+
+class MachineClock(NamedTuple):
+    """``CLOCK_MONOTONIC`` of a machine in one ``boot``: how far it is ahead of this machine's, how far that may be off,
+    and how far the machine's wall clock is ahead of it."""
+
+    boot: str
+    ahead_ns: int
+    error_ns: int
+    wall_ahead_ns: int
+
+
 @dataclass(frozen=True, slots=True)
 class AgentClient:
     """One agent. Safe to use from any thread; requests at the same time have connections of their own.
@@ -110,6 +130,23 @@ class AgentClient:
             if error.status == 404:
                 return None
             raise
+
+    def clock(self) -> MachineClock:
+        """How far its machine's clock is ahead of ours, by the best of several requests. Raises ``AgentError``."""
+        found: list[_Clock] = []
+
+        def read() -> int:
+            try:
+                found.append(msgspec.json.decode(self._ask("GET", "/v1/clock"), type=_Clock))
+            except msgspec.DecodeError as error:
+                raise AgentError(f"agent {self.url}: expected its machine's clock: {error}", 502) from error
+            return found[-1].monotonicNs
+
+        ahead = how_far_ahead(read, of=time.monotonic_ns)
+        boots = {one.bootId for one in found}
+        if len(boots) > 1:
+            raise AgentError(f"agent {self.url}: its machine has booted meanwhile", 0)
+        return MachineClock(boots.pop(), *ahead, found[-1].wallNs - found[-1].monotonicNs)
 
     def faults(self) -> list[Json]:
         """Every fault that the agent knows of. Raises ``AgentError``."""

@@ -185,8 +185,8 @@ class KubernetesBackend:
             self._inconclusive_reasons.clear()  # a crash before the experiment says nothing about it
 
     def now_ns(self) -> int:
-        """Wall clock since the run began: that by which machines can be compared."""
-        return time.time_ns() - self._intake.start_ns
+        """The runner's clock since the run began; those of other machines are compared with it."""
+        return time.monotonic_ns() - self._intake.start_ns
 
     def advance(self, until_ns: int) -> None:
         """Sleep, and take events in. Raises ``TakenOverError`` where the experiment is not the runner's any more."""
@@ -256,6 +256,10 @@ class KubernetesBackend:
     def observed_until_ns(self) -> int:
         """When the agents were last asked, if all of them have answered since and none has more."""
         return self._intake.observed_until_ns
+
+    def clock_errors_ns(self) -> dict[str, int]:
+        """As agents' machines were asked for their clocks."""
+        return self._intake.clock_errors_ns()
 
     def event_lines(self) -> Iterable[bytes]:
         """All of them, by time."""

@@ -50,7 +50,7 @@ class Past:
     """What lies before the experiment, and beside it.
 
     Args:
-        began_ns: when it began, by the wall clock.
+        began_ns: when it began, by the runner's clock.
         topics: its own.
     """
 

@@ -6,7 +6,6 @@ pods' machines; only the key of a broker's session comes from the agent there.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -42,8 +41,6 @@ class PodEnsemble:
         names = zookeeper_names(cluster)
         self._clients_at = [at(place.endpoint(name)) for name in names]
         self._sessions: Sessions | None = None
-        # One offset for the whole run: a clock that is set must not change the order of transactions.
-        self._ahead_ns = time.time_ns() - time.monotonic_ns()
         quorum = {name: at(place.quorum_endpoint(name)) for name in names}
         timeout_ms = NodeConfig.of(cluster.config).zookeeper_session_timeout_ms
         self._observer = EnsembleObserver(quorum, silence_s=silence_s(timeout_ms)) if names else None
@@ -81,11 +78,11 @@ class PodEnsemble:
         return self._sessions
 
     def take(self, incarnation: Callable[[str], int]) -> list[Observed]:
-        """What was committed since the last time, by the wall clock, in order. ``incarnation``: that of a server."""
+        """What was committed since the last time, in order. ``incarnation``: that of a server."""
         if self._observer is None:
             return []
         return [
-            Observed(one.time_ns + self._ahead_ns, one.wall_ns, one.node, incarnation(one.node), one.event)
+            Observed(one.time_ns, one.wall_ns, one.node, incarnation(one.node), one.event)
             for one in self._observer.take()
         ]
 

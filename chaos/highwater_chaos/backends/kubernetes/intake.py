@@ -10,14 +10,17 @@ from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
+from highwater_chaos.backends.kubernetes.clocks import MachineClocks
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
+from highwater_chaos.backends.kubernetes.quorum_order import in_causal_order
 from highwater_chaos.backends.local.event_files import parse_line
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.protocol import InvariantViolation, TimedEvent
 from highwater_chaos.replica_dump import Dumped
+from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
 
 _ANSWERS_WITHIN: Final = 2.0
 _PAST_WITHIN: Final = 120.0
@@ -36,12 +39,13 @@ class Intake:
     """
 
     def __init__(self, threads: Executor, *, borrowed: bool, spool: Path | None = None) -> None:
-        self.start_ns = time.time_ns()
+        self.start_ns = time.monotonic_ns()
         self.observed_until_ns = 0
         """Run time up to which all events of all pods have been taken in."""
         self._threads = threads
-        self._log = EventLog(self.start_ns, time.time_ns, None if borrowed else spool)
-        self._judged = EventLog(self.start_ns, time.time_ns, spool) if borrowed else self._log
+        self._log = EventLog(self.start_ns, spool=None if borrowed else spool)
+        self._judged = EventLog(self.start_ns, spool=spool) if borrowed else self._log
+        self._clocks = MachineClocks(self.start_ns)
         self._past: Past | None = None
         self._pods: dict[str, PodEvents] = {}
         self._polls: EventPolls
@@ -51,7 +55,7 @@ class Intake:
         """Begin to read these event files. ``crashed``: is called for a node that ended by itself, with its
         incarnation."""
         self._pods = {pod.name: pod for pod in pods}
-        self._polls = EventPolls(pods, crashed)
+        self._polls = EventPolls(pods, self._clocks, crashed)
 
     def learn_the_past(self, own_topics: Sequence[str]) -> None:
         """Read all earlier events of the cluster's nodes. From now on the run sees only its own topics. Raises
@@ -68,6 +72,8 @@ class Intake:
                 raise ClusterError(f"events of {silent or 'the cluster'} could not be read in {_PAST_WITHIN:g} s")
             time.sleep(_AGAIN_AFTER)
         self._past = Past(self.start_ns, own_topics)
+        for pod in self._pods.values():
+            pod.clock_error_ns = 0  # so far it was that of times long ago
         self.add(known)
 
     def take(self) -> list[Observed]:
@@ -77,7 +83,8 @@ class Intake:
         return taken
 
     def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> None:
-        """Note the end of the pod's incarnation, behind all of its events. ``at_ns``: when its machine saw the end."""
+        """Note the end of the pod's incarnation, behind all of its events. ``at_ns``: when its machine saw the end, by
+        its wall clock."""
         self.add(self._polls.stopped(pod, reason, at_ns, lost_bytes))
 
     def since(self, seq: int) -> Sequence[TimedEvent]:
@@ -92,9 +99,20 @@ class Intake:
         self, voters: dict[int, str], wiped: Container[tuple[str, int]]
     ) -> Sequence[InvariantViolation]:
         """What the controllers' events show. ``wiped``: incarnations that began on an empty disk."""
+        events: Iterable[TimedEvent] = self._log.by_time(parse_line, QUORUM_KINDS)
+        errors = self.clock_errors_ns()
+        if any(errors.values()):
+            events = in_causal_order([*events], voters, lambda node: errors.get(node, 0))
         if self._past is not None:
-            return judge_quorum(voters, wiped, list(self._log.by_time(parse_line, QUORUM_KINDS)))
-        return QuorumJudge(voters, wiped).judge(self._log.by_time(parse_line, QUORUM_KINDS))
+            return judge_quorum(voters, wiped, [*events])
+        return QuorumJudge(voters, wiped).judge(events)
+
+    def clock_errors_ns(self) -> dict[str, int]:
+        """By node, how far the run times of its events may be off."""
+        return {
+            name: max(pod.clock_error_ns, ASSUMED_CLOCK_ERROR_NS if name.startswith("zookeeper-") else 0)
+            for name, pod in self._pods.items()
+        }
 
     def own_logs(self, dumped: list[Dumped]) -> list[Dumped]:
         """Of what is on disks, that by which the run is judged."""
@@ -115,7 +133,7 @@ class Intake:
     def _fetch(self) -> tuple[list[Observed], bool]:
         """Return new events of the pods, and whether many more are waiting. Waits once, and briefly, for a slow agent:
         until it answers its pod counts as one that cannot be read."""
-        now = time.time_ns()
+        now = time.monotonic_ns()
         for name, pod in self._pods.items():
             if name not in self._fetching:
                 self._fetching[name] = (now, self._threads.submit(self._polls.fetch, pod))

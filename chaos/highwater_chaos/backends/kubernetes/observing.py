@@ -1,9 +1,8 @@
 """Node events from pods: polled from the agents, put on one clock, numbered by incarnation.
 
-Each machine's CLOCK_MONOTONIC counts from its own boot, so events of several machines are ordered by wall clocks: an
-incarnation's first event (``NodeStarted``, before any fault can have touched its clock) has both, and the difference
-is added to all of its events. The order of events across machines is as exact as their clocks (NTP, usually a few
-milliseconds). The order within one pod is exact. Local runs have one clock and no such limit.
+Each machine's CLOCK_MONOTONIC counts from its own boot; :mod:`.clocks` says how far it is ahead of the runner's, and
+how far that may be off. So the order of events across machines is as exact as that, and the order within one pod is
+exact. Local runs have one clock and no such limit.
 
 A pod's container is restarted by the kubelet, in the same pod and with the same event file: each ``NodeStarted`` is a
 new incarnation. One that was not requested means that the node ended by itself: a finding if it reported a crash
@@ -14,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from time import time_ns
+from time import monotonic_ns
 from typing import Final
 
 import msgspec
 
 from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError
+from highwater_chaos.backends.kubernetes.clocks import Counts, MachineClocks
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.local.event_files import parse_line, take_until
 from highwater_chaos.backends.local.program import Observed
@@ -28,6 +28,7 @@ from highwater_runtime.ports.trace import NodeCrashed, NodeStarted, NodeStopped
 
 _SILENT_NS: Final = 30 * SECOND
 _SHOWN: Final = 120
+_LONG_AGO: Final = -(1 << 62)
 _LINE_BEGINS: Final = b'{"time_ns":'
 
 
@@ -45,9 +46,11 @@ class PodEvents:
     waiting: list[Observed] = field(default_factory=list)
     incarnation: int = 0
     up: bool = False
-    ahead_ns: int = 0
-    """Wall clock minus CLOCK_MONOTONIC on its machine."""
-    last_ns: int = 0
+    clock: Counts | None = None
+    """That of its machine, in the boot in which the present incarnation began."""
+    clock_error_ns: int = 0
+    """How far the times of its events may be off."""
+    last_ns: int = _LONG_AGO
     ending: str | None = None
     crashed: bool = False
     """Whether the present incarnation has reported that it ended by an exception."""
@@ -59,10 +62,12 @@ class EventPolls:
 
     Args:
         pods: their event files.
+        clocks: those of their machines.
         crashed: is called with the name and incarnation of a node that ended by itself without a crash.
     """
 
-    def __init__(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
+    def __init__(self, pods: Sequence[PodEvents], clocks: MachineClocks, crashed: Callable[[str, int], None]) -> None:
+        self._clocks = clocks
         self._pods = {pod.name: pod for pod in pods}
         self._crashed = crashed
         self.is_complete = False
@@ -71,6 +76,7 @@ class EventPolls:
 
     def fetch(self, pod: PodEvents) -> bytes:
         """What has come up since; may be called on any thread, for one pod at a time. Raises ``AgentError``."""
+        self._clocks.look(pod.place.agent)
         return pod.place.agent.events(pod.place.namespace, pod.place.name, pod.place.uid, pod.offset)
 
     def take(self, fetched: Sequence[tuple[PodEvents, bytes | AgentError]], horizon_ns: int) -> list[Observed]:
@@ -96,7 +102,7 @@ class EventPolls:
 
     def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> list[Observed]:
         """Return the waiting events of the running incarnation, for the log, and its end behind them. Leaves the end
-        out if it has been reported already. ``at_ns``: when its machine saw the end."""
+        out if it has been reported already. ``at_ns``: when its machine saw the end, by its wall clock."""
         events, pod.waiting = pod.waiting, []
         # A node that is down may still lose its page cache, with its machine.
         already_reported = pod.ending is None or (not pod.up and reason != "power-loss") or pod.incarnation == 0
@@ -104,7 +110,8 @@ class EventPolls:
         if already_reported:
             return events
         pod.up = False
-        pod.last_ns = max(pod.last_ns, at_ns or time_ns())
+        ended_at = monotonic_ns() if at_ns is None else self._clocks.time_of_wall(pod.place.agent, at_ns)
+        pod.last_ns = max(pod.last_ns, ended_at)
         end = NodeStopped(reason=reason, offset=lost_bytes)
         return [*events, Observed(pod.last_ns, pod.last_ns, pod.name, pod.incarnation, end)]
 
@@ -115,7 +122,7 @@ class EventPolls:
     def _note_silence(self, pod: PodEvents, error: AgentError) -> None:
         if error.status == 404 and pod.incarnation == 0:
             return
-        now = time_ns()
+        now = monotonic_ns()
         if error.status == REPLACED:
             if pod.silent_since != -1:
                 self._notes.append(f"what {pod.name} did last is not known, since its pod was replaced: {error}")
@@ -141,9 +148,13 @@ class EventPolls:
 
     def _add(self, pod: PodEvents, event: Observed) -> None:
         if isinstance(event.event, NodeStarted):
-            pod.ahead_ns = event.node_time_ns - event.time_ns
+            pod.clock = self._clocks.of(pod.place.agent, event)
+        at, error_ns = event.time_ns, 0
+        if pod.clock is not None:
+            at, error_ns = pod.clock.time_of(event.time_ns)
+        if isinstance(event.event, NodeStarted):
             if pod.up:
-                ended_at = max(pod.last_ns, min(event.time_ns + pod.ahead_ns - 1, time_ns()))
+                ended_at = max(pod.last_ns, min(at - 1, monotonic_ns()))
                 reason = pod.ending or "crash"
                 if pod.ending is None and not pod.crashed:
                     self._crashed(pod.name, pod.incarnation)
@@ -154,6 +165,7 @@ class EventPolls:
             pod.up, pod.crashed = True, False
         elif isinstance(event.event, NodeCrashed):
             pod.crashed = True
-        at = max(pod.last_ns, event.time_ns + pod.ahead_ns)
-        pod.last_ns = at
+        # What lies before an earlier event is as late as that one, which may be off as well.
+        at = pod.last_ns = max(pod.last_ns, at)
+        pod.clock_error_ns = max(pod.clock_error_ns, error_ns)
         pod.waiting.append(event._replace(time_ns=at, incarnation=pod.incarnation, node=pod.name))

@@ -25,6 +25,7 @@ from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.lines import whole_lines
 from highwater_chaos.scratch import ScratchDirectory
+from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.ports.trace import (
     BatchCommitted,
     HighWatermarkAdvanced,
@@ -85,7 +86,9 @@ class EventLog:
 
     def host_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """Record and show what the harness itself has to say of a node, now."""
-        self.add([Observed(self._clock(), time.time_ns(), node, incarnation, event)])
+        now = self._clock()
+        wall = now + how_far_ahead(time.time_ns, of=self._clock).by_ns
+        self.add([Observed(now, wall, node, incarnation, event)])
 
     def show(self, observed: Iterable[Observed]) -> None:
         """Hand events over that are recorded elsewhere."""

@@ -24,6 +24,7 @@ from highwater_chaos.backends.ensemble.servers import (
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observed, Observer, Site
 from highwater_chaos.experiment import Cluster
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeStarted
 
@@ -78,7 +79,7 @@ class ZooKeeperObserver:
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
         """Add the event ``NodeStarted``, since ZooKeeper's servers do not report their start."""
-        wall_ns = time.time_ns() - (time.monotonic_ns() - time_ns)
+        wall_ns = time_ns + how_far_ahead(time.time_ns, of=time.monotonic_ns).by_ns
         self._started.append(Observed(time_ns, wall_ns, node, incarnation, NodeStarted()))
 
     def poll(self) -> Sequence[Observed]:

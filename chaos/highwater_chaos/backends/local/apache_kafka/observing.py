@@ -20,6 +20,7 @@ from highwater_chaos.backends.local.apache_kafka.metadata_observer import Metada
 from highwater_chaos.backends.local.apache_kafka.node_log import LogTail, NodeLog
 from highwater_chaos.backends.local.client_loop import ClientLoop, ClientLoopError
 from highwater_chaos.backends.local.program import NodePlace, Observed, Site
+from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.host.node import HostedNode
 from highwater_runtime.ports.trace import NodeEvent, NodeStarted
 
@@ -119,7 +120,7 @@ class _Incarnation:
     def read(self) -> list[Observed]:
         events: list[Observed] = []
         now = time.monotonic_ns()
-        ahead = time.time_ns() - now
+        ahead = how_far_ahead(time.time_ns, of=time.monotonic_ns).by_ns
         for line in self._tail.lines():
             found = self._log.event_of(line)
             if found is not None:
@@ -140,4 +141,4 @@ async def _host(options: ObserverOptions, scratch: Path, seed: int) -> HostedNod
 
 
 def _wall_of(time_ns: int) -> int:
-    return time.time_ns() - (time.monotonic_ns() - time_ns)
+    return time_ns + how_far_ahead(time.time_ns, of=time.monotonic_ns).by_ns
