@@ -203,6 +203,14 @@ class HasClocks(Protocol):
         """Return how far the run times of each node's events may be off, by node."""
 
 
+@runtime_checkable
+class LosesNodes(Protocol):
+    """A place where nodes may be removed for good while the run goes on."""
+
+    def is_gone(self, node: str) -> bool:
+        """Return whether a node is no more, and with it whatever a fault did to it."""
+
+
 class Backend(Abilities, Lifecycle, Observation, ClientHost, Protocol):
     """A place where a cluster runs. Which faults it can inject follows from the primitives that it implements as well
     (:mod:`~.primitives`)."""

@@ -24,6 +24,7 @@ from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import store, store_recordings, store_verdict
+from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
 from highwater_chaos.backends.kubernetes.conclusion import (
@@ -33,11 +34,11 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     counts_of,
     healed_condition,
     reason_of,
+    unhealed_of,
 )
 from highwater_chaos.backends.kubernetes.crashable import backend_for
 from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_PATIENCE, StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, own_topics, reference_of
-from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
@@ -48,7 +49,7 @@ from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with
 from highwater_chaos.kube.kinds import LOG_CLUSTER, Json
 from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run_directory import new_run_directory
-from highwater_runtime.ports import SECOND, Endpoint
+from highwater_runtime.ports import Endpoint
 
 _PHASES: Final = {
     "setup": "SettingUp",
@@ -59,8 +60,6 @@ _PHASES: Final = {
     "ending": "Recovering",
     "judging": "Judging",
 }
-_AFTER_NS: Final = 900 * SECOND
-"""What a run may take beyond its timeout: healing, recovery, final reads, dumps."""
 
 
 class EarlyEnd:
@@ -121,6 +120,7 @@ class Runner:
         self._claim = claim
         self._early_end = early_end or EarlyEnd()
         self.journal = StatusJournal(api, namespace, name, uid)
+        self._faults: Sequence[FaultRecord] = ()
 
     def run(self) -> int:
         """Exit status: 0 there is a verdict, or recordings for a judging Job; 1 the operator has to look after it."""
@@ -151,13 +151,13 @@ class Runner:
         except (ClusterError, BackendCannotError) as error:
             # No fault was injected, and there is nothing to judge.
             _say(f"inconclusive: {error}")
-            nothing: Json = {"expected": None, "reason": str(error), "kept": "", "anomalies": {}, "faults": None}
+            nothing: Json = {"expected": False, "reason": str(error), "kept": "", "anomalies": {}, "faults": None}
             self.journal.write(lambda now: concluded(now, "inconclusive", **nothing))
             return
         _say(f"{verdict['verdict']}: {reason_of(verdict)}")
         self.journal.write(lambda now: conclusion(verdict, now, kept=kept))
 
-    def _resolved(self, found: Json) -> tuple[ChaosExperiment, Backend]:
+    def _resolved(self, found: Json) -> tuple[ChaosExperiment, KubernetesBackend]:
         """The experiment with the cluster that it refers to, where it does. Raises ``ClusterError``."""
         name, place, kind = reference_of(found), self._place, backend_for(crashable=True)
         cluster = None
@@ -168,22 +168,25 @@ class Runner:
             place = replace(place, borrowed=name)
             kind = backend_for(crashable=is_crashable(cluster))
         experiment = with_labels_of(place, experiment_of(found, cluster))
-        longest = experiment.spec.timeout + experiment.spec.recovery + _AFTER_NS
         backend = kind(
             self._api,
             self._agents,
             place,
             self.journal,
-            longest,
+            experiment.spec.timeout,
             own_topics=own_topics(experiment),
             at=self._at,
         )
         return experiment, backend
 
-    def _record(self, experiment: ChaosExperiment, backend: Backend, parent: Path) -> Path:
+    def _record(self, experiment: ChaosExperiment, backend: KubernetesBackend, parent: Path) -> Path:
         """Run, and write down what is to be judged; returns where."""
         result = run_experiment(
-            experiment, backend, progress=self._progress, faults=self._show, ends_early=self._early_end
+            experiment,
+            backend,
+            progress=self._progress,
+            faults=self._show,
+            ends_early=lambda: self._early_end() or backend.cannot_go_on(),
         )
         self._progress("judging")
         name = f"{experiment.metadata.name}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
@@ -193,7 +196,11 @@ class Runner:
 
     def _show(self, faults: Sequence[FaultRecord]) -> None:
         """Write the counts of faults with each entry of the journal from now on."""
-        self.journal.extra = lambda: {"faults": counts_of([one.to_dict() for one in list(faults)])}
+        self._faults = faults
+        self.journal.extra = lambda: {"faults": counts_of(self._records(), self.journal.entries)}
+
+    def _records(self) -> list[Json]:
+        return [one.to_dict() for one in list(self._faults)]
 
     def _progress(self, phase: str) -> None:
         _say(phase)
@@ -206,7 +213,8 @@ class Runner:
                 if condition_of(now, "SteadyState", "True") is not None:
                     news.append(Condition("Injected", "True", "ScheduleDone", "the schedule is over"))
                 if not self.journal.open_faults:
-                    news.append(healed_condition((now.get("status") or {}).get("journal") or []))
+                    journal = (now.get("status") or {}).get("journal") or []
+                    news.append(healed_condition(journal, unhealed=unhealed_of(self._records())))
             return {"phase": _PHASES[phase], "conditions": with_conditions(now, *news), **self.journal.extra()}
 
         self.journal.write(change)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from highwater_chaos.backends.protocol import Backend, BackendError
+from highwater_chaos.backends.protocol import Backend, BackendError, LosesNodes
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Inject
@@ -261,10 +261,18 @@ class FaultManager:
         """Probe what no probe has seen healed yet, and note what is; returns what was seen, by name."""
         found: dict[str, Seen] = {}
         for touch in active.context.record.unhealed:
-            found[touch.name] = _probe(active, touch)
+            found[touch.name] = self._probe(active, touch)
             if found[touch.name].ok:
                 active.context.saw_healed(touch, found[touch.name])
         return found
+
+    def _probe(self, active: _Active, touch: Touch) -> Seen:
+        if isinstance(self._backend, LosesNodes) and touch.nodes and all(map(self._backend.is_gone, touch.nodes)):
+            return Seen(True, "it is gone, and what was done to it: its cluster was deleted")
+        try:
+            return active.fault.probe(active.context, touch)
+        except BackendError as error:
+            return Seen(False, f"it cannot be seen: {error}")
 
     def abandon_injections(self) -> None:
         """Forget that injections were going on: the processes that ran them have been cancelled."""
@@ -292,10 +300,3 @@ class FaultManager:
     def lost_cache(self, node: str) -> int | None:
         """The number of the next event when the node last lost what was not durable, None if it never has."""
         return self._lost_cache.get(node)
-
-
-def _probe(active: _Active, touch: Touch) -> Seen:
-    try:
-        return active.fault.probe(active.context, touch)
-    except BackendError as error:
-        return Seen(False, f"it cannot be seen: {error}")

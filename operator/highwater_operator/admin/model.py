@@ -165,6 +165,12 @@ class ClusterView:
         partitions = (partition for topic in self.topics.values() for partition in topic.partitions)
         return frozenset({*self.brokers, *(replica for one in partitions for replica in one.replicas)})
 
+    @property
+    def without_leader(self) -> tuple[str, ...]:
+        """Names of the partitions that nobody leads."""
+        partitions = (partition for topic in self.topics.values() for partition in topic.partitions)
+        return tuple(one.name for one in partitions if one.leader == NO_LEADER)
+
     def replicas_on(self, broker: int) -> tuple[str, ...]:
         """Names of the partitions of which ``broker`` holds a replica."""
         return tuple(

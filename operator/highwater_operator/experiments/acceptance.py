@@ -84,7 +84,7 @@ def refusal(rejection: Rejection) -> Refusal:
     reason = f"not accepted: {rejection.message}"
     not_accepted = "NotAccepted"
     return Refusal(
-        {"phase": "Refused", "verdict": "inconclusive", "reason": reason[:2000]},
+        {"phase": "Refused", "verdict": "inconclusive", "expected": False, "reason": reason[:2000]},
         (
             Condition("Accepted", "False", rejection.reason, rejection.message),
             Condition("SteadyState", "False", not_accepted, "no cluster was brought up"),

@@ -12,7 +12,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from highwater_chaos.backends.kubernetes.borrowed_cluster import why_not_ready
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.reference import (
     experiment_of,
@@ -22,6 +21,7 @@ from highwater_chaos.backends.kubernetes.reference import (
     reference_of,
     with_holder,
 )
+from highwater_chaos.backends.kubernetes.watched_cluster import why_not_ready
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
 from highwater_chaos.kube.client import Conflict, NotFound
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json

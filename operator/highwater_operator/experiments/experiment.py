@@ -290,7 +290,13 @@ class _Look:
         by_hand = f"highwater report cx/{name} --namespace {namespace}, then highwater check on the directory"
         reason = f"recorded, but not judged: {why[:1500]}; the recordings are kept, judge them by hand: {by_hand}"
         await self._write(
-            {"phase": "Completed", "verdict": "inconclusive", "reason": reason, "completedAt": self._stamp()},
+            {
+                "phase": "Completed",
+                "verdict": "inconclusive",
+                "expected": False,
+                "reason": reason,
+                "completedAt": self._stamp(),
+            },
             Condition("Completed", "True", "NotJudged", reason),
             passed_condition("inconclusive", reason),
         )
@@ -316,6 +322,7 @@ class _Look:
             "reason": reason,
             "completedAt": self._stamp(),
             "faults": counts_after(self._status),
+            "expected": bool(self._status.get("expected")),
         }
         await self._write(
             ended,
@@ -380,7 +387,8 @@ class _Look:
         condition = healed_condition(journal, left)
         written = self._condition("Healed", condition.status)
         if written is None or written["message"] != condition.message or journal != (self._status.get("journal") or []):
-            await self._write({"journal": journal}, condition)
+            counts = counts_after({**self._status, "journal": journal})
+            await self._write({"journal": journal, "faults": counts}, condition)
             severity: EventType = "Normal" if condition.status == "True" else "Warning"
             await self._tell(severity, condition.reason, condition.message)
 

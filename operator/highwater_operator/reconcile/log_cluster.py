@@ -49,6 +49,7 @@ from highwater_operator.reconcile.status import (
     status_of,
     unready_since,
     was_late,
+    was_ready,
 )
 from highwater_operator.reconcile.topics import differences, missing
 from highwater_operator.reconcile.volumes import abandon_annotation, disks_of, place, with_disks
@@ -178,7 +179,8 @@ class _Reconcile:
         try:
             sets = await self._apply(effective, seen)
         except Refused as error:
-            facts = Facts(owner, seen.pods, scaling, Roll(), view, why_unknown, failed=str(error))
+            before_it = was_ready(self._resource)
+            facts = Facts(owner, seen.pods, scaling, Roll(), view, why_unknown, failed=str(error), was_ready=before_it)
             return await self._report(facts)
         await self._tell_of_scaling(owner, existing, scaling)
         roll = next_restart(sets, [pod for pod in seen.pods if _belongs(pod, sets)], view, why_unknown)
@@ -212,6 +214,7 @@ class _Reconcile:
                 rolling_since=rolling_since(self._resource),
                 was_late=was_late(self._resource),
                 unready_since=unready_since(self._resource),
+                was_ready=was_ready(self._resource),
                 now=self._context.now(),
             )
         )

@@ -1,10 +1,16 @@
 """How a LogCluster is, from what is known of it: pure, so that every word of the status can be tested.
 
-The conditions are used as those of a Deployment. ``Ready``: clients are served; it stays true during a rolling restart,
-which replaces one pod after the other. ``Progressing``: something is under way that the LogCluster asks for; if a pod
-does not become ready within :data:`DEADLINE`, or a rolling restart replaces none, it is false, with the reason
-``ProgressDeadlineExceeded``. ``Degraded``: somebody should look. What a rolling restart brings with it is no reason;
-neither is a pod that is down for less than :data:`DEADLINE`. That clients are not served for longer always is one.
+The conditions are used as those of a Deployment, whose ``maxUnavailable`` is one pod of each role.
+
+``Ready``: clients are served. A controller is active, each partition has a leader, and at most one pod of a role is
+missing. It gets true once everything has been there, and stays true while brokers join, a rolling restart goes on, or
+the first pod of it does not start.
+
+``Progressing``: something is under way that the LogCluster asks for; if a pod does not become ready within
+:data:`DEADLINE`, or a rolling restart replaces none, it is false, with the reason ``ProgressDeadlineExceeded``.
+
+``Degraded``: somebody should look. What a rolling restart brings with it is no reason; neither is a pod that is down
+for less than :data:`DEADLINE`. That clients are not served for longer always is one.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from typing import Final, Literal, NamedTuple
 from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
 from highwater_chaos.kube.kinds import Json
 from highwater_operator.admin import ClusterView
-from highwater_operator.objects.naming import CLIENT_PORT, Owner, Role, bootstrap_name, replicas_of, roles_of
+from highwater_operator.objects.naming import CLIENT_PORT, Owner, Role, bootstrap_name, pod_name, replicas_of, roles_of
 from highwater_operator.reconcile.observation import PodView
 from highwater_operator.reconcile.problems import Problem
 from highwater_operator.reconcile.rolling import Roll
@@ -69,12 +75,44 @@ class Facts:
     """Whether the status says so: what waited for too long then waits still, unless a pod has changed since."""
     unready_since: datetime | None = None
     """Since when the status says that clients are not served; None: it does not."""
+    was_ready: bool = False
+    """Whether the status says that clients are served."""
     now: datetime | None = None
     """The present; None: nothing is late."""
 
     def ready(self, role: str) -> int:
         """Ready pods of a role. One that is being deleted is ready until its containers end: it does not count."""
         return sum(pod.ready and not pod.terminating and pod.role == role for pod in self.pods)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the pods that do not serve, those included that are not there."""
+        ready = {pod.name for pod in self.pods if pod.ready and not pod.terminating}
+        wanted = (
+            pod_name(self.owner, role, index)
+            for role in roles_of(self.owner)
+            for index in range(replicas_of(self.owner, role))
+        )
+        return tuple(name for name in wanted if name not in ready)
+
+    def lacks_too_many(self, role: Role) -> bool:
+        """Whether clients miss pods of a role: more than one, as with ``maxUnavailable: 1`` of a Deployment.
+
+        A cluster that has not been whole yet misses every one. Brokers that join a cluster that serves are missed by
+        nobody: they hold no replica.
+        """
+        wanted = range(replicas_of(self.owner, role))
+        serving = {pod.index for pod in self.pods if pod.role == role and pod.ready and not pod.terminating}
+        absent = [index for index in wanted if index not in serving]
+        if role == "broker":
+            known = frozenset[int]() if self.view is None else self.view.holders
+            joining = [index for index in absent if index not in known]
+            if joining and not self.was_ready:
+                return True
+            absent = [index for index in absent if index in known]
+        elif not self.was_ready and self.rolled is None:
+            return bool(absent)
+        return len(absent) > 1 or not serving
 
     @property
     def down(self) -> tuple[PodView, ...]:
@@ -171,6 +209,11 @@ def was_late(resource: Json) -> bool:
     return found is not None and found.get("reason") == _LATE
 
 
+def was_ready(resource: Json) -> bool:
+    """Whether the status of a LogCluster says that clients are served."""
+    return condition_of(resource, "Ready", "True") is not None
+
+
 def unready_since(resource: Json) -> datetime | None:
     """Since when the status of a LogCluster says that clients are not served; None: it does not."""
     found = condition_of(resource, "Ready", "False")
@@ -226,27 +269,38 @@ def merged(
 
 
 def _ready(facts: Facts) -> Verdict:
-    owner = facts.owner
-    if facts.uncreated is not None:
-        return Verdict("False", "PodsNotCreated", facts.uncreated)
-    rolled = facts.rolled
+    unserved = _why_unserved(facts)
+    if unserved is not None:
+        return unserved if facts.uncreated is None else Verdict("False", "PodsNotCreated", facts.uncreated)
+    view, rolled = facts.view, facts.rolled
+    assert view is not None
+    if view.quorum is None or view.quorum.controller < 0:
+        return Verdict("True", ROLLING, f"brokers serve; {rolled}; the next controller is being elected")
+    active = f"controller {view.quorum.controller} is active"
+    if rolled is not None:
+        return Verdict("True", ROLLING, f"{rolled}; {active}")
+    who = f"all but {', '.join(facts.missing)}" if facts.missing else "all nodes"
+    return Verdict("True", "Serving", f"{who} are ready; {active}")
+
+
+def _why_unserved(facts: Facts) -> Verdict | None:
+    """Why clients are not served, or not as they were promised; None: they are."""
+    owner, view = facts.owner, facts.view
     for role in roles_of(owner):
         ready, wanted = facts.ready(role), replicas_of(owner, role)
-        if ready < wanted and (rolled is None or ready == 0):
+        if facts.lacks_too_many(role):
             return Verdict("False", "PodsNotReady", f"{ready} of {wanted} {_IN_WORDS[role]} are ready")
-    view = facts.view
     if view is None:
         return Verdict("False", "ClusterNotAnswering", facts.why_unknown)
-    if view.quorum is None or view.quorum.controller < 0:
-        if rolled is not None:
-            return Verdict("True", ROLLING, f"brokers serve; {rolled}; the next controller is being elected")
+    if (view.quorum is None or view.quorum.controller < 0) and facts.rolled is None:
         why = "; ".join(view.problems) or (None if view.quorum is None else view.quorum.why_unsafe)
         return Verdict("False", "NoActiveController", why or "the metadata quorum is not known")
-    if facts.creating:
+    if facts.rolled is None and (offline := view.without_leader):
+        named = ", ".join(offline[:10])
+        return Verdict("False", "PartitionsOffline", f"{len(offline)} partitions have no leader: {named}")
+    if facts.creating and not facts.was_ready:
         return Verdict("False", "TopicsMissing", f"topics are to be created: {', '.join(facts.creating)}")
-    if rolled is not None:
-        return Verdict("True", ROLLING, f"{rolled}; controller {view.quorum.controller} is active")
-    return Verdict("True", "Serving", f"all nodes are ready; controller {view.quorum.controller} is active")
+    return None
 
 
 def _progressing(facts: Facts, ready: Verdict) -> Verdict:

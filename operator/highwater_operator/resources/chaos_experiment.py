@@ -70,7 +70,10 @@ class ChaosExperimentStatus(Model):
         Literal["", "pass", "fail", "inconclusive"], Field(description="What was found; empty until it is judged.")
     ] = ""
     expected: Annotated[
-        bool | None, Field(description="Whether the verdict is what spec.expect says; absent: not judged.")
+        bool | None,
+        Field(
+            description="Whether the verdict is what spec.expect says; false if it ended unjudged; absent: not over."
+        ),
     ] = None
     reason: Annotated[str, Field(max_length=2000, description="Why the verdict is what it is, in a sentence.")] = ""
     faults: Annotated[FaultCounts, Field(description="Faults by how far they got.")] = FaultCounts()

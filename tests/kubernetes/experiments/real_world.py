@@ -62,6 +62,10 @@ class RestartingNodes(RealNodes):
             assert not runner.is_alive(), "a runner does not end"
         super().close()
 
+    def is_gone(self, pod: str) -> bool:
+        """Whether it was deleted, and its process has ended."""
+        return pod in self._gone and pod not in self._processes
+
     def process(self, pod: str) -> subprocess.Popen[bytes]:
         return self._processes[pod]
 
@@ -132,6 +136,8 @@ class ActingAgent(FakeAgent):
 
     def _heal(self, fault: str, body: Json) -> list[Json]:
         nodes, pod = self._nodes(), body["pod"]["name"]
+        if nodes.is_gone(pod):
+            return [evidence("its pod is gone", "heal")]
         match body["kind"]:
             case "pause":
                 os.killpg(nodes.process(pod).pid, signal.SIGCONT)

@@ -256,7 +256,8 @@ class Run:
         monkeypatch.setattr(backend_module, "bring_up", lambda *_: None)
         monkeypatch.setattr(backend_module, "find_pods", lambda *_: places)
         monkeypatch.setattr(backend_module, "addresses", lambda *_: addresses)
-        api: Any = SimpleNamespace(list=lambda *_, **__: [], get=lambda *_: None)
+        found = {"metadata": {"uid": "uid", "generation": 1}}
+        api: Any = SimpleNamespace(list=lambda *_, **__: [], get=lambda *_, **__: found)
         place = Place("default", "demo", "uid")
         self.backend = CrashableBackend(api, None, place, self.journal, 3600 * SECOND)  # type: ignore[arg-type]
         text = (Path(__file__).parents[2] / "tiny-experiment.yaml").read_text()

@@ -6,8 +6,10 @@ import functools
 import json
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +160,43 @@ def test_deleted_in_the_middle_of_a_real_run(real: Any) -> None:
         "Aborting",
         "Verified",
     }
+
+
+@pytest.mark.parametrize("borrowed", [False, True])
+def test_the_log_cluster_is_deleted_in_the_middle_of_a_real_run(real: Any, tmp_path: Path, borrowed: bool) -> None:
+    """The run has nothing more to wait for. It keeps what it recorded, and says why it ended."""
+    real.start()
+    name = "theirs" if borrowed else "demo"
+    kind = ("highwater.dev/v1alpha1", "LogCluster", name, "default")
+    topics = [{"name": "orders", "replicationFactor": 2}]
+    cluster = {"brokers": 2, "controllers": 1, "config": CONFIG}
+    made = experiment(cluster={**cluster, "topics": topics})
+    if borrowed:
+        meta = {"name": name, "namespace": "default"}
+        real.api.create({"apiVersion": kind[0], "kind": kind[1], "metadata": meta, "spec": cluster})
+        made["spec"].pop("cluster")
+        made["spec"]["clusterRef"] = {"name": name, "topics": topics}
+    schedule = [{"inject": {"name": "paused", "pause": {"target": {"broker": 1}}}}, {"wait": "100s"}]
+    real.api.create({**made, "spec": {**made["spec"], "schedule": schedule}})
+    agent = real.agents[0]
+    (fault,) = until(agent.in_force, "the fault", LONG)
+    until(lambda: real.status()["faults"].get("injected") == 1, "the fault to be counted while it is in force")
+    assert real.status()["faults"]["healed"] == 0
+    (entry,) = real.status()["journal"]
+    lasts = datetime.fromisoformat(entry["deadline"]) - datetime.now(UTC)
+    assert lasts < timedelta(minutes=2 + 1, seconds=5), "with the timeout: it has no end of its own"
+    began = time.monotonic()
+    real.api.delete(*kind)
+    until(lambda: real.phase() == "Completed", "the end", LONG)
+    assert time.monotonic() - began < 45, "promptly"
+    status = real.status()
+    why = f"the run was ended early, in its phase 'fault': LogCluster default/{name} was deleted while the experiment"
+    assert (status["verdict"], status["expected"]) == ("inconclusive", False)
+    assert status["reason"].startswith(why), status["reason"]
+    assert status["faults"] == {"planned": 1, "injected": 1, "confirmed": 1, "healed": 1}
+    assert (real.condition("Healed")["status"], agent.undone) == ("True", [fault])
+    directory = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    assert json.loads((directory / "verdict.json").read_text())["acknowledged"] > 0
 
 
 def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, tmp_path: Path) -> None:

@@ -62,8 +62,10 @@ def test_scaling_up(stage: Any, wait_for: Any) -> None:
     stage.create()
     stage.until_settled()
     before = {name: pod["metadata"]["uid"] for name, pod in stage.pods().items()}
+    unready = len(stage.events("PodsNotReady"))
     stage.patch("demo", brokers=5)
     stage.until_settled()
+    assert len(stage.events("PodsNotReady")) == unready, "clients are served all the time"
     after = {name: pod["metadata"]["uid"] for name, pod in stage.pods().items()}
     assert sorted(set(after) - set(before)) == ["demo-broker-3", "demo-broker-4"]
     assert {name: after[name] for name in before} == before, "new brokers must not restart the others"

@@ -49,13 +49,19 @@ def test_what_is_made_and_said(zk: Any) -> None:
 def test_a_cluster_without_its_servers_says_which(zk: Any, wait_for: Any) -> None:
     from api_server.world import READY, UNREADY
 
-    zk.world.pods.decide = lambda pod: UNREADY if pod["metadata"]["name"] == "demo-zookeeper-2" else READY
+    broken = {"demo-zookeeper-2"}
+    zk.world.pods.decide = lambda pod: UNREADY if pod["metadata"]["name"] in broken else READY
     zk.api.delete("v1", "Pod", "demo-zookeeper-2", "default")
-    wait_for(lambda: zk.condition("Ready")["message"] == "2 of 3 ZooKeeper servers are ready", "the words")
+    wait_for(lambda: "all but demo-zookeeper-2 are ready" in zk.condition("Ready")["message"], "the words")
+    assert zk.condition("Ready")["status"] == "True", "two of three serve"
+    broken.add("demo-zookeeper-1")
+    zk.api.delete("v1", "Pod", "demo-zookeeper-1", "default")
+    wait_for(lambda: zk.condition("Ready")["message"] == "1 of 3 ZooKeeper servers are ready", "the words")
     assert zk.condition("Ready")["reason"] == "PodsNotReady"
     zk.world.pods.decide = lambda pod: READY
     zk.cluster().ensemble = replace(SOUND, controller=-1)
-    zk.api.delete("v1", "Pod", "demo-zookeeper-2", "default")
+    for name in broken:
+        zk.api.delete("v1", "Pod", name, "default")
     wait_for(lambda: zk.condition("Ready")["reason"] == "NoActiveController", "the reason")
     assert zk.condition("Ready")["message"] == "no broker is the active controller"
 

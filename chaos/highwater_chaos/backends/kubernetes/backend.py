@@ -24,7 +24,6 @@ from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
-from highwater_chaos.backends.kubernetes.borrowed_cluster import BorrowedCluster
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
 from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
@@ -37,6 +36,7 @@ from highwater_chaos.backends.kubernetes.message_rules import MessageRules
 from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import PodEvents
+from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.host_faults import Skew
 from highwater_chaos.backends.primitives import Primitive, ProcessState, RpcRule
@@ -61,6 +61,8 @@ from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStarted
 
 _GRACE_NS: Final = 15 * SECOND
+_AFTER_NS: Final = 60 * SECOND
+"""How long after the run's timeout the agents end a fault that has no end of its own; the run heals it before."""
 _UP_WITHIN: Final = 600.0
 _SLICE: Final = 0.1
 _CONTAINER: Final = "node"
@@ -94,7 +96,7 @@ class KubernetesBackend:
         agents: where agents are.
         place: the experiment.
         journal: its status.
-        longest_ns: how long a fault may last at most.
+        timeout_ns: of the run: by then and :data:`_AFTER_NS` every fault ends.
         own_topics: on a LogCluster that is borrowed, the topics by which the run is judged.
         at: where an address of the pods' network is reached from here.
     """
@@ -108,7 +110,7 @@ class KubernetesBackend:
         agents: AgentSettings,
         place: Place,
         journal: StatusJournal,
-        longest_ns: int,
+        timeout_ns: int,
         *,
         own_topics: Sequence[str] = (),
         at: Callable[[Endpoint], Endpoint] = lambda endpoint: endpoint,
@@ -119,9 +121,10 @@ class KubernetesBackend:
         self._journal = journal
         self._at = at
         self._abilities = KubernetesAbilities(type(self))
-        self._borrowed_cluster = BorrowedCluster(api, place) if place.borrowed else None
+        self._watched = WatchedCluster(api, place)
         self._own_topics = own_topics
-        self._desk = FaultDesk(journal, longest_ns)
+        self._timeout_ns = timeout_ns
+        self._desk = FaultDesk(journal, timeout_ns + _AFTER_NS)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
         self._intake: Intake
         self._ensemble: PodEnsemble | None = None
@@ -165,10 +168,9 @@ class KubernetesBackend:
         self._intake = Intake(self._threads, borrowed=self._place.borrowed != "", spool=spool)
         self._cluster = cluster
         self._ensemble = PodEnsemble(self._place, cluster, self._at)
-        if self._borrowed_cluster is None:
+        if not self._place.borrowed:
             bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
-        else:
-            self._borrowed_cluster.begin()
+        self._watched.begin()
         places = find_pods(self._api, self._agents, self._place, cluster)
         self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
         self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
@@ -179,10 +181,11 @@ class KubernetesBackend:
         self._cuts = Cuts(self._desk, places, endpoints)
         self._clients = LocalClients(lambda: None, seed)
         self._ensemble.begin_sessions(self._clients, places)
-        if self._borrowed_cluster is not None:
+        if self._place.borrowed:
             self._ensemble.catch_up()
             self._intake.learn_the_past(self._own_topics)
             self._inconclusive_reasons.clear()  # a crash before the experiment says nothing about it
+        self._desk.all_end_within(self._timeout_ns + _AFTER_NS)
 
     def now_ns(self) -> int:
         """The runner's clock since the run began; those of other machines are compared with it."""
@@ -194,13 +197,16 @@ class KubernetesBackend:
             time.sleep(min(left / 1e9, _SLICE))
         self._take_events()
         self._journal.check_now_and_then()
-        if (
-            self._borrowed_cluster is not None
-            and (changed := self._borrowed_cluster.changed())
-            and changed not in self._inconclusive_reasons
-        ):
-            self._inconclusive_reasons.append(changed)
+        self._watched.look_now_and_then()
         self._desk.retry()
+
+    def cannot_go_on(self) -> str | None:
+        """Return why the run is to end now: its LogCluster was deleted; None: it can go on."""
+        return self._watched.deleted
+
+    def is_gone(self, node: str) -> bool:
+        """Whether the LogCluster was deleted, and the node's pod with it."""
+        return self._watched.has_no_pod(self._nodes[node].place.uid)
 
     def close(self) -> None:
         """Heal everything, end clients, delete the experiment's own cluster. Where the operator has taken over,
@@ -212,6 +218,7 @@ class KubernetesBackend:
         with contextlib.ExitStack() as ending:  # all of it, from the last line on, whatever the API server refuses
             ending.callback(self._threads.shutdown, wait=False, cancel_futures=True)
             ending.callback(self._desk.close)
+            ending.callback(self._watched.close)
             if self._clients is not None:
                 ending.callback(self._clients.close)
             if self._ensemble is not None:
@@ -339,7 +346,8 @@ class KubernetesBackend:
         ensemble = () if self._ensemble is None else self._ensemble.notes()
         desk, notes = self._desk.inconclusive_reasons(), self._intake.notes()
         missed = self._host_faults.inconclusive_reasons()
-        return [*self._inconclusive_reasons, *clients, *desk, *missed, *notes, *ensemble]
+        changed = [] if self._watched.changed is None else [self._watched.changed]
+        return [*changed, *self._inconclusive_reasons, *clients, *desk, *missed, *notes, *ensemble]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers, and how their machines were."""

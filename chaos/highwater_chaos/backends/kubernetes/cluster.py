@@ -94,7 +94,7 @@ def bring_up(api: Kube, place: Place, cluster: Cluster, timeout: float, still_mi
     message = "it has no condition Ready"
     while time.monotonic() < deadline:
         found = api.get(LOG_CLUSTER, place.namespace, place.name)
-        if found is None:
+        if found is None or found["metadata"].get("deletionTimestamp"):
             raise ClusterError(f"LogCluster {place.namespace}/{place.name} was deleted while it came up")
         if not _is_owned(found, place):
             raise ClusterError(

@@ -31,6 +31,7 @@ def conclusion(verdict: Json, found: Json, *, kept: str) -> Json:
         kept=kept,
         anomalies={name: int(one["count"]) for name, one in verdict["anomalies"].items()},
         faults=counts_of(verdict["faults"]),
+        unhealed=unhealed_of(verdict["faults"]),
     )
 
 
@@ -38,16 +39,18 @@ def concluded(
     found: Json,
     verdict: str,
     *,
-    expected: bool | None,
+    expected: bool,
     reason: str,
     kept: str,
     anomalies: dict[str, int],
     faults: Json | None,
+    unhealed: Sequence[str] = (),
 ) -> Json:
-    """The same, in detail. ``faults`` None: they stay as they are counted."""
+    """The same, in detail. ``faults`` None: they stay as they are counted. ``unhealed``: those that were not seen to be
+    healed."""
     journal = (found.get("status") or {}).get("journal") or []
     is_over = not open_faults(journal)
-    news = [healed_condition(journal), passed_condition(verdict, reason or verdict)]
+    news = [healed_condition(journal, unhealed=unhealed), passed_condition(verdict, reason or verdict)]
     if is_over:
         news.append(Condition("Completed", "True", "Judged", reason or verdict))
     return {
@@ -63,10 +66,14 @@ def concluded(
     }
 
 
-def healed_condition(journal: Sequence[Json], why_open: Sequence[str] = ()) -> Condition:
-    """Return the condition ``Healed`` for a journal. ``why_open``: what keeps its open faults from being healed.
+def healed_condition(
+    journal: Sequence[Json], why_open: Sequence[str] = (), *, unhealed: Sequence[str] = ()
+) -> Condition:
+    """Return the condition ``Healed`` for a journal.
 
-    It follows from the journal alone, so that whoever looks next says the same.
+    Args:
+        why_open: what keeps its open faults from being healed.
+        unhealed: faults whose own probes did not see them healed, although the agents undid them.
     """
     if still_open := open_faults(journal):
         message = "; ".join(why_open) or f"in force: {', '.join(entry['id'] for entry in still_open)}"
@@ -74,17 +81,33 @@ def healed_condition(journal: Sequence[Json], why_open: Sequence[str] = ()) -> C
     if unseen := unseen_faults(journal):
         message = f"undone or past their deadlines, but no agent saw that they are gone: {', '.join(unseen)}"
         return Condition("Healed", "Unknown", "NotSeen", message[:2000])
+    if unhealed:
+        message = f"undone by the agents, but their probes did not see that they are gone: {', '.join(unhealed)}"
+        return Condition("Healed", "Unknown", "NotSeen", message[:2000])
     return Condition("Healed", "True", "Verified", "nothing of any fault is left")
 
 
-def counts_of(faults: Sequence[Json]) -> Json:
-    """``status.faults`` from the records of a verdict."""
+def counts_of(faults: Sequence[Json], journal: Sequence[Json] = ()) -> Json:
+    """``status.faults`` from the records of a verdict, or of a run that goes on with this journal.
+
+    A fault that acts on several pods is injected once the last of them has it. Until then the journal alone says that
+    something is in force. One that failed halfway and was healed counts as both, so that its end is not taken for that
+    of another.
+    """
+    in_force = [one for one in faults if one["injected_ns"] is not None or one["healed"]]
+    beginning = any(one["injected_ns"] is None and one["error"] is None for one in faults)
+    half_way = beginning and any(one["state"] == "done" for one in journal)
     return {
         "planned": len(faults),
-        "injected": sum(one["injected_ns"] is not None for one in faults),
-        "confirmed": sum(bool(one["confirmed"]) for one in faults),
-        "healed": sum(bool(one["healed"]) for one in faults),
+        "injected": max(len(in_force), int(half_way)),
+        "confirmed": sum(bool(one["confirmed"]) for one in in_force),
+        "healed": sum(bool(one["healed"]) for one in in_force),
     }
+
+
+def unhealed_of(faults: Sequence[Json]) -> list[str]:
+    """Ids of the faults of a verdict that touched something and that no probe saw healed."""
+    return [str(one["id"]) for one in faults if one["intent"] and not one["healed"]]
 
 
 def counts_after(status: Json) -> Json:

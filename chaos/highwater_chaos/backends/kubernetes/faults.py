@@ -72,18 +72,27 @@ class FaultDesk:
 
     Args:
         journal: where each fault is written down first.
-        longest_ns: how long a fault may last that has no end of its own.
+        longest_ns: within which every fault ends, unless :meth:`all_end_within` says otherwise.
     """
 
     def __init__(self, journal: StatusJournal, longest_ns: int) -> None:
         self._journal = journal
-        self.longest_ns = min(longest_ns, LONGEST_NS)
+        self.all_end_within(longest_ns)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fault")
         self._faults: dict[str, InjectedFault] = {}
         self._unhealed: dict[str, str] = {}
         self._again: dict[str, Future[None]] = {}
         self._tried = 0.0
         self._uncertain: list[str] = []
+
+    def all_end_within(self, ns: int) -> None:
+        """Let no fault that begins from now on last longer than until ``ns`` from now."""
+        self._ends_ns = time.monotonic_ns() + ns
+
+    @property
+    def longest_ns(self) -> int:
+        """How long a fault may last that begins now and has no end of its own."""
+        return max(SECOND, min(self._ends_ns - time.monotonic_ns(), LONGEST_NS))
 
     def inject(
         self,

@@ -106,8 +106,11 @@ class StatusJournal:
             self._read()
 
     def check_now_and_then(self) -> None:
-        """The same, if that was not looked at for a while: a run that injects nothing has to hear of its end too. Never
-        waits: an API server that is slow must not hold up the run, and one that does not answer says nothing.
+        """The same, if that was not looked at for a while: a run that injects nothing has to hear of its end too.
+
+        What else is written with the journal is then brought up to date: a fault has taken hold, or was seen healed,
+        only after the last entry about it. Never waits: an API server that is slow must not hold up the run, and one
+        that does not answer says nothing.
 
         Raises:
             TakenOverError: at the last look it was not this runner's any more.
@@ -118,7 +121,16 @@ class StatusJournal:
             with suppress(Unavailable):  # it is looked at again
                 looking.result()
         if self._looking is None and time.monotonic() - self._looked > _LOOK_EVERY:
-            self._looking = self._thread.submit(self._read, 0.0)
+            self._looking = self._thread.submit(self._refresh)
+
+    def _refresh(self) -> Json:
+        found = self._read(0.0)
+        extra, status = self.extra(), found.get("status") or {}
+        if any(status.get(name) != value for name, value in extra.items()):
+            version = found["metadata"]["resourceVersion"]
+            with suppress(Conflict, NotFound):  # another write comes with what is known by then
+                self._api.patch_status(CHAOS_EXPERIMENT, self._namespace, self._name, extra, resource_version=version)
+        return found
 
     def _read(self, patience: float | None = None) -> Json:
         self._looked = time.monotonic()
@@ -188,6 +200,12 @@ class StatusJournal:
 
     def _store(self) -> None:
         self.write(lambda _: {"journal": self._entries, **self.extra()})
+
+    @property
+    def entries(self) -> list[Json]:
+        """A copy of what is written down."""
+        with self._lock:
+            return [dict(one) for one in self._entries]
 
     @property
     def open_faults(self) -> list[str]:

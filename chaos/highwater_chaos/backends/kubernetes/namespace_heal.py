@@ -408,7 +408,7 @@ def _completed(found: Json) -> Json | None:
     healed = healed_condition(status.get("journal") or [])
     completed = Condition("Completed", "True", "Aborted", reason)
     ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": stamp()}
-    ended["faults"] = counts_after(status)
+    ended |= {"faults": counts_after(status), "expected": bool(status.get("expected"))}
     return {**ended, "conditions": with_conditions(found, healed, completed, passed_condition(verdict, reason))}
 
 
