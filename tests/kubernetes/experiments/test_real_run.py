@@ -176,12 +176,15 @@ def test_the_log_cluster_is_deleted_in_the_middle_of_a_real_run(real: Any, tmp_p
         real.api.create({"apiVersion": kind[0], "kind": kind[1], "metadata": meta, "spec": cluster})
         made["spec"].pop("cluster")
         made["spec"]["clusterRef"] = {"name": name, "topics": topics}
-    schedule = [{"inject": {"name": "paused", "pause": {"target": {"broker": 1}}}}, {"wait": "100s"}]
+    schedule = [
+        {"inject": {"name": "hit", "kill" if borrowed else "pause": {"target": {"broker": 1}}}},
+        {"wait": "100s"},
+    ]
     real.api.create({**made, "spec": {**made["spec"], "schedule": schedule}})
     agent = real.agents[0]
     (fault,) = until(agent.in_force, "the fault", LONG)
-    until(lambda: real.status()["faults"].get("injected") == 1, "the fault to be counted while it is in force")
-    assert real.status()["faults"]["healed"] == 0
+    in_force = {"planned": 1, "injected": 1, "confirmed": 1, "healed": 0}
+    until(lambda: real.status()["faults"] == in_force, "the fault to be counted while it is in force", 30)
     (entry,) = real.status()["journal"]
     lasts = datetime.fromisoformat(entry["deadline"]) - datetime.now(UTC)
     assert lasts < timedelta(minutes=2 + 1, seconds=5), "with the timeout: it has no end of its own"
