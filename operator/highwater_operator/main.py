@@ -242,7 +242,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         _cannot_begin(str(error))
     has_agents = os.environ.get("HIGHWATER_AGENTS") != "off"
     images = Images.from_environment(os.environ)
-    context = Context(kube, images, has_agents=has_agents, agent_nodes=agent_nodes)
+    context = Context(kube, images, has_agents=has_agents, agent_nodes=agent_nodes, system_namespace=runners.namespace)
     experiments = ExperimentContext(
         kube, runners, agents, judging=judging, namespaces=options.namespaces, has_agents=has_agents
     )

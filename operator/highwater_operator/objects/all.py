@@ -9,18 +9,21 @@ from highwater_operator.objects.agent_nodes import EVERYWHERE, AgentNodes
 from highwater_operator.objects.config_map import config_map
 from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import Owner, roles_of
-from highwater_operator.objects.protection import disruption_budget, network_policy, service_account
+from highwater_operator.objects.protection import SYSTEM, disruption_budget, network_policy, service_account
 from highwater_operator.objects.services import bootstrap_service, headless_service
 from highwater_operator.objects.stateful_set import stateful_set
 
 
-def objects_of(owner: Owner, images: Images, agent_nodes: AgentNodes = EVERYWHERE) -> Iterator[dict[str, Any]]:
-    """Complete manifests; a pod's configuration and address come before the pod."""
+def objects_of(
+    owner: Owner, images: Images, agent_nodes: AgentNodes = EVERYWHERE, system: str = SYSTEM
+) -> Iterator[dict[str, Any]]:
+    """Complete manifests; a pod's configuration and address come before the pod. ``system``: the operator's own
+    namespace."""
     yield service_account(owner)
     yield bootstrap_service(owner)
     for role in roles_of(owner):
         yield headless_service(owner, role)
         yield config_map(owner, role)
-        yield network_policy(owner, role)
+        yield network_policy(owner, role, system)
         yield disruption_budget(owner, role)
         yield stateful_set(owner, role, images, agent_nodes)

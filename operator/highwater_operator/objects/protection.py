@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
@@ -13,6 +13,9 @@ from highwater_operator.objects.naming import (
     selector_of,
     set_name,
 )
+
+SYSTEM: Final = "highwater-system"
+"""Namespace of the operator and of runners, unless they say otherwise."""
 
 
 def disruption_budget(owner: Owner, role: Role) -> dict[str, Any]:
@@ -30,12 +33,20 @@ def disruption_budget(owner: Owner, role: Role) -> dict[str, Any]:
     }
 
 
-def network_policy(owner: Owner, role: Role) -> dict[str, Any]:
-    """Brokers and metrics may be reached by anyone; controllers and ZooKeeper servers by the cluster's own pods and
-    Highwater's only."""
+def network_policy(owner: Owner, role: Role, system: str = SYSTEM) -> dict[str, Any]:
+    """Brokers and metrics may be reached by anyone; controllers and ZooKeeper servers by the cluster's own pods, and by
+    the operator and runners, which are in the namespace ``system``. Labels of pods elsewhere prove nothing: whoever may
+    create a pod chooses them."""
+    callers = [
+        {"key": "app.kubernetes.io/part-of", "operator": "In", "values": ["highwater"]},
+        {"key": "app.kubernetes.io/component", "operator": "In", "values": ["operator", "runner"]},
+    ]
     own: list[dict[str, Any]] = [
         {"podSelector": {"matchLabels": selector_of(owner)}},
-        {"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": "highwater"}}, "namespaceSelector": {}},
+        {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": system}},
+            "podSelector": {"matchExpressions": callers},
+        },
     ]
     rules: list[dict[str, Any]] = [{"ports": [{"port": ADMIN_PORT, "protocol": "TCP"}]}]
     ports = [{"port": port, "protocol": "TCP"} for port in ports_of(role).values()]

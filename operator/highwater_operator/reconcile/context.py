@@ -10,6 +10,7 @@ from highwater_operator.admin import OpenAdmin, wire_admin
 from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.agent_nodes import EVERYWHERE, AgentNodes
 from highwater_operator.objects.images import Images
+from highwater_operator.objects.protection import SYSTEM
 
 
 def now_utc() -> datetime:
@@ -41,3 +42,5 @@ class Context:
     has_agents: bool = True
     """Whether node agents are installed, which make crashable volumes."""
     agent_nodes: AgentNodes = EVERYWHERE
+    system_namespace: str = SYSTEM
+    """The operator's own, where runners are too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -109,9 +110,13 @@ class _Reconcile:
     def _owner(self, spec: LogClusterSpec) -> Owner:
         return Owner(self._metadata["name"], self._metadata["namespace"], self._metadata["uid"], spec)
 
+    def _objects(self, owner: Owner) -> Iterator[Json]:
+        context = self._context
+        return objects_of(owner, context.images, context.agent_nodes, context.system_namespace)
+
     async def _taken(self, owner: Owner, seen: Observation) -> Problem | str | None:
         """Whether an object that is to be made is there already and has another owner; a string: it is about to go."""
-        for manifest in objects_of(owner, self._context.images, self._context.agent_nodes):
+        for manifest in self._objects(owner):
             kind, name = kind_of(manifest), manifest["metadata"]["name"]
             if (kind.kind, name) in seen.objects:
                 continue
@@ -223,7 +228,7 @@ class _Reconcile:
         """Make every object what it should be; returns the StatefulSets as they are then."""
         latest = dict(seen.objects)
         brokers = seen.set_of(owner, "broker")
-        for plain in objects_of(owner, self._context.images, self._context.agent_nodes):
+        for plain in self._objects(owner):
             manifest = stamped(after_brokers(plain, brokers, seen.pods))
             key = (manifest["kind"], manifest["metadata"]["name"])
             live = latest.get(key)

@@ -68,6 +68,9 @@ def test_the_agents_port_is_for_highwater_s_own_pods(packaged):
     assert rule["ports"] == [{"port": "https", "protocol": "TCP"}]
     assert all(one["podSelector"] for one in rule["from"]), "an empty selector is everybody"
     expected = {one["key"]: one["values"] for one in rule["from"][0]["podSelector"]["matchExpressions"]}
+    namespace = packaged["DaemonSet", "highwater-agent"]["metadata"]["namespace"]
+    assert rule["from"][0]["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    assert packaged["Deployment", "highwater-operator"]["metadata"]["namespace"] == namespace
     callers = [labels_of("uid", RUNNER), pods(packaged)["Deployment/highwater-operator"]["metadata"]["labels"]]
     for caller in callers:
         assert all(caller[key] in values for key, values in expected.items()), caller

@@ -9,6 +9,8 @@ import kubernetes_validate
 import pytest
 
 from highwater_operator.agent import places
+from highwater_operator.experiments.runner_job import RUNNER
+from highwater_operator.experiments.runner_job import labels_of as labels_of_job
 from highwater_operator.objects.agent_nodes import AgentNodes
 from highwater_operator.objects.all import objects_of
 from highwater_operator.objects.config_map import cluster_id, config_hash, data_path
@@ -294,6 +296,23 @@ def test_strangers_do_not_reach_the_ensemble() -> None:
     assert open_to_all == [9404]
     (limited,) = [rule for rule in rules if "from" in rule]
     assert [port["port"] for port in limited["ports"]] == [2181, 2888, 3888]
+
+
+@pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
+@pytest.mark.parametrize("system", ["highwater-system", "elsewhere"])
+def test_labels_of_pods_in_other_namespaces_open_nothing(mode: str, system: str) -> None:
+    """Whoever may create a pod somewhere chooses its labels."""
+    found = [one for one in objects_of(owner(mode=mode), Images(), system=system) if one["kind"] == "NetworkPolicy"]
+    sources = [source for one in found for rule in one["spec"]["ingress"] for source in rule.get("from", [])]
+    assert len(sources) == 2
+    for source in sources:
+        assert source["podSelector"] not in ({}, None)
+        if "namespaceSelector" in source:
+            assert source["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": system}}
+            allowed = {one["key"]: one["values"] for one in source["podSelector"]["matchExpressions"]}
+            assert all(labels_of_job("uid", RUNNER)[key] in values for key, values in allowed.items())
+        else:
+            assert source["podSelector"]["matchLabels"][CLUSTER_LABEL] == "demo"
 
 
 def test_each_image_is_the_resources_or_the_operators() -> None:
