@@ -23,18 +23,21 @@ WHAT_TO_DO: Final = (
     " `helm upgrade` leaves them as they were installed first"
 )
 _CAN_DO_WITHOUT: Final = frozenset(
-    f"logclusters.{GROUP}: status.{name}"
+    f"logclusters.{GROUP}: {name}" if " " in name else f"logclusters.{GROUP}: status.{name}"
     for name in (
+        "subresource scale",
         "activeController",
         "brokersReady",
         "controllersReady",
         "experiment",  # the condition Held says the same
         "observedGeneration",
+        "replicas",
+        "selector",
         "underReplicatedPartitions",
         "zookeepersReady",
     )
 )
-"""What is only shown to people."""
+"""What is only shown to people, or for their convenience."""
 _NAMED: Final = 8
 
 

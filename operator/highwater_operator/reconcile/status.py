@@ -23,7 +23,16 @@ from typing import Final, Literal, NamedTuple
 from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
 from highwater_chaos.kube.kinds import Json
 from highwater_operator.admin import ClusterView
-from highwater_operator.objects.naming import CLIENT_PORT, Owner, Role, bootstrap_name, pod_name, replicas_of, roles_of
+from highwater_operator.objects.naming import (
+    CLIENT_PORT,
+    Owner,
+    Role,
+    bootstrap_name,
+    pod_name,
+    replicas_of,
+    roles_of,
+    selector_of,
+)
 from highwater_operator.reconcile.observation import PodView
 from highwater_operator.reconcile.problems import Problem
 from highwater_operator.reconcile.rolling import Roll
@@ -179,6 +188,8 @@ def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
     status: Json = {
         "phase": _phase(verdicts),
         "bootstrap": f"{bootstrap_name(owner)}.{owner.namespace}.svc:{CLIENT_PORT}",
+        "replicas": sum(pod.role == "broker" for pod in facts.pods),
+        "selector": ",".join(f"{key}={value}" for key, value in selector_of(owner, "broker").items()),
         **_NOT_COUNTED,
         **{f"{role}sReady": f"{facts.ready(role)}/{replicas_of(owner, role)}" for role in roles_of(owner)},
         "activeController": None if view is None or view.quorum is None else view.quorum.controller,

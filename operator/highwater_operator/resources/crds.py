@@ -90,6 +90,11 @@ def definitions() -> dict[str, dict[str, Any]]:
                 _column("Bootstrap", ".status.bootstrap", priority=1),
                 _column("Age", ".metadata.creationTimestamp", type_="date"),
             ],
+            scale={
+                "specReplicasPath": ".spec.brokers",
+                "statusReplicasPath": ".status.replicas",
+                "labelSelectorPath": ".status.selector",
+            },
         ),
         "chaosexperiments.yaml": _definition(
             plural="chaosexperiments",
@@ -154,6 +159,7 @@ def _definition(
     status: type[BaseModel],
     spec_rules: Sequence[dict[str, Any]],
     columns: Sequence[dict[str, Any]],
+    scale: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     spec_schema = _schema(spec)
     spec_schema["x-kubernetes-validations"] = list(spec_rules)
@@ -182,7 +188,7 @@ def _definition(
                     "name": VERSION,
                     "served": True,
                     "storage": True,
-                    "subresources": {"status": {}},
+                    "subresources": {"status": {}, **({} if scale is None else {"scale": scale})},
                     "additionalPrinterColumns": list(columns),
                     "schema": {
                         "openAPIV3Schema": {

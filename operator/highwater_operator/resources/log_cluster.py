@@ -109,6 +109,10 @@ class LogClusterStatus(Model):
         ),
     ] = ""
     brokers_ready: Annotated[str, Field(max_length=20, description="Ready brokers of wanted ones: 3/3.")] = ""
+    replicas: Annotated[int, Field(ge=0, description="Brokers whose pods exist, for `kubectl scale`.")] = 0
+    selector: Annotated[
+        str, Field(max_length=400, description="Labels of the brokers' pods, for `kubectl scale` and autoscalers.")
+    ] = ""
     controllers_ready: Annotated[str, Field(max_length=20, description="Ready controllers of wanted ones: 3/3.")] = ""
     zookeepers_ready: Annotated[
         str, Field(max_length=20, description="ZooKeeper servers that serve of wanted ones: 3/3.")

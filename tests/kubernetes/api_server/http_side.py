@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from . import errors, http_request, port_forward, selectors, tables
+from . import errors, http_request, port_forward, scales, selectors, tables
 from .errors import ApiError, Json, no_such_page
 from .faults import Fault, Faults
 from .http_request import Asked
@@ -112,6 +112,8 @@ class HttpSide:
             case "get", "log":
                 text = self.logs(self._stored(kind, asked).obj, asked.query.get("container", ""))
                 return web.Response(text=text, content_type="text/plain")
+            case "get", "scale":
+                return _json(scales.scale_of(kind, self._stored(kind, asked).obj))
             case "get", _:
                 return _raw(self._stored(kind, asked).raw)
             case "create", "":
@@ -161,6 +163,10 @@ class HttpSide:
                 self._authorizer.check(user, asked, verb="create")
         self._check_binding(user, asked, body)
         write = _write(asked)
+        if asked.subresource == "scale":
+            patch = scales.patch_of(kind, body)
+            changed, _ = self._operations.patch(kind, namespace, asked.name, media_type, patch, write)
+            return _json(scales.scale_of(kind, changed), 200, write.warnings)
         changed, made = self._operations.patch(kind, namespace, asked.name, media_type, body, write, asked.subresource)
         return _json(changed, 201 if made else 200, write.warnings)
 

@@ -44,6 +44,8 @@ class Kind:
     """What ``kubectl get`` prints of a custom kind."""
     names: Json = field(default_factory=dict)
     """Short names and categories of a custom kind."""
+    scale: Json = field(default_factory=dict)
+    """Paths of its subresource ``scale``."""
 
     @functools.cached_property
     def table(self) -> Table:
@@ -66,7 +68,9 @@ class Kind:
         """What discovery says, subresources included."""
         main = {"name": self.plural, "singularName": self.kind.lower(), "verbs": _VERBS} | self.names
         parts = [{"name": f"{self.plural}/{one}", "singularName": "", "verbs": _VERBS} for one in self.subresources]
-        return [one | {"namespaced": self.namespaced, "kind": self.kind} for one in (main, *parts)]
+        found = [one | {"namespaced": self.namespaced, "kind": self.kind} for one in (main, *parts)]
+        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+        return [one | (scale if one["name"].endswith("/scale") else {}) for one in found]
 
 
 _S: Final = ("status",)
@@ -142,6 +146,7 @@ class Registry:
             True,
             version.get("additionalPrinterColumns", []),
             {key: value for key, value in spec["names"].items() if key in ("shortNames", "categories")},
+            version.get("subresources", {}).get("scale", {}),
         )
 
     def undefine(self, crd: Json) -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from highwater_operator.admin import BrokerView, ClusterView, PartitionView, TopicView
 from highwater_operator.reconcile.scaling import Scaling, scale, to_unregister
@@ -72,6 +78,32 @@ def test_scaling_up(stage: Any, wait_for: Any) -> None:
     assert "demo-broker-4.properties" in stage.api.get("v1", "ConfigMap", "demo-broker", "default")["data"]
     (event,) = stage.events("ScaledUp")
     assert "kafka-reassign-partitions" in event["message"]
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl here")
+def test_kubectl_scales(stage: Any, kubeconfig: Path, wait_for: Any) -> None:
+    def kubectl(*words: str) -> str:
+        command = ["kubectl", "--kubeconfig", str(kubeconfig), "--namespace", "default", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    assert "scaled" in kubectl("scale", "lc/demo", "--replicas", "4")
+    wait_for(lambda: "demo-broker-3" in stage.pods(), "the new broker")
+    stage.until_settled()
+    scale = json.loads(
+        kubectl("get", "--raw", "/apis/highwater.dev/v1alpha1/namespaces/default/logclusters/demo/scale")
+    )
+    assert (scale["spec"]["replicas"], scale["status"]["replicas"]) == (4, 4)
+    brokers = {name for name in stage.pods() if "-broker-" in name}
+    chosen = kubectl("get", "pods", "--selector", scale["status"]["selector"], "--output", "name")
+    assert {one.removeprefix("pod/") for one in chosen.split()} == brokers
+    stage.cluster().place("orders", (0, 3))
+    kubectl("scale", "lc/demo", "--replicas", "3")
+    wait_for(lambda: stage.condition("Degraded")["reason"] == "ScaleDownRefused", "the rule of every change of brokers")
 
 
 def test_scaling_down_waits_until_nothing_lives_there(stage: Any, wait_for: Any) -> None:
