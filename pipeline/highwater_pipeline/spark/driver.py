@@ -23,6 +23,8 @@ from highwater_pipeline.spark.java_home import home_for_spark
 
 _ADDRESS: Final = "SPARK_DRIVER_BIND_ADDRESS"
 _USAGE: Final = 254
+IN_DRIVER: Final = "HIGHWATER_SPARK_DRIVER"
+"""Set in a driver's pod. There Spark has started Python, so what it has put into the environment counts."""
 
 
 def command_of(environment: Mapping[str, str], arguments: Sequence[str]) -> list[str]:
@@ -50,7 +52,7 @@ def main() -> None:
         sys.exit(_USAGE)
     home = str(Path(pyspark.__file__).parent)
     ours = {"SPARK_HOME": home, "JAVA_HOME": str(java), "PYSPARK_PYTHON": sys.executable, "PYTHONSAFEPATH": "1"}
-    environment = {**os.environ, **ours}
+    environment = {**os.environ, **ours, IN_DRIVER: "1"}
     os.execve(command[0], command, environment)  # noqa: S606 - it is this process from now on
 
 

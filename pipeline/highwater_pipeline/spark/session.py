@@ -31,6 +31,7 @@ from pyspark.sql import SparkSession
 
 from highwater_pipeline.java import Java, find_java, search_path
 from highwater_pipeline.spark import class_archive
+from highwater_pipeline.spark.driver import IN_DRIVER
 from highwater_pipeline.spark.java_home import home_for_spark
 
 DEFAULT_MASTER: Final = "local[*]"
@@ -160,8 +161,9 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
             "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         if is_local:
-            environment |= dict.fromkeys((*_OF_ANOTHER_SPARK, *_OF_ANOTHER_JVM))
-            environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(_home())}
+            if IN_DRIVER not in os.environ:
+                environment |= dict.fromkeys((*_OF_ANOTHER_SPARK, *_OF_ANOTHER_JVM))
+                environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(_home())}
             # Otherwise it asks what address this machine's name has, and gives up if that cannot be resolved, as in
             # containers.
             environment["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")

@@ -134,7 +134,7 @@ def test_the_program_of_a_driver_judges(tmp_path: Path) -> None:
         text=True,
         timeout=300,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr + done.stdout
     # Spark's PythonRunner puts both streams of the application into its own stdout.
     assert json.loads(done.stdout[done.stdout.index("{") :])["valid"] is True
 
