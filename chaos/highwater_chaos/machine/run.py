@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -33,17 +32,7 @@ from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.own_program import own_program
 from highwater_chaos.machine.proc import boot_id
 from highwater_chaos.machine.resource import Resource
-from highwater_chaos.machine.runs import (
-    ENVIRONMENT,
-    LOCK,
-    WAKE,
-    RunInfo,
-    check_owner,
-    guarded,
-    locked,
-    state_root,
-    wake,
-)
+from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
 from highwater_chaos.machine.undoing import (
     Undone,
     end_run,
@@ -89,22 +78,16 @@ class MachineRun:
             owner: the process with which the run ends; None: this one.
 
         Raises:
-            MachineError: no run can be kept there, or the guardian does not start. Nothing is left then.
+            MachineError: the guardian does not start. Nothing is left then.
         """
         root = (root or state_root()).resolve()
+        root.mkdir(parents=True, exist_ok=True)
         path = root / secrets.token_hex(3)
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            check_owner(root)
-            path.mkdir(mode=0o711)
-            (path / LOCK).touch(mode=0o600)
-            (path / JOURNAL).touch(mode=0o600)
-            os.mkfifo(path / WAKE, 0o600)
-            RunInfo(path.name, label, owner or Identity.own(), boot_id()).write(path)
-        except OSError as error:
-            shutil.rmtree(path, ignore_errors=True)
-            why = f"no run can be kept in {root}: {error}; set {ENVIRONMENT} to another directory"
-            raise MachineError(why) from None
+        path.mkdir(mode=0o711)
+        (path / LOCK).touch(mode=0o600)
+        (path / JOURNAL).touch(mode=0o600)
+        os.mkfifo(path / WAKE, 0o600)
+        RunInfo(path.name, label, owner or Identity.own(), boot_id()).write(path)
         run = cls(path)
         try:
             run._guard()
