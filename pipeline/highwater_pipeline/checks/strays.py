@@ -9,8 +9,7 @@ The trap: a deletion takes time, and commands may be late.
 * ``stray-partition`` judges only brokers that run at the end, by the last committed state of the partition. A broker
   has :data:`PROMISED_NS` from the moment when the replica was removed from it, or when it was running again. If a
   response to the controller may have been lost, add the time that the controller waits for it before the next command.
-  A log that is set aside (``-stray``) does not count: no reader and no restart sees it. A name has one directory, so a
-  log without a topic id that a broker uses for the next topic of its name is no longer one of the deleted topic.
+  A log that is set aside (``-stray``) does not count: no reader and no restart sees it.
 * ``live-partition-deleted``: a removal is allowed if some committed state did not assign the log or deleted the topic:
   one since the broker got the log, or since the state that made it get the log. (A broker whose disk is slow carries
   out commands one after the other, long after the states that they are about.) It is never allowed for a member of the
@@ -59,20 +58,18 @@ _READ: Final = (
 
 
 def stray_partition(unit: Unit) -> Finding:
-    """Counts replicas' logs that are left at the end, of all topics of the partition's name."""
+    """Counts replicas' logs that are left at the end."""
     events = _relevant(unit.events)
     logs = _logs_at_the_end(events)
     states = [event for event in events if event["kind"] == "partition-changed"]
     if not states or not logs:
         return NOTHING
-    histories: dict[str, list[dict[str, Any]]] = {}
-    for state in sorted(states, key=lambda state: state["metadata_offset"]):
-        histories.setdefault(state["topic_id"], []).append(state)
+    history = sorted(states, key=lambda state: state["metadata_offset"])
     settings = unit.facts.settings
     promised_ns = PROMISED_NS + settings.lost_command_ms * 1_000_000 + 2 * settings.largest_clock_error_ns
     strays: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for broker, log in logs.items():
-        since = _unassigned_since(histories.get(log["topic_id"], []), broker)
+        since = _unassigned_since(history, broker)
         running = _running_since(events, broker)
         if since is None or running is None:
             continue
@@ -165,8 +162,6 @@ def _logs_at_the_end(events: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
         match event["kind"]:
             case "log-loaded":
                 logs[broker] = event
-            case "became-leader" | "became-follower" if broker in logs:
-                logs[broker] = {**logs[broker], "topic_id": event["topic_id"]}
             case "log-removed" | "node-started" | "node-stopped":
                 # Logs that an earlier incarnation loaded do not count: the disk may have been replaced.
                 logs.pop(broker, None)
