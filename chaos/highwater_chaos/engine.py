@@ -17,7 +17,7 @@ without evidence, no acknowledged write. A run with such a reason is inconclusiv
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -160,7 +160,6 @@ class _Run:
         self.done: list[DoneStep] = []
         self.faults: list[FaultRecord] = []
         self.fault_manager: FaultManager | None = None
-        self._throttled: Collection[str] = ()
         self.deadline_ns = 0
         self.final_reads_cut_short = False
         self._phase = ""
@@ -410,14 +409,12 @@ class _Run:
         if self.live is not None:
             self.live.faults = self.faults
         self.show_faults(self.faults)
-        administration = Administration(self.clients, self.view, self.backend)
-        self._throttled = administration.throttled
         runner = ScheduleRunner(
             self.cluster,
             World(self.backend, self.view, lambda: self.clients.acknowledged, fault_manager.caught),
             self.scheduler,
             fault_manager,
-            administration.run,
+            Administration(self.clients, self.view, self.backend).run,
             lambda number: derive_random(seed, "random", number),
             Batches(self.clients).write,
         )
@@ -436,20 +433,6 @@ class _Run:
             runner.cancel()
             heal = self.scheduler.spawn("heal all", fault_manager.heal_all())
             self.scheduler.run(lambda: heal.done, self.backend.now_ns() + _HEAL_NS)
-        self._remove_throttles(administration)
-
-    def _remove_throttles(self, administration: Administration) -> None:
-        if not administration.throttled:
-            return
-
-        def remove() -> Process[None]:
-            error = yield from administration.remove_throttles()
-            if error is not None:
-                self.inconclusive_reasons.append(error)
-
-        task = self.scheduler.spawn("remove throttles", remove())
-        self._go_on(lambda: task.done, self.deadline_ns)
-        task.cancel()
 
     def _recover(self) -> None:
         # Past the deadline everything is healed, and nothing more is waited for.
@@ -460,9 +443,7 @@ class _Run:
             return behind(self.cluster, self.view, self._healthy(), committed)
 
         if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
-            self._unavailable(
-                lambda: overdue(self.cluster, self.view, self._healthy(), self._throttled) or voters_behind()
-            )
+            self._unavailable(lambda: overdue(self.cluster, self.view, self._healthy()) or voters_behind())
         elif not self._until(
             lambda: not voters_behind(), recovery, lambda: f"the quorum did not recover: {', '.join(voters_behind())}"
         ):
