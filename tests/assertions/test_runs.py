@@ -98,9 +98,9 @@ def test_one_that_fails_makes_the_verdict_a_fail(tmp_path: Path, capsys: pytest.
     assert f"  {reason}" in capsys.readouterr().out
     case = ElementTree.parse(directory / "junit.xml").getroot().find("testcase")
     assert case is not None
-    assert [child.tag for child in case] == ["failure", "system-out"]
+    assert [child.tag for child in case] == ["failure", "properties", "system-out"]
     assert reason in (case[0].text or "")
-    assert "all-there: failed" in (case[1].text or "")
+    assert "all-there: failed" in (case[2].text or "")
     page = (directory / "report.html").read_text()
     assert "Nothing was lost, but all-there did not hold" in page
     assert "did not hold</span>" in page

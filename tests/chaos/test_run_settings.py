@@ -68,8 +68,6 @@ def test_how_long_a_command_may_wait_behind_another(tmp_path: Path, mode: str, s
 @pytest.mark.parametrize(
     ("set_to", "settings"),
     [
-        ("log.cleanup.policy: compact", {"compaction": ("*",)}),
-        ('log.cleanup.policy: "compact,delete"', {"compaction": ("*",)}),
         ("log.cleanup.policy: delete", {}),
         ("log.retention.ms: 1000", {"retention": ("*",)}),
         ("log.retention.bytes: -1", {}),
@@ -92,7 +90,6 @@ def test_what_brokers_are_set_to_is_promised_of_every_topic(
 @pytest.mark.parametrize(
     ("set_to", "settings"),
     [
-        ("log.cleanup.policy: compact", {"compaction": ("*",)}),
         ("log.retention.bytes: 4000", {"retention": ("*",)}),
         ("unclean.leader.election.enable: true", {"unclean": ("*",)}),
         ("log.flush.interval.ms: 2", {}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -24,7 +24,6 @@ from highwater_chaos.workload.history_files import MergedHistory
 from highwater_chaos.workload.metadata import PartitionKey
 from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, batch_bytes
 from highwater_chaos.workload.registers import RegisterOptions
-from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
 
 _ACKS: Final = {"all": -1, "0": 0, "1": 1}
@@ -202,7 +201,7 @@ class Clients:
             encode_settings(
                 ProcessSettings(
                     history=str(history),
-                    origin_ns=how_far_ahead(time.monotonic_ns, of=self._host.now_ns).by_ns,
+                    origin_ns=_how_far_ahead(time.monotonic_ns, of=self._host.now_ns).by_ns,
                     seed=self._seed,
                     clients=settings,
                 )
@@ -384,3 +383,10 @@ class _HereGroup:
     def finish(self, *roles: Role) -> None:
         """See :class:`~highwater_chaos.workload.client_group.Group`."""
         self._host.post(lambda: self.hosted.finish(roles))
+
+
+def _how_far_ahead(base: Callable[[], int], *, of: Callable[[], int]) -> Any:
+    """The host's; imported here, since no client of the simulator is a process."""
+    from highwater_runtime.host.clock_pairs import how_far_ahead  # noqa: PLC0415
+
+    return how_far_ahead(base, of=of)

@@ -58,6 +58,7 @@ def ask(pod: Pod, kubelet: Path, query: str = "", status: int = 200) -> bytes:
         unasked,
         OnePod(pod),
         unasked,
+        unasked,
         lambda: None,
     )
 
