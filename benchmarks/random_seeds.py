@@ -34,7 +34,7 @@ from highwater_chaos.judged_run import write_run
 from highwater_chaos.judging import judge_recordings
 
 SCENARIOS: Final = Path(__file__).parent.parent / "scenarios"
-_HOLDS_WALL_TIME: Final = "run.json"
+_HOLDS_WALL_TIME: Final = ("run.json", "manifest.json")
 
 
 def main() -> None:
@@ -97,7 +97,7 @@ def measure(experiment: ChaosExperiment, *, wire: bool) -> tuple[tuple[float, fl
         judged = time.process_time()
         digest = hashlib.sha256()
         for path in sorted(path for path in directory.rglob("*") if path.is_file()):
-            if path.name != _HOLDS_WALL_TIME:
+            if path.name not in _HOLDS_WALL_TIME:
                 digest.update(f"{path.relative_to(directory)} {path.stat().st_size}\n".encode())
                 digest.update(path.read_bytes())
         digest.update(result.trace_digest.encode())
