@@ -53,14 +53,14 @@ ASSERTIONS = [
         "name": "a-pod-is-down",
         "promql": 'count(kafka_server_replicamanager_partitioncount{strimzi_io_name="demo-broker"}) == 2',
         "during": "fault",
-        "eventually": "1m",
+        "eventually": "4m",  # from the beginning of the phase: the first kill comes late on a busy machine
     },
     {
         "name": "whole-again",
         "promql": "sum by (strimzi_io_cluster) (kafka_server_replicamanager_underreplicatedpartitions) == 0"
         ' and on() count(kafka_server_replicamanager_leadercount{kubernetes_pod_name=~"demo-broker-[0-2]"}) == 3',
         "during": "recovered",
-        "eventually": "10s",
+        "eventually": "1m",
     },
 ]
 
