@@ -232,8 +232,8 @@ class View:
         null = self._columns.nulls(name)
         return np.ones(self.num_rows, np.bool_) if null is None else ~self._of_rows(null)
 
-    def with_ints(self, name: str, values: Ints) -> View:
-        """These rows with other ``values`` in a column of integers."""
+    def with_numbers(self, name: str, values: Ints | Bools) -> View:
+        """These rows with other ``values`` in a column of integers or booleans."""
         table = self.to_arrow()
         return View.of(table.set_column(table.schema.get_field_index(name), name, pa.array(values)))
 

@@ -197,6 +197,7 @@ class ScriptedBroker:
         self.handlers = {}
         self.produced = []  # (base sequence, producer epoch, value) of each attempt
         self.topic_id = TOPIC_ID
+        self.topic_error = 0
 
     def start(self): ...
 
@@ -239,7 +240,7 @@ class ScriptedBroker:
             controller_id=0,
             topics=[
                 MetadataResponseTopic(
-                    error_code=0,
+                    error_code=self.topic_error,
                     name="orders",
                     topic_id=self.topic_id,
                     partitions=[

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer, value_of
@@ -53,7 +55,8 @@ class Log:
         if not records and not code:
             return  # a long poll that finds nothing: no answer before the client's time-out
         data = PartitionData(partition_index=0, error_code=code, high_watermark=self.count, records=records)
-        request.reply(FetchResponse(responses=[FetchableTopicResponse(topic_id=topic.topic_id, partitions=[data])]))
+        answer = FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=[data])
+        request.reply(FetchResponse(responses=[answer]))
 
 
 @pytest.fixture
@@ -190,3 +193,17 @@ def test_a_value_that_nobody_can_have_sent_becomes_a_negative_number():
     strange = [value_of(one) for one in (None, b"garbage", b"1_2", b"+12", b"-12", b"12\n", b"%d" % 2**63)]
     assert all(-(2**32) <= one < 0 for one in strange)
     assert len(set(strange)) == len(strange)
+
+
+def test_a_topic_without_an_id_and_its_leader_may_go_and_come_back(scripted, start):
+    """The topic is deleted and its leader leaves the cluster, so that no address of it is known."""
+    broker = scripted.broker
+    here = broker.brokers[0]
+    broker.topic_id, broker.brokers, broker.leader = UUID(int=0), {0: here, 1: here}, 1
+    _, log = start(2)
+    scripted.simulator.run_for(2 * SECOND)
+    broker.topic_error, broker.brokers = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, {0: here}
+    scripted.simulator.run_for(12 * SECOND)
+    broker.topic_error, broker.leader, log.count = 0, 0, 5
+    scripted.simulator.run_for(5 * SECOND)
+    assert polled(scripted) == [(offset, 100 + offset) for offset in range(5)]

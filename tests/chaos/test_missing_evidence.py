@@ -24,6 +24,7 @@ from highwater_pipeline.checks import INSIDE_KERNELS, client
 from highwater_pipeline.checks.deleted_records import deleted_topic_records
 from highwater_pipeline.checks.generations import generations, with_ids
 from highwater_pipeline.checks.never_sent import never_sent
+from highwater_pipeline.checks.strays import stray_partition
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
 from highwater_pipeline.tables import RunTables
 from highwater_pipeline.units import Unit, split
@@ -91,6 +92,8 @@ def _reads(tables: RunTables, name: str, monkeypatch: pytest.MonkeyPatch) -> set
                 never_sent(_fresh(whole))
             elif name == "deleted-topic-records":
                 deleted_topic_records(topics)
+            elif name == "stray-partition":
+                stray_partition(_fresh(whole))
             elif name in CLIENT_CHECKS:
                 client.client_anomalies(_fresh(whole), [name])
             else:

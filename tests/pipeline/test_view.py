@@ -53,7 +53,7 @@ def test_a_view_of_any_rows_is_as_arrow_has_them(parts: list[list[dict[str, Any]
         (member, at) for at, row in enumerate(rows) for member in row["members"] or []
     ]
     assert view.slice(1, 2).to_pylist() == rows[1:3]
-    assert view.with_ints("number", np.arange(len(rows))).to_pylist("number") == [
+    assert view.with_numbers("number", np.arange(len(rows))).to_pylist("number") == [
         {"number": at} for at in range(len(rows))
     ]
 

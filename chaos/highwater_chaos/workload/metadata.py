@@ -60,7 +60,8 @@ class MetadataCache:
         """All partitions of the topics, sorted."""
         self.topic_ids: dict[str, UUID] = {}
         self.moved: dict[PartitionKey, None] = {}
-        """Partitions that are new or have another leader, leader epoch or address of it since the answer before."""
+        """Partitions that are new or have another leader, leader epoch or address of it since the answer before, or of
+        which no leader is known any more."""
         self._ports = ports
         self._bootstrap = list(bootstrap)
         self._topics = list(topics)
@@ -149,6 +150,7 @@ class MetadataCache:
 
     def _forget(self, topic: str) -> None:
         """Drop all leaders of a topic: the next response may be about another topic of that name."""
+        self.moved |= dict.fromkeys(key for key in self._leaders if key[0] == topic)
         self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != topic}
 
     def _take(self, response: MetadataResponse) -> bool:
@@ -187,5 +189,5 @@ class MetadataCache:
         if found:
             self.partitions = sorted({*self.partitions, *self._leaders})
         if self._brokers != brokers_before:
-            self.moved = dict.fromkeys(self._leaders)
+            self.moved |= dict.fromkeys(self._leaders)
         return complete

@@ -55,7 +55,6 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
     "replica-incomplete": replica_incomplete,
     "sequence-gap": sequence_gap,
     "retention-too-greedy": retention_too_greedy,
-    "stray-partition": stray_partition,
     "live-partition-deleted": live_partition_deleted,
     "model-step": model_step,
 }
@@ -157,6 +156,8 @@ def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
         found["never-sent"] = never_sent(unit)
     if "deleted-topic-records" in names:
         found["deleted-topic-records"] = deleted_topic_records(topics)
+    if "stray-partition" in names:
+        found["stray-partition"] = stray_partition(unit)
     for name, kernel in INSIDE_KERNELS.items():
         if name in names:
             found[name] = kernel(unit) if len(topics) == 1 else together([kernel(topic) for topic in topics])

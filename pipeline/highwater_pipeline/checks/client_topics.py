@@ -3,12 +3,20 @@
 A client fetches by topic id, so a record that was read has the id, if the client recorded it. A client sends by name.
 The topic of a record that was sent follows from the first of these rules that applies:
 
-1. An acknowledged send belongs to the topic whose leader appended at that offset while the send was open.
-2. A value that was read belongs to the topic that it was read from. The offset of the send's copy is then unknown.
-3. A send that completed before the second topic was created belongs to the first.
+1. An acknowledged send belongs to the topic whose leader appended at that offset while the send was open. A record
+   that was read without an id belongs to the topic whose leader appended at that offset after the record's send had
+   begun and before the read was over.
+2. Another send belongs to the topic from which its value was read. The offset of the send's copy is then unknown.
+3. What completed before the second topic was created belongs to the first.
 
 Any other record may belong to any of the topics. No check misses it, because it may have been deleted with its topic.
 In a history without ids all records of a name belong to one topic.
+
+The trap is a value that was written twice: it is read from the topic, the topic is deleted and created again, and then
+the producer, which had no response, gets one for its retry. The acknowledgement says nothing of the earlier read.
+
+A consumer that does not know ids keeps its position in the next topic of the name. So its position in one topic is
+unknown after it has read a record of another one, or one that may be of another one (:func:`_left`).
 """
 
 from __future__ import annotations
@@ -59,16 +67,16 @@ def client_topics(unit: Unit) -> ClientTopics:
         return ClientTopics([ClientTopic(unit, exists, _elsewhere(none, np.zeros(0, np.int64)))], none)
     spoken_of = topic_of_events(unit.events, ids)
     topic, offset = _topics_of_history(unit, ids, spoken_of)
-    history = unit.history.with_ints("offset", offset)
-    is_send = bools(history, "is_send")
-    assigned = ~is_send & ~bools(history, "is_poll")
+    history = unit.history.with_numbers("offset", offset)
+    is_send, is_poll = bools(history, "is_send"), bools(history, "is_poll")
+    assigned = ~is_send & ~is_poll
     # Controllers report every deletion. Without their events: a topic must have gone for another to come.
     gone = deleted if recorded(unit.facts, "partition-changed") else {*deleted, *ids[:-1]}
     topics = [
         ClientTopic(
             replace(
                 unit,
-                history=history.where((topic == number) | assigned),
+                history=_left(history, is_poll & (topic != number)).where((topic == number) | ~is_send),
                 events=unit.events.where(spoken_of == number),
             ),
             name not in gone,
@@ -77,6 +85,14 @@ def client_topics(unit: Unit) -> ClientTopics:
         for number, name in enumerate(ids)
     ]
     return ClientTopics(topics, history.where((topic < 0) & ~assigned))
+
+
+def _left(history: View, which: Bools) -> View:
+    """The history with some polls' records as assignments by which their consumers' positions are lost."""
+    lost = history.with_numbers("is_poll", bools(history, "is_poll") & ~which)
+    lost = lost.with_numbers("offset", np.where(which, -1, ints(history, "offset")))
+    # As if an assignment between had not listed the partition.
+    return lost.with_numbers("assignment", ints(history, "assignment") + 2 * which)
 
 
 def _elsewhere(sends: View, topic: Ints) -> tuple[Ints, Ints]:
@@ -117,25 +133,37 @@ def _topics_of_history(unit: Unit, ids: list[str], spoken_of: Ints) -> tuple[Int
     topic = place[named]
     offset = ints(history, "offset").copy()
     value, is_send = ints(history, "value", 0), bools(history, "is_send")
-    at_offset = is_send & (offset >= 0)
+    is_read = bools(history, "is_poll") & (topic < 0)
     if recorded(unit.facts, "log-appended"):
-        sends = np.flatnonzero(at_offset & (ints(history, "outcome") == OK))
-        matches = np.zeros(len(sends), np.int64)
+        records = np.flatnonzero((offset >= 0) & (is_read | (is_send & (ints(history, "outcome") == OK))))
+        begin = np.where(is_send, ints(history, "invoke_time"), _first_sent(value, history))[records]
+        matches = np.zeros(len(records), np.int64)
         for number in range(len(ids)):
             of_topic = replace(unit, events=unit.events.where(spoken_of == number))
-            first, last = Appends.of(of_topic).during(history, sends)
-            topic[sends[last > first]] = number
+            first, last = Appends.of(of_topic).between(history, records, begin)
+            topic[records[last > first]] = number
             matches += last > first
-        topic[sends[matches != 1]] = -1
+        topic[records[matches != 1]] = -1
     early = (topic < 0) & (ints(history, "end_time") < _second_created(unit, spoken_of))
     topic[early] = 0
     topic[~is_send & ~bools(history, "is_poll")] = -1  # an assignment has no value
     placed_by_value = _by_value(value, topic)
-    by_value = (topic < 0) & (placed_by_value >= 0)
+    by_value = is_send & (topic < 0) & (placed_by_value >= 0)
     topic[by_value] = placed_by_value[by_value]
     # The copy that was read may be another attempt's than the one that was acknowledged.
-    offset[by_value & is_send] = -1
+    offset[by_value] = -1
     return topic, offset
+
+
+def _first_sent(value: Ints, history: View) -> Ints:
+    """For every micro-operation: when a send of its value began first; 0: no send of it is known."""
+    is_send = bools(history, "is_send")
+    values, inverse = np.unique(value, return_inverse=True)
+    never = np.iinfo(np.int64).max
+    first = np.full(len(values), never)
+    np.minimum.at(first, inverse[is_send], ints(history, "invoke_time")[is_send])
+    sent: Ints = np.where(first == never, 0, first)[inverse]
+    return sent
 
 
 def _second_created(unit: Unit, spoken_of: Ints) -> int:

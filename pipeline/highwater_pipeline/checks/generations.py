@@ -13,8 +13,9 @@ generations apart, so what they report is read in this way:
 * A leader or follower has a role that was committed: by leader, leader epoch and, of a leader, partition epoch and ISR
   too. From then on its log belongs to the newest generation that had this role. Only its
   role shows that the log of a broker belongs to another topic now.
-* If a disk fails while a log is made, the log may be loaded later without the id that its topic has. It belongs to the
-  topic for which its broker gets a role next in the same life; without a role, to the one that the broker had.
+* If a broker or its disk fails while a log is made, the log is loaded later without the id that its topic has, or by a
+  broker that had deleted the log before. Such a log belongs to the topic for which its broker gets a role next; without
+  a role, to the newest topic of which this broker was a replica by then.
 * The dump of a replica that is assigned at the end belongs to the last generation, as it does for the cluster.
 """
 
@@ -126,6 +127,8 @@ class _Generations:
     def of_events(self, events: Sequence[dict[str, Any]]) -> list[int]:
         """The generation of each event that names the topic."""
         has: dict[str, int] = {}
+        without: set[str] = set()
+        """Nodes that have deleted their log."""
         numbers = []
         for place, event in enumerate(events):
             node, generations_of_id = event["node"], self._of_id.get(event["topic_id"], ())
@@ -135,12 +138,16 @@ class _Generations:
                 (number,) = generations_of_id
             elif event["kind"] == "log-loaded" and event["reason"] == "created":
                 number = self._existing(event["time_ns"])
-            elif event["kind"] == "log-loaded" and not generations_of_id:
-                number = self._taken_for(event, events[place + 1 :], has.get(node, 0))
+            elif event["kind"] == "log-loaded" and not generations_of_id and (self._have_ids or node in without):
+                number = self._made_for(event, events[place + 1 :], has.get(node, 0))
             elif event["kind"] in _ROLES:
                 number = self._with_role(event, has.get(node, 0))
             else:
                 number = has.get(node, 0)
+            if event["kind"] == "log-removed":
+                without.add(node)
+            elif event["kind"] == "log-loaded":
+                without.discard(node)
             has[node] = number
             numbers.append(number)
         return numbers
@@ -152,13 +159,28 @@ class _Generations:
             return state.generation
         return last.get(f"broker-{broker}", 0)
 
-    def _taken_for(self, loaded: dict[str, Any], later: Sequence[dict[str, Any]], otherwise: int) -> int:
-        """The generation for which a broker gets its first role with a log that it loaded without an id."""
-        life = loaded["node"], loaded["incarnation"]
-        mine = (event for event in later if (event["node"], event["incarnation"]) == life)
-        role = next((event for event in mine if event["kind"] in _ROLES), None)
-        of_id = () if role is None else self._of_id.get(role["topic_id"], ())
-        return min(of_id) if len(of_id) == 1 else otherwise
+    @property
+    def _have_ids(self) -> bool:
+        return len(self._of_id) == len(self.ids)
+
+    def _made_for(self, loaded: dict[str, Any], later: Sequence[dict[str, Any]], otherwise: int) -> int:
+        """The generation for which a broker had begun to make a log that it loads."""
+        now = loaded["time_ns"]
+        for event in later:
+            if event["node"] != loaded["node"]:
+                continue
+            if event["kind"] == "log-removed" or (event["kind"] == "log-loaded" and event["reason"] == "created"):
+                break
+            if event["kind"] in _ROLES:
+                of_id = self._of_id.get(event["topic_id"], set())
+                return min(of_id) if len(of_id) == 1 else self._with_role(event, otherwise)
+        broker = broker_of(loaded["node"])
+        replica_of = [
+            state.generation
+            for state in self._states
+            if state.time_ns <= now and state.event["reason"] != "deleted" and broker in state.event["replicas"]
+        ]
+        return max(replica_of, default=otherwise)
 
     def _existing(self, time_ns: int) -> int:
         return max((state.generation for state in self._states if state.time_ns <= time_ns + self._apart_ns), default=0)

@@ -166,10 +166,15 @@ class Appends:
 
     def during(self, history: View, sends: Ints) -> tuple[Ints, Ints]:
         """For each of some sends with an offset: the range of entries at that offset while it may have been open."""
-        at = ints(history, "offset")[sends] * (len(self.times) + 1)
+        return self.between(history, sends, ints(history, "invoke_time")[sends])
+
+    def between(self, history: View, records: Ints, begin: Ints) -> tuple[Ints, Ints]:
+        """For each of some records with an offset: the range of entries at that offset that may lie between ``begin``
+        (ns of run time) and the end of the record's operation."""
+        at = ints(history, "offset")[records] * (len(self.times) + 1)
         error = self.clock_error_ns
-        begins = np.searchsorted(self.times, ints(history, "invoke_time")[sends] - error, "left")
-        ends = np.searchsorted(self.times, ints(history, "end_time")[sends] + error, "right")
+        begins = np.searchsorted(self.times, begin - error, "left")
+        ends = np.searchsorted(self.times, ints(history, "end_time")[records] + error, "right")
         return np.searchsorted(self.key, at + begins, "left"), np.searchsorted(self.key, at + ends, "left")
 
 

@@ -10,6 +10,9 @@ The trap: a deletion takes time, and commands may be late.
   has :data:`PROMISED_NS` from the moment when the replica was removed from it, or when it was running again. If a
   response to the controller may have been lost, add the time that the controller waits for it before the next command.
   A log that is set aside (``-stray``) does not count: no reader and no restart sees it.
+* Without topic ids a name has one directory. If a broker gets a role in the next topic of the name, its log belongs to
+  that topic from then on. Until then it was a stray, and had the same time to go. But if faults of the file may lose
+  commands, a broker may have heard of neither topic before, and then this is not judged.
 * ``live-partition-deleted``: a removal is allowed if some committed state did not assign the log or deleted the topic:
   one since the broker got the log, or since the state that made it get the log. (A broker whose disk is slow carries
   out commands one after the other, long after the states that they are about.) It is never allowed for a member of the
@@ -20,6 +23,7 @@ The trap: a deletion takes time, and commands may be late.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, once, rows_of
@@ -58,38 +62,47 @@ _READ: Final = (
 
 
 def stray_partition(unit: Unit) -> Finding:
-    """Counts replicas' logs that are left at the end."""
+    """Counts replicas' logs that are left at the end, of all topics of the partition's name."""
     events = _relevant(unit.events)
-    logs = _logs_at_the_end(events)
+    logs = _logs_of_present_lives(events)
     states = [event for event in events if event["kind"] == "partition-changed"]
     if not states or not logs:
         return NOTHING
-    history = sorted(states, key=lambda state: state["metadata_offset"])
+    histories: dict[str, list[dict[str, Any]]] = {}
+    for state in sorted(states, key=lambda state: state["metadata_offset"]):
+        histories.setdefault(state["topic_id"], []).append(state)
     settings = unit.facts.settings
     promised_ns = PROMISED_NS + settings.lost_command_ms * 1_000_000 + 2 * settings.largest_clock_error_ns
-    strays: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    for broker, log in logs.items():
-        since = _unassigned_since(history, broker)
-        running = _running_since(events, broker)
+    strays: list[tuple[_Log, dict[str, Any]]] = []
+    for log in logs:
+        if log.used_by is not None and settings.lost_command_ms:
+            continue
+        before = [event for event in events if event["row"] < log.used_by["row"]] if log.used_by else events
+        until_ns = log.used_by["time_ns"] if log.used_by else unit.facts.last_event_ns
+        since = _unassigned_since(histories.get(log.topic_id, []), log.broker)
+        running = _running_since(before, log.broker)
         if since is None or running is None:
             continue
-        if unit.facts.last_event_ns - max(since["time_ns"], running) > promised_ns:
+        if until_ns - max(since["time_ns"], running) > promised_ns:
             strays.append((log, since))
 
     def examples() -> Iterator[Example]:
         for log, since in strays:
-            broker = broker_of(log["node"])
-            left = (unit.facts.last_event_ns - since["time_ns"]) / 1e9
+            loaded, role = log.loaded, log.used_by
+            left = ((role["time_ns"] if role else unit.facts.last_event_ns) - since["time_ns"]) / 1e9
+            what = f"still has a log of {unit.partition}"
+            if role is not None:
+                what = f"uses its log of {unit.partition} for the next topic of that name"
             yield {
                 "partition": unit.partition,
-                "broker": broker,
-                "topic_id": log["topic_id"],
+                "broker": log.broker,
+                "topic_id": log.topic_id,
                 "replicas": since["replicas"],
                 "time_ns": since["time_ns"],
-                "rows": rows_of("node_event", [log["row"], since["row"]]),
+                "rows": rows_of("node_event", [loaded["row"], since["row"], *([role["row"]] if role else [])]),
                 "story": (
-                    f"Broker {broker} still has a log of {unit.partition}, {left:.1f} s after"
-                    f" {_what(since)}; it was loaded with log end offset {log['end_offset']} ({log['reason']})."
+                    f"Broker {log.broker} {what}, {left:.1f} s after {_what(since)}; it was loaded with log end offset"
+                    f" {loaded['end_offset']} ({loaded['reason']})."
                 ),
             }
 
@@ -154,18 +167,40 @@ def _relevant(events: View) -> list[dict[str, Any]]:
     return events.where(is_any(events, "kind", *_KINDS)).to_pylist(*_READ)
 
 
-def _logs_at_the_end(events: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """The loading of each log that a broker that lives at the end still has; by broker."""
-    logs: dict[int, dict[str, Any]] = {}
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """A log of a broker that lives at the end. ``used_by``: the broker's first role in the next topic of the name, if
+    it took the log for that; None: the broker still has it as a log of this topic."""
+
+    broker: int
+    topic_id: str
+    loaded: dict[str, Any]
+    used_by: dict[str, Any] | None = None
+
+
+def _logs_of_present_lives(events: list[dict[str, Any]]) -> list[_Log]:
+    """The logs that brokers have at the end, and those that became logs of other topics in the present life."""
+    logs: dict[int, list[_Log]] = {}
     for event in events:
         broker = broker_of(event["node"])
+        mine = logs.setdefault(broker, [])
         match event["kind"]:
             case "log-loaded":
-                logs[broker] = event
-            case "log-removed" | "node-started" | "node-stopped":
+                mine.append(_Log(broker, event["topic_id"], event))
+            case "became-leader" | "became-follower" if mine and _is_next(event["topic_id"], mine[-1].topic_id):
+                mine[-1] = replace(mine[-1], used_by=event)
+                mine.append(_Log(broker, event["topic_id"], mine[-1].loaded))
+            case "log-removed" if mine:
+                mine.pop()
+            case "node-started" | "node-stopped":
                 # Logs that an earlier incarnation loaded do not count: the disk may have been replaced.
-                logs.pop(broker, None)
-    return logs
+                mine.clear()
+    return [log for mine in logs.values() for log in mine]
+
+
+def _is_next(topic_id: str, before: str) -> bool:
+    """Whether two topics have one id or none, and so one directory (:func:`generations.with_ids`)."""
+    return topic_id != before and topic_id.partition("#")[0] == before.partition("#")[0]
 
 
 def _unassigned_since(history: list[dict[str, Any]], broker: int) -> dict[str, Any] | None:

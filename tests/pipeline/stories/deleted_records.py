@@ -131,3 +131,28 @@ def log_of_another_id_taken_for_the_next_topic(story: Story) -> None:
     _writes(story.appends(0, 0, 2), 2, 0, 2, 3).poll((2, 3), process=101)
     for broker in (0, 2):
         story.dump(broker, (0, 0, 1), (1, 0, 2), (2, 0, 3), topic_id=_OTHER_ID)
+
+
+@case("pass")
+def value_written_to_both_topics_and_a_reader_that_goes_on(story: Story) -> None:
+    """Without ids: value 3 was read from the deleted topic, and its producer sends it again to the new one and gets its
+    acknowledgement there. The reader goes on in the new topic at the position that it had in the deleted one."""
+    story.assign(100, orders_0=0)
+    _loads(_committed(story.under(deletion=("orders",)), [0, 2], offset=1, version=0, reason="created"), 0, 0)
+    _leads(story, 0, [0, 2], leo=0)
+    _loads(story, 2, 0).follows(2, 0, 0, leo=0, hw=0)
+    _writes(story, 0, 2, 0, 1, 2)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 3)], "producer-0")
+    story.appends(0, 2, 3, leader=True).appends(2, 2, 3).commits(0, 2, 3, crc=3)
+    story.poll((0, 1), (1, 2), (2, 3), process=100)
+    _removes(_removes(_committed(story, [0, 2], offset=2, version=0, reason="deleted"), 0), 2)
+    _committed(story, [0, 2], offset=3, version=0, reason="created")
+    _leads(_loads(story, 0, 0), 0, [0, 2], leo=0)
+    _loads(story, 2, 0).follows(2, 0, 0, leo=0, hw=0)
+    story.appends(0, 0, 1, leader=True).appends(2, 0, 1).commits(0, 0, 1, crc=3)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 0, 3)], "producer-0")
+    _writes(story, 0, 2, 1, 4, 5, 6)
+    story.poll((3, 6), process=100).assign(101, orders_0=0)
+    story.poll((0, 3), (1, 4), (2, 5), (3, 6), process=101)
+    for broker in (0, 2):
+        story.dump(broker, (0, 0, 3), (1, 0, 4), (2, 0, 5), (3, 0, 6), topic_id="")

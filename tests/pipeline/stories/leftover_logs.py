@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from pipeline_stories.history import P0, TOPIC_ID, Story, case, happy
 
 _OTHER_ID = "0" * 31 + "2"
@@ -96,12 +97,12 @@ def stray_log_assigned_again(story: Story) -> None:
     _later(_assigned(_moved_while_away(story), [0, 2], offset=3), 11)
 
 
-def _made_again_on_a_full_disk(story: Story, *, has_role: bool) -> Story:
+def _made_again_and_killed(story: Story, *, has_role: bool = False, topic_id: str = _OTHER_ID) -> Story:
     """Broker 2 makes the log of the topic that was created again, and dies before the file with the id is written."""
     happy(_runs(_assigned(story, [0, 2], offset=1, reason="created"), 2))
-    _removed(_assigned(story, [0, 2], offset=2, reason="deleted"), 2)
+    _removed(_assigned(story.under(deletion=("orders",)), [0, 2], offset=2, reason="deleted"), 2)
     story.event(
-        "zookeeper-0", "partition-changed", partition=P0, topic_id=_OTHER_ID, replicas=[0, 2], isr=[0, 2], leader=0,
+        "zookeeper-0", "partition-changed", partition=P0, topic_id=topic_id, replicas=[0, 2], isr=[0, 2], leader=0,
         leader_epoch=0, partition_epoch=0, metadata_offset=3, reason="created",
     )  # fmt: skip
     story.event("broker-2", "node-stopped", reason="crash").event("broker-2", "node-started", incarnation=2)
@@ -111,7 +112,7 @@ def _made_again_on_a_full_disk(story: Story, *, has_role: bool) -> Story:
     story.event("broker-2", "broker-state", incarnation=2, broker=2, broker_epoch=2, reason="running")
     if has_role:
         story.event(
-            "broker-2", "became-follower", incarnation=2, partition=P0, topic_id=_OTHER_ID, leader=0, leader_epoch=0,
+            "broker-2", "became-follower", incarnation=2, partition=P0, topic_id=topic_id, leader=0, leader_epoch=0,
             offset=0, end_offset=0,
         )  # fmt: skip
     return story
@@ -120,13 +121,13 @@ def _made_again_on_a_full_disk(story: Story, *, has_role: bool) -> Story:
 @case("pass")
 def log_without_an_id_gets_a_role(story: Story) -> None:
     """The topic in which the broker gets a role with it has this log, not the one that was deleted."""
-    _later(_made_again_on_a_full_disk(story, has_role=True), 11)
+    _later(_made_again_and_killed(story, has_role=True), 11)
 
 
-@case(stray_partition=1)
+@case("pass")
 def log_without_an_id_gets_no_role(story: Story) -> None:
-    """It is what is left of the deleted topic, as far as anybody knows."""
-    _later(_made_again_on_a_full_disk(story, has_role=False), 11)
+    """The log of the deleted topic had its id, so this one was made for the topic of which the broker is a replica."""
+    _later(_made_again_and_killed(story, has_role=False), 11)
 
 
 @case(stray_partition=1)
@@ -195,3 +196,48 @@ def member_of_the_isr_deleted(story: Story) -> None:
 def stray_found_at_a_start_goes(story: Story) -> None:
     """When broker 2 loaded the log again it was not assigned any more."""
     _removed(_moved_while_away(story), 2, incarnation=2)
+
+
+@case("pass")
+def log_of_the_next_topic_without_ids(story: Story) -> None:
+    """Broker 2 had deleted the log of the first topic, so what it loads is of the second."""
+    _later(_made_again_and_killed(story, topic_id=TOPIC_ID), 11)
+
+
+def _serves_the_next_topic(story: Story, seconds: int) -> None:
+    """Without ids broker 2 follows in the next topic with the log that it has of the deleted one."""
+    happy(_runs(_assigned(story.under(deletion=("orders",)), [0, 2], offset=1, reason="created"), 2))
+    _later(_assigned(story, [0, 2], offset=2, reason="deleted"), seconds)
+    _assigned(story, [0, 2], offset=0, reason="created", epoch=1)
+    story.events[-1] = msgspec.structs.replace(story.events[-1], metadata_offset=3)
+    story.event(
+        "broker-2", "became-follower", partition=P0, topic_id=TOPIC_ID, leader=0, leader_epoch=1, offset=0, end_offset=0
+    )
+    _later(story, 11)
+
+
+@case("pass")
+def log_of_the_deleted_topic_that_serves_the_next_one(story: Story) -> None:
+    """Broker 2 was paused while its topic was deleted, and had no time to delete its log."""
+    _serves_the_next_topic(story, 1)
+
+
+@case(stray_partition=1)
+def log_of_the_deleted_topic_that_serves_the_next_one_much_later(story: Story) -> None:
+    """Broker 2 had 11 seconds to delete it."""
+    _serves_the_next_topic(story, 11)
+
+
+@case("pass")
+def log_of_the_deleted_topic_whose_deletion_was_not_heard_of(story: Story) -> None:
+    """A fault may have kept the controller's commands from broker 2 for all that time."""
+    _serves_the_next_topic(story.under(lost_command_ms=2000), 14)
+
+
+@case(stray_partition=1)
+def log_of_the_next_topic_that_is_deleted_too(story: Story) -> None:
+    """The log that broker 2 loads is of the second topic, which was deleted eleven seconds ago."""
+    _made_again_and_killed(story)
+    _assigned(story, [0, 2], offset=4, reason="deleted")
+    story.events[-1] = msgspec.structs.replace(story.events[-1], topic_id=_OTHER_ID)
+    _later(story, 11)
