@@ -10,6 +10,8 @@ The trap: a cluster that *cannot* make progress is not at fault. So this is judg
 * of *healthy* nodes: the process runs, and no disk fault hit it since it started (a log whose disk failed stays
   offline until its broker restarts);
 * if a majority of the controllers, or of the ZooKeeper servers, is healthy;
+* of replicas that no step of the experiment throttles. A throttle slows no other topic, so these recover first. Then
+  the harness removes all throttles, and the others recover. If it could not, their replicas need not be in sync;
 * if all events up to then are known: on Kubernetes they come by way of agents, one of which may be away just now.
 
 Then there must be an active controller; every healthy broker must be unfenced; every partition of which a member of the
@@ -67,8 +69,13 @@ def healthy_nodes(
     return {name for name in node_names(cluster) if is_healthy(name)}
 
 
-def overdue(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> list[str]:
-    """What a cluster with these healthy nodes owes and does not have, as clauses; none without a healthy majority."""
+def overdue(
+    cluster: Cluster, view: ClusterView, healthy: Collection[str], throttled: Collection[str] = ()
+) -> list[str]:
+    """What a cluster with these healthy nodes owes and does not have, as clauses; none without a healthy majority.
+
+    ``throttled``: topics whose replicas may be throttled still, so that they need not be in sync.
+    """
     if not _has_majority(cluster, healthy):
         return []
     if view.active_controller() is None:
@@ -79,7 +86,7 @@ def overdue(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> li
         if name in healthy and not view.is_unfenced(node_id(name))
     ]
     for partition in view.partitions.values():
-        missing += _overdue_of(partition, healthy)
+        missing += _overdue_of(partition, healthy, throttled)
     return missing
 
 
@@ -126,11 +133,11 @@ def min_in_sync(cluster: Cluster, topic: str) -> int:
     return int(cluster.config.get(MIN_INSYNC_REPLICAS, 1) if own is None else own)
 
 
-def _overdue_of(partition: PartitionView, healthy: Collection[str]) -> list[str]:
+def _overdue_of(partition: PartitionView, healthy: Collection[str], throttled: Collection[str]) -> list[str]:
     if partition.leader < 0:
         able = [broker for broker in partition.isr if broker_name(broker) in healthy]
         return [f"{partition.partition} has no leader, though broker {able[0]} is in its ISR"] if able else []
-    if broker_name(partition.leader) not in healthy:
+    if broker_name(partition.leader) not in healthy or partition.partition.rpartition("-")[0] in throttled:
         return []
     outside = [b for b in partition.replicas if b not in partition.isr and broker_name(b) in healthy]
     return [f"broker {broker} is not in the ISR {partition.isr} of {partition.partition}" for broker in outside]

@@ -17,7 +17,7 @@ without evidence, no acknowledged write. A run with such a reason is inconclusiv
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -160,6 +160,7 @@ class _Run:
         self.done: list[DoneStep] = []
         self.faults: list[FaultRecord] = []
         self.fault_manager: FaultManager | None = None
+        self._administration: Administration | None = None
         self.deadline_ns = 0
         self.final_reads_cut_short = False
         self._phase = ""
@@ -409,12 +410,13 @@ class _Run:
         if self.live is not None:
             self.live.faults = self.faults
         self.show_faults(self.faults)
+        self._administration = administration = Administration(self.clients, self.view, self.backend)
         runner = ScheduleRunner(
             self.cluster,
             World(self.backend, self.view, lambda: self.clients.acknowledged, fault_manager.caught),
             self.scheduler,
             fault_manager,
-            Administration(self.clients, self.view, self.backend).run,
+            administration.run,
             lambda number: derive_random(seed, "random", number),
             Batches(self.clients).write,
         )
@@ -434,6 +436,21 @@ class _Run:
             heal = self.scheduler.spawn("heal all", fault_manager.heal_all())
             self.scheduler.run(lambda: heal.done, self.backend.now_ns() + _HEAL_NS)
 
+    @property
+    def _throttled(self) -> Collection[str]:
+        """Topics that steps have throttled."""
+        return () if self._administration is None else self._administration.throttled
+
+    def _remove_throttles(self, administration: Administration) -> None:
+        def remove() -> Process[None]:
+            error = yield from administration.remove_throttles()
+            if error is not None:
+                self.inconclusive_reasons.append(error)
+
+        task = self.scheduler.spawn("remove throttles", remove())
+        self._go_on(lambda: task.done, self.deadline_ns)
+        task.cancel()
+
     def _recover(self) -> None:
         # Past the deadline everything is healed, and nothing more is waited for.
         recovery = self.experiment.spec.recovery
@@ -442,9 +459,7 @@ class _Run:
         def voters_behind() -> list[str]:
             return behind(self.cluster, self.view, self._healthy(), committed)
 
-        if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
-            self._unavailable(lambda: overdue(self.cluster, self.view, self._healthy()) or voters_behind())
-        elif not self._until(
+        if self._becomes_whole(voters_behind) and not self._until(
             lambda: not voters_behind(), recovery, lambda: f"the quorum did not recover: {', '.join(voters_behind())}"
         ):
             self._unavailable(voters_behind)
@@ -453,6 +468,24 @@ class _Run:
         if self.fault_manager is not None:
             self.fault_manager.look_once_more()
         self._see_progress(since)
+
+    def _becomes_whole(self, voters_behind: Callable[[], Sequence[str]]) -> bool:
+        """Wait until the cluster is whole. A throttle slows only its own topic: the others recover before it ends."""
+
+        def in_time() -> bool:
+            recovery = self.experiment.spec.recovery
+            if self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
+                return True
+            self._unavailable(
+                lambda: overdue(self.cluster, self.view, self._healthy(), self._throttled) or voters_behind()
+            )
+            return False
+
+        whole = in_time()
+        if self._administration is None or not self._throttled:
+            return whole
+        self._remove_throttles(self._administration)
+        return whole and in_time()
 
     def _see_progress(self, since_ns: int) -> None:
         """Let every partition that was written to and can take writes acknowledge one after ``since_ns``."""
@@ -589,7 +622,8 @@ class _Run:
     def _is_whole(self) -> bool:
         expected = {topic.name for topic in self.cluster.topics}
         there = self.view.topics.keys()
-        return self._nodes_ready() and (expected <= there or bool(self.journal)) and not self.view.under_replicated()
+        lagging = [name for name in self.view.under_replicated() if name.rpartition("-")[0] not in self._throttled]
+        return self._nodes_ready() and (expected <= there or bool(self.journal)) and not lagging
 
     def _unready(self) -> str:
         return unready(self.cluster, self.view, self.backend.state)

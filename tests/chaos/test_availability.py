@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from highwater_chaos.availability import healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.backends.view import BrokerView, ClusterView, NodeView, PartitionView
+from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_chaos.faults import FaultRecord
@@ -81,3 +84,21 @@ def test_who_can_take_writes(isr: list[int], leader: int, unhealthy: Any, able: 
     cluster = Cluster(brokers=3, controllers=3, topics=[topic])
     names = {*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(3))}
     assert writable(cluster, _view(isr, leader), names - {*unhealthy}) == (["orders-0"] if able else [])
+
+
+def test_a_throttle_of_the_experiment_ends_with_its_schedule(make_experiment: Any) -> None:
+    """At a byte a second broker 2 would never be in sync, and the one move that is cancelled was never begun."""
+    move = {"reassign": {"partition": "orders-0", "replicas": [0, 2], "throttle": 1}}
+    schedule = [{"admin": {"cancelReassign": {"partition": "orders-0"}}}, {"admin": move}, {"wait": "5s"}]
+    result = run_experiment(make_experiment(json.dumps(schedule), recovery="20s"), SimBackend())
+    assert (result.inconclusive_reasons, result.violations) == ([], [])
+    in_sync = [row for row in result.replica_log if row["broker"] == 2]
+    assert len(in_sync) > 50
+
+
+def test_what_is_still_throttled_need_not_be_in_sync() -> None:
+    """If the throttle could not be removed, everything else is owed all the same."""
+    healthy = {*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(3))}
+    assert overdue(CLUSTER, _view([0, 1], 0), healthy, ["orders"]) == []
+    assert overdue(CLUSTER, _view([0, 1], 0), healthy, ["others"]) != []
+    assert overdue(CLUSTER, _view([0, 1], -1), healthy, ["orders"]) != []

@@ -50,7 +50,7 @@ class Reassign(Model):
     """Move a partition to other replicas.
 
     With ``throttle`` the replicas it has are throttled as leaders and those it gets as followers, on their brokers too,
-    as by ``kafka-reassign-partitions --execute --throttle``; until a ``removeThrottle`` step.
+    as by ``kafka-reassign-partitions --execute --throttle``; until a ``removeThrottle`` step or the schedule's end.
     """
 
     partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]

@@ -47,6 +47,16 @@ class Administration:
         self._clients = clients
         self._view = view
         self._backend = backend
+        self.throttled: Final[dict[str, None]] = {}
+        """Topics whose replicas may be throttled, because a step said so."""
+
+    def remove_throttles(self) -> Process[str | None]:
+        """End what is left of the throttles of earlier steps; returns why that failed, or None."""
+        for topic in list(self.throttled):
+            error = yield from self.run(Admin(remove_throttle=RemoveThrottle(topic=topic)))
+            if error is not None:
+                return f"the throttle of {topic} was not removed: {error}"
+        return None
 
     def run(self, step: Admin) -> Process[str | None]:
         """Carry out one step; returns why it failed, or None."""
@@ -57,6 +67,8 @@ class Administration:
             return "no answer"
         if outcomes[0].error is not None:
             return outcomes[0].error
+        if isinstance(step.chosen, RemoveThrottle):
+            self.throttled.pop(step.chosen.topic, None)
         shown = yield Until(partial(self._is_shown, step), _TIMEOUT_NS, f"the cluster shows {outcomes[0].what}")
         return None if shown else f"{outcomes[0].what} was answered, but the cluster does not show it"
 
@@ -80,6 +92,7 @@ class Administration:
             case Reassign(throttle=None) as move:
                 self._reassign(move, on_outcome)
             case Reassign(partition=name) as move if name in self._view.partitions:
+                self.throttled[_split(name)[0]] = None
                 admin.alter_configs(
                     _throttled(move, self._view.partitions[name].replicas),
                     timeout_ns=_TIMEOUT_NS,

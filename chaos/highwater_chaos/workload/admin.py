@@ -64,6 +64,8 @@ _AGAIN: Final = frozenset(
 )
 
 
+_NOTHING_TO_DO: Final = (ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+"""The leader is the preferred one; the move that was to be cancelled had ended by then. So all is as it was asked."""
 _OF_LEADERS: Final = frozenset({"DeleteRecordsRequest"})
 """Served by the leader of a partition, not by the controller."""
 
@@ -339,9 +341,7 @@ class AdminClient:
             self._controller = None
             # A controller of ZooKeeper mode that is deposed responds so to requests that it has begun to carry out.
             job.unanswered = job.unanswered or self._asks_controller
-        if code == ErrorCode.NONE or (
-            code in job.already and (job.unanswered or code == ErrorCode.ELECTION_NOT_NEEDED)
-        ):
+        if code == ErrorCode.NONE or (code in job.already and (job.unanswered or code in _NOTHING_TO_DO)):
             self._finish(job, None)
         elif code in _AGAIN or (self._asks_controller and code == ErrorCode.TOPIC_ALREADY_EXISTS):
             job.last_error = message
