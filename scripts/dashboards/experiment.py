@@ -101,11 +101,6 @@ EXPERIMENT: Final = Board(
                     ),
                     unit="ops",
                 ),
-                lines(
-                    "Experiments that were completed",
-                    "As the operator saw them.",
-                    ("sum by (verdict) (highwater_operator_experiments_completed_total)", "{{verdict}}"),
-                ),
             ],
         ),
     ],

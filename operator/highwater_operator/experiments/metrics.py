@@ -14,7 +14,7 @@ from highwater_operator.metrics import REGISTRY
 from highwater_operator.resources import ChaosExperimentStatus
 
 VERDICTS: Final = Counter(
-    "highwater_operator_experiments_completed",
+    "highwater_experiments_completed",  # as the command line's own: one name, one query
     "Experiments that were seen to be completed, by verdict.",
     ["verdict"],
     registry=REGISTRY,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from highwater_chaos.monitoring.run_metrics import RunMetrics
 from highwater_operator.experiments.metrics import Experiments
+from highwater_operator.metrics import REGISTRY as OPERATOR
 
 
 def read(registry: CollectorRegistry) -> set[tuple[str, frozenset[str], float]]:
@@ -46,3 +48,11 @@ def test_a_phase_replaces_the_one_before_and_what_is_deleted_is_gone():
     }
     experiments.forget("team", "one")
     assert read(registry) == set()
+
+
+def test_experiments_have_one_name_in_the_operator_and_on_the_command_line():
+    """One query shows both."""
+    names = {family.name for family in OPERATOR.collect() if family.name.startswith("highwater_experiment")}
+    assert {"highwater_experiments_completed", "highwater_experiments", "highwater_experiment_phase"} <= names
+    assert names <= {family.name for family in RunMetrics().registry.collect()}
+    assert not [family.name for family in OPERATOR.collect() if family.name.startswith("highwater_operator_experiment")]
