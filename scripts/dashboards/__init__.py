@@ -12,6 +12,8 @@ from .campaign import CAMPAIGN
 from .cluster import CLUSTER
 from .experiment import EXPERIMENT
 from .grafana import build
+from .operator import OPERATOR
+from .partitions import PARTITIONS
 from .quorum import QUORUM
 from .zookeeper import ZOOKEEPER
 
@@ -22,4 +24,4 @@ FOLDERS: Final = (
     _ROOT / "helm" / "highwater" / "dashboards",
     _ROOT / "manifests" / "components" / "monitoring",
 )
-BOARDS: Final = (CLUSTER, QUORUM, ZOOKEEPER, EXPERIMENT, CAMPAIGN)
+BOARDS: Final = (CLUSTER, PARTITIONS, QUORUM, ZOOKEEPER, EXPERIMENT, OPERATOR, CAMPAIGN)

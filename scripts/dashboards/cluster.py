@@ -22,7 +22,7 @@ from .model import (
 CLUSTER: Final = Board(
     "highwater-cluster",
     "Highwater / Cluster",
-    "ISR, under-replication, controller, epochs, high watermarks and load, with the faults in force over them.",
+    "Under-replication, controller, changes of the ISR and load, with the faults in force over them.",
     (*CLUSTERS, TOPIC),
     [
         Row(
@@ -50,14 +50,6 @@ CLUSTER: Final = Board(
             "In-sync replicas",
             [
                 lines(
-                    "ISR size by partition",
-                    "As the leader has it.",
-                    (
-                        f"max by (topic, partition) ({partition('kafka_cluster_partition_insyncreplicascount')})",
-                        "{{topic}}-{{partition}}",
-                    ),
-                ),
-                lines(
                     "ISR changes",
                     "Shrinks, expansions, and failures to write an ISR.",
                     (rate(replicas("isrshrinks_total")), "shrinks"),
@@ -81,29 +73,8 @@ CLUSTER: Final = Board(
             ],
         ),
         Row(
-            "Partitions",
+            "Load",
             [
-                lines(
-                    "High watermark",
-                    "What may be read. It never goes down on a leader.",
-                    (partition("highwater_partition_high_watermark"), f"{{{{topic}}}}-{{{{partition}}}} {POD}"),
-                ),
-                lines(
-                    "Replica lag",
-                    "Records between the end of the leader's log and a replica's.",
-                    (
-                        "max by (namespace, strimzi_io_cluster, topic, partition) ("
-                        f"{partition('kafka_log_log_logendoffset')} * {partition('highwater_partition_leads')})"
-                        " - on (namespace, strimzi_io_cluster, topic, partition) group_right () "
-                        f"{partition('kafka_log_log_logendoffset')}",
-                        f"{{{{topic}}}}-{{{{partition}}}} {POD}",
-                    ),
-                ),
-                lines(
-                    "Leader epoch",
-                    "One more with every election.",
-                    (partition("highwater_partition_leader_epoch"), f"{{{{topic}}}}-{{{{partition}}}} {POD}"),
-                ),
                 lines(
                     "Log size",
                     "On disk, by topic and broker.",
@@ -113,11 +84,6 @@ CLUSTER: Final = Board(
                     ),
                     unit="bytes",
                 ),
-            ],
-        ),
-        Row(
-            "Load",
-            [
                 lines(
                     "Messages in",
                     "Records appended by producers.",

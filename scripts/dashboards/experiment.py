@@ -18,7 +18,7 @@ from .model import (
 EXPERIMENT: Final = Board(
     "highwater-experiment",
     "Highwater / Experiment",
-    "Phases, faults in force, how long heals take, what clients got acknowledged; the operator and its agents.",
+    "Phases, faults in force, how long heals take, what clients got acknowledged.",
     EXPERIMENTS,
     [
         Row(
@@ -32,7 +32,7 @@ EXPERIMENT: Final = Board(
                 lines("Faults in force", "Injected, and not yet seen to be healed.", (FAULTS, "{{kind}}")),
                 lines(
                     "Records acknowledged per second",
-                    "As clients saw it, in runs of this machine.",
+                    "As clients saw it.",
                     (
                         f"sum by (experiment) (deriv(highwater_experiment_acknowledged_records{{{RUN}}}"
                         "[$__rate_interval]))",
@@ -70,36 +70,6 @@ EXPERIMENT: Final = Board(
                     "Completed by verdict",
                     "",
                     ("sum by (verdict) (highwater_experiments_completed_total)", "{{verdict}}"),
-                ),
-            ],
-        ),
-        Row(
-            "Operator and agents",
-            [
-                lines(
-                    "Faults in force by node",
-                    "As agents have them, and those past their deadline.",
-                    ("sum by (node) (highwater_agent_faults_in_force)", "{{node}}"),
-                    ("sum by (node) (highwater_agent_faults_overdue)", "{{node}} overdue"),
-                ),
-                lines(
-                    "Heal latency of agents",
-                    "The 95th percentile.",
-                    (
-                        "histogram_quantile(0.95, sum by (kind, le) "
-                        "(rate(highwater_agent_heal_duration_seconds_bucket[$__rate_interval])))",
-                        "{{kind}}",
-                    ),
-                    unit="s",
-                ),
-                lines(
-                    "Reconciles",
-                    "By kind and result.",
-                    (
-                        "sum by (kind, result) (rate(highwater_operator_reconciles_total[$__rate_interval]))",
-                        "{{kind}} {{result}}",
-                    ),
-                    unit="ops",
                 ),
             ],
         ),

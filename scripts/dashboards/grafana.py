@@ -23,7 +23,6 @@ from .model import OF, RUN, Board, Panel, Variable
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
 _ANNOTATIONS: Final = (
     ("Faults", "red", "sum by (kind, experiment) (highwater_experiment_faults_in_force{%s}) > 0", "{{kind}}"),
-    ("Faults of agents", "orange", "sum by (node) (highwater_agent_faults_in_force) > 0", "{{node}}"),
     ("Verdicts", "blue", "max by (experiment, verdict) (highwater_experiment_verdict{%s}) > 0", "{{verdict}}"),
 )
 

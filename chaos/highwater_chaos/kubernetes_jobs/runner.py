@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     conclusion,
     counts_of,
     healed_condition,
+    kinds_of,
     reason_of,
     unhealed_of,
 )
@@ -47,10 +49,12 @@ from highwater_chaos.judging import judge_recordings, write_verdict
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
 from highwater_chaos.kube.kinds import LOG_CLUSTER, Json
+from highwater_chaos.live_run import LiveRun
 from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run_directory import new_run_directory
 from highwater_runtime.ports import Endpoint
 
+_LOOK_EVERY: Final = 1.0
 _PHASES: Final = {
     "setup": "SettingUp",
     "steady": "Steady",
@@ -121,6 +125,8 @@ class Runner:
         self._early_end = early_end or EarlyEnd()
         self.journal = StatusJournal(api, namespace, name, uid)
         self._faults: Sequence[FaultRecord] = ()
+        self._clients: Json = {}
+        self._looked = 0.0
 
     def run(self) -> int:
         """Exit status: 0 there is a verdict, or recordings for a judging Job; 1 the operator has to look after it."""
@@ -186,6 +192,7 @@ class Runner:
             backend,
             progress=self._progress,
             faults=self._show,
+            on_turn=self._look,
             ends_early=lambda: self._early_end() or backend.cannot_go_on(),
         )
         self._progress("judging")
@@ -195,9 +202,23 @@ class Runner:
         return final
 
     def _show(self, faults: Sequence[FaultRecord]) -> None:
-        """Write the counts of faults with each entry of the journal from now on."""
+        """Write the counts of faults, and what clients have come to, with each entry of the journal from now on."""
         self._faults = faults
-        self.journal.extra = lambda: {"faults": counts_of(self._records(), self.journal.entries)}
+
+        def counts() -> Json:
+            records, journal = self._records(), self.journal.entries
+            progress = {**self._clients, "faults": kinds_of(records, journal)}
+            return {"faults": counts_of(records, journal), "progress": progress}
+
+        self.journal.extra = counts
+
+    def _look(self, run: LiveRun) -> None:
+        """Note what clients have come to. Called very often."""
+        if time.monotonic() - self._looked < _LOOK_EVERY:
+            return
+        self._looked = time.monotonic()
+        clients = run.clients()
+        self._clients = {"acknowledgedRecords": clients.acknowledged, "openOperations": clients.open}
 
     def _records(self) -> list[Json]:
         return [one.to_dict() for one in list(self._faults)]

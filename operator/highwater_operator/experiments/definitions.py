@@ -36,7 +36,7 @@ _CAN_DO_WITHOUT: Final = frozenset(
         "underReplicatedPartitions",
         "zookeepersReady",
     )
-)
+) | {f"chaosexperiments.{GROUP}: status.progress"}
 """What is only shown to people, or for their convenience."""
 _NAMED: Final = 8
 

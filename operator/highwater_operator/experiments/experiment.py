@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from highwater_chaos.backends.kubernetes.conclusion import RECORDED, counts_after, healed_condition, passed_condition
+from highwater_chaos.backends.kubernetes.conclusion import RECORDED, faults_after, healed_condition, passed_condition
 from highwater_chaos.backends.kubernetes.healing import heal, open_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, GIVES_WAY
 from highwater_chaos.backends.kubernetes.reference import reference_of
@@ -321,7 +321,7 @@ class _Look:
             "verdict": verdict,
             "reason": reason,
             "completedAt": self._stamp(),
-            "faults": counts_after(self._status),
+            **faults_after(self._status),
             "expected": bool(self._status.get("expected")),
         }
         await self._write(
@@ -387,8 +387,7 @@ class _Look:
         condition = healed_condition(journal, left)
         written = self._condition("Healed", condition.status)
         if written is None or written["message"] != condition.message or journal != (self._status.get("journal") or []):
-            counts = counts_after({**self._status, "journal": journal})
-            await self._write({"journal": journal, "faults": counts}, condition)
+            await self._write({"journal": journal, **faults_after({**self._status, "journal": journal})}, condition)
             severity: EventType = "Normal" if condition.status == "True" else "Warning"
             await self._tell(severity, condition.reason, condition.message)
 
@@ -470,7 +469,7 @@ class _Look:
         self._context.reported_phases[key] = reported
         if phase == "Completed":
             verdict, reason = self._status.get("verdict", ""), self._status.get("reason", "")
-            metrics.VERDICTS.labels(verdict or "inconclusive").inc()
+            metrics.count_verdict(verdict or "inconclusive")
             await self._tell("Normal", "Completed", f"{verdict}: {reason}")
         elif phase == "Refused":
             accepted = self._condition("Accepted") or {"reason": phase, "message": self._status.get("reason", "")}

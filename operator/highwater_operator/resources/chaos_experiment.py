@@ -24,6 +24,29 @@ class FaultCounts(Model):
     healed: Annotated[int, Field(ge=0, description="Faults of which a probe saw that they were gone.")] = 0
 
 
+class KindCounts(Model):
+    """Faults of one kind by how far they got."""
+
+    injected: Annotated[int, Field(ge=0, description="Faults that were put into force.")] = 0
+    healed: Annotated[int, Field(ge=0, description="Faults of which a probe saw that they were gone.")] = 0
+    timed_heals: Annotated[int, Field(ge=0, description="Heals that healSeconds is the sum of.")] = 0
+    heal_seconds: Annotated[
+        float, Field(ge=0, description="Seconds from the start of a heal until a probe saw all healed, in total.")
+    ] = 0
+
+
+class Progress(Model):
+    """What the run has come to so far, as the runner saw it last; the operator's metrics show it."""
+
+    acknowledged_records: Annotated[
+        int | None, Field(ge=0, description="Records that were acknowledged; absent: not known yet.")
+    ] = None
+    open_operations: Annotated[
+        int | None, Field(ge=0, description="Operations of clients without an outcome yet; absent: not known yet.")
+    ] = None
+    faults: Annotated[dict[str, KindCounts], Field(max_length=40, description="Faults by kind.", default_factory=dict)]
+
+
 class JournalEntry(Model):
     """One step, written down before it is taken (``intent``) and after it (``done`` or ``failed``)."""
 
@@ -77,6 +100,9 @@ class ChaosExperimentStatus(Model):
     ] = None
     reason: Annotated[str, Field(max_length=2000, description="Why the verdict is what it is, in a sentence.")] = ""
     faults: Annotated[FaultCounts, Field(description="Faults by how far they got.")] = FaultCounts()
+    progress: Annotated[
+        Progress, Field(description="What the run has come to so far.", default_factory=lambda: Progress(faults={}))
+    ]
     anomalies: Annotated[
         dict[str, int],
         Field(

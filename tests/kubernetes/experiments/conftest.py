@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from api_server.world import PENDING, READY, Outcome, World
 from experiments.agents import TOKEN, TRUST, FakeAgent
+from experiments.real_world import ActingAgent, RestartingNodes
 from experiments.recorded import Recorded, record
+from log_cluster.real_nodes import PACE
 from operator_thread import OperatorThread
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import store_recordings
-from highwater_chaos.kube.client import Kube
+from highwater_chaos.backends.kubernetes.claim import Claim
+from highwater_chaos.judging import judge_recordings
+from highwater_chaos.kube.client import Kube, Refused
 from highwater_chaos.kube.conditions import Condition, with_conditions
+from highwater_chaos.kubernetes_jobs.judge import Judge
+from highwater_chaos.kubernetes_jobs.runner import EarlyEnd, Runner
+from highwater_operator.admin import wire_admin
 from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, JudgingSettings, RunnerSettings
 from highwater_operator.kube import AsyncKube
 from highwater_operator.main import Options, operate
@@ -189,6 +199,88 @@ class ExperimentStage:
                 continue
             until(lambda name=name: (SYSTEM, name) in self.world.pods.started, f"{name} to be started")
             self.world.pods.become(SYSTEM, name, Outcome("finished", exit_code))
+
+
+MANIFESTS = Path(__file__).parents[3] / "manifests"
+RBAC = MANIFESTS / "base" / "rbac"
+JUDGING = MANIFESTS / "components" / "judging"
+
+
+@pytest.fixture
+def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
+    token_file = tmp_path / "token"
+    token_file.write_text(TOKEN)
+    agents = AgentSettings(SYSTEM, token_file=token_file, trust=TRUST)
+    kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
+
+    def mounted(container: Any) -> Claim | None:
+        """The folder of the claim that the pod asks for, as the kubelet makes it."""
+        environment = {one["name"]: one.get("value", "") for one in container.get("env", [])}
+        claim = Claim.from_environment(environment)
+        mounts = [one for one in container["volumeMounts"] if one["name"] == "recordings"]
+        assert (claim is None) == (mounts == [])
+        if claim is None:
+            return None
+        assert str(claim.directory) == mounts[0]["mountPath"]
+        folder = tmp_path / "claim" / mounts[0]["subPath"]
+        folder.mkdir(parents=True, exist_ok=True)
+        return replace(claim, directory=folder)
+
+    # With the rights that are shipped, and no others.
+    for file in (RBAC / "runner.yaml", JUDGING / "rbac.yaml"):
+        kube_api.apply_file(file)
+    rules = [one for one in yaml.safe_load_all((RBAC / "operator.yaml").read_text()) if one is not None]
+    users = {"operator": kube_api.authorizer.add_manifests("operator", f"{SYSTEM}/highwater-operator", rules)}
+
+    def run(pod: Any) -> int:
+        account = pod["spec"]["serviceAccountName"]
+        users[account] = kube_api.authorizer.add_account(account, f"{SYSTEM}/{account}", kube_api.objects)
+        container = pod["spec"]["containers"][0]
+        claim = mounted(container)
+        arguments = container["args"]
+        if container["name"] == "judge":
+            api = Kube(kube_api.configuration(account), patience=5.0)
+            return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings, claim=claim).run()
+        namespace, _, name = arguments[1].partition("/")
+        api = Kube(kube_api.configuration(account), patience=5.0)
+        stage.early_ends.append(EarlyEnd())
+        runner = Runner(
+            api,
+            agents,
+            namespace,
+            name,
+            arguments[3],
+            at=nodes.at,
+            hands_over="--hand-over" in arguments,
+            claim=claim,
+            early_end=stage.early_ends[-1],
+        )
+        try:
+            return runner.run()
+        except Refused:
+            # A process of a pod that was deleted would be gone.
+            assert kube_api.get("v1", "ServiceAccount", account, SYSTEM) is None
+            return 137
+
+    nodes = RestartingNodes(kube_api, tmp_path, run)
+    with ActingAgent(lambda: nodes) as agent, World(kube_api, nodes) as world:
+        stage = ExperimentStage(kube_api, world, [agent], token_file)
+        stage.open_admin = functools.partial(wire_admin, at=nodes.at)
+        stage.nodes = nodes
+        stage.pace, stage.cluster_pace = ExperimentPace(1.0, 0.3, 0.5), PACE
+        stage.early_ends = []
+        stage.users = users
+        stage.token = "operator"
+        kube_api.create(agent.manifest("node-0"))
+        world.settle()
+        address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+        kube_api.patch("v1", "Pod", "highwater-agent-node-0", SYSTEM, {"status": address}, "status")
+        try:
+            yield stage
+            assert [str(one) for user in users.values() for one in user.refused] == []
+        finally:
+            stage.stop()
+            nodes.close()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from highwater_chaos.kube.kinds import Json
 from highwater_chaos.removed_records import removed_text
 
 COUNTS: Final = ("planned", "injected", "confirmed", "healed")
+MOST_KINDS: Final = 40
 RECORDED: Final = "Recorded"
 """Condition of an experiment whose runner has done its part: from now on it is the judging Job's."""
 
@@ -30,8 +31,7 @@ def conclusion(verdict: Json, found: Json, *, kept: str) -> Json:
         reason=reason_of(verdict),
         kept=kept,
         anomalies={name: int(one["count"]) for name, one in verdict["anomalies"].items()},
-        faults=counts_of(verdict["faults"]),
-        unhealed=unhealed_of(verdict["faults"]),
+        faults=verdict["faults"],
     )
 
 
@@ -43,14 +43,12 @@ def concluded(
     reason: str,
     kept: str,
     anomalies: dict[str, int],
-    faults: Json | None,
-    unhealed: Sequence[str] = (),
+    faults: Sequence[Json] | None,
 ) -> Json:
-    """The same, in detail. ``faults`` None: they stay as they are counted. ``unhealed``: those that were not seen to be
-    healed."""
+    """The same, in detail. ``faults`` are those of the verdict; None: they stay as they are counted."""
     journal = (found.get("status") or {}).get("journal") or []
     is_over = not open_faults(journal)
-    news = [healed_condition(journal, unhealed=unhealed), passed_condition(verdict, reason or verdict)]
+    news = [healed_condition(journal, unhealed=unhealed_of(faults or ())), passed_condition(verdict, reason or verdict)]
     if is_over:
         news.append(Condition("Completed", "True", "Judged", reason or verdict))
     return {
@@ -62,7 +60,7 @@ def concluded(
         "anomalies": dict(sorted(anomalies.items())[:50]),
         "completedAt": stamp(),
         "conditions": with_conditions(found, *news),
-        **({} if faults is None else {"faults": faults}),
+        **({} if faults is None else {"faults": counts_of(faults), "progress": {"faults": kinds_of(faults)}}),
     }
 
 
@@ -94,20 +92,49 @@ def counts_of(faults: Sequence[Json], journal: Sequence[Json] = ()) -> Json:
     something is in force. One that failed halfway and was healed counts as both, so that its end is not taken for that
     of another.
     """
-    in_force = [one for one in faults if one["injected_ns"] is not None or one["healed"]]
-    beginning = any(one["injected_ns"] is None and one["error"] is None for one in faults)
-    half_way = beginning and any(one["state"] == "done" for one in journal)
+    in_force = _injected(faults, journal)
     return {
         "planned": len(faults),
-        "injected": max(len(in_force), int(half_way)),
+        "injected": len(in_force),
         "confirmed": sum(bool(one["confirmed"]) for one in in_force),
         "healed": sum(bool(one["healed"]) for one in in_force),
     }
 
 
+def _injected(faults: Sequence[Json], journal: Sequence[Json]) -> list[Json]:
+    in_force = [one for one in faults if one["injected_ns"] is not None or one["healed"]]
+    beginning = [one for one in faults if one["injected_ns"] is None and one["error"] is None]
+    if not in_force and any(one["state"] == "done" for one in journal):
+        return beginning[:1]
+    return in_force
+
+
+def kinds_of(faults: Sequence[Json], journal: Sequence[Json] = ()) -> Json:
+    """``status.progress.faults``: what :func:`counts_of` counts, by kind, with the seconds that heals took."""
+    kinds: Json = {}
+    for one in _injected(faults, journal):
+        kind = kinds.setdefault(one["kind"], {"injected": 0, "healed": 0, "timedHeals": 0, "healSeconds": 0.0})
+        kind["injected"] += 1
+        kind["healed"] += bool(one["healed"])
+        if one["healed_ns"] is not None and one["heal_started_ns"] is not None:
+            kind["timedHeals"] += 1
+            kind["healSeconds"] += (one["healed_ns"] - one["heal_started_ns"]) / 1e9
+    return dict(sorted(kinds.items())[:MOST_KINDS])
+
+
 def unhealed_of(faults: Sequence[Json]) -> list[str]:
     """Ids of the faults of a verdict that touched something and that no probe saw healed."""
     return [str(one["id"]) for one in faults if one["intent"] and not one["healed"]]
+
+
+def faults_after(status: Json) -> Json:
+    """The parts of a status that count faults, of an experiment whose runner was ended."""
+    counts = counts_after(status)
+    kinds = {kind: dict(one) for kind, one in ((status.get("progress") or {}).get("faults") or {}).items()}
+    if counts["healed"] == counts["injected"]:
+        for one in kinds.values():
+            one["healed"] = one["injected"]
+    return {"faults": counts, **({"progress": {"faults": kinds}} if kinds else {})}
 
 
 def counts_after(status: Json) -> Json:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.cluster import Place, take_down
-from highwater_chaos.backends.kubernetes.conclusion import counts_after, healed_condition, passed_condition
+from highwater_chaos.backends.kubernetes.conclusion import faults_after, healed_condition, passed_condition
 from highwater_chaos.backends.kubernetes.healing import NOT_SEEN, end_of, heal, open_faults, unseen_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.reference import reference_of
@@ -408,7 +408,7 @@ def _completed(found: Json) -> Json | None:
     healed = healed_condition(status.get("journal") or [])
     completed = Condition("Completed", "True", "Aborted", reason)
     ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": stamp()}
-    ended |= {"faults": counts_after(status), "expected": bool(status.get("expected"))}
+    ended |= {**faults_after(status), "expected": bool(status.get("expected"))}
     return {**ended, "conditions": with_conditions(found, healed, completed, passed_condition(verdict, reason))}
 
 
