@@ -14,7 +14,7 @@ import pytest
 from experiments.agents import TRUST, FakeAgent
 from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, until
 from experiments.real_world import ActingAgent
-from experiments.test_real_run import CONFIG, LONG, real
+from experiments.test_real_run import CONFIG, LONG
 
 from highwater_chaos import engine
 from highwater_chaos.backends.kubernetes import agents as agents_module
@@ -25,7 +25,6 @@ from highwater_chaos.faults.base import Fault, FaultContext
 from highwater_chaos.kube.client import Kube
 from highwater_runtime.ports import SECOND
 
-__all__ = ["real"]
 Json = dict[str, Any]
 
 

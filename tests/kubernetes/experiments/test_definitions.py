@@ -137,7 +137,7 @@ def test_no_experiment_begins_whose_progress_would_be_dropped(stage: Any) -> Non
     assert said["reason"] == "DefinitionsOutdated"
     assert f"lack {EXPERIMENTS}: status.journal[].evidence; apply the definitions" in said["message"]
     assert "kubectl apply --server-side --force-conflicts -f helm/highwater/crds" in said["message"]
-    assert events(stage, "early") == [said["message"]]
+    assert until(lambda: events(stage, "early"), "the Event") == [said["message"]]
     assert stage.jobs() == []
     install(stage)
     stage.api.create(experiment())

@@ -265,11 +265,13 @@ def declared(registry: CollectorRegistry) -> dict[str, set[str]]:
         for name in names:
             found[name] = labels | ({"le"} if name.endswith("_bucket") else set())
     if registry is OPERATOR:  # what it says of experiments is made at each scrape
-        EXPERIMENTS.remember({"metadata": {"namespace": "a", "name": "b"}, "status": {"verdict": "pass"}})
-        found |= {
-            family.name: {label for sample in family.samples for label in sample.labels}
-            for family in EXPERIMENTS.collect()
-        }
+        kinds = {"kill": {"injected": 1, "healed": 1, "timedHeals": 1, "healSeconds": 1.0}}
+        progress = {"faults": kinds, "acknowledgedRecords": 1, "openOperations": 0}
+        status = {"verdict": "pass", "progress": progress}
+        EXPERIMENTS.remember({"metadata": {"namespace": "a", "name": "b"}, "status": status})
+        for family in EXPERIMENTS.collect():
+            for sample in family.samples:
+                found.setdefault(sample.name, set()).update(sample.labels)
         EXPERIMENTS.forget("a", "b")
     assert set(scraped(generate_latest(registry).decode()).labels) <= set(found)
     return found
