@@ -13,8 +13,8 @@ from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.namespaces import NETNS, marked_for
-from highwater_chaos.machine.processes import RUN_MARK, marks
-from highwater_chaos.machine.runs import run_directories
+from highwater_chaos.machine.proc import pids, variable_of
+from highwater_chaos.machine.processes import RUN_MARK
 
 QUICK = """
       broker.session.timeout.ms: 1500
@@ -60,11 +60,12 @@ def left_behind() -> Callable[[Path], list[str]]:
 
 def leftovers(root: Path) -> list[str]:
     left = [f"mount {point}" for point in linux.mount_points(root)]
-    left += [f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root)]
+    marked = ((pid, variable_of(pid, RUN_MARK)) for pid in pids())  # of whatever user
+    left += [f"process {pid}" for pid, run in marked if run is not None and Path(run).is_relative_to(root)]
     if NETNS.is_dir():
         runs = {path.name: marked_for(path.name) for path in NETNS.glob("hw-*")}
         left += [f"namespace {name}" for name, run in runs.items() if run and Path(run).is_relative_to(root)]
-    return left + [f"run {path.name}" for path in run_directories(root)]
+    return left + [f"run {path.name}" for path in (root.iterdir() if root.is_dir() else ()) if path.is_dir()]
 
 
 @pytest.fixture(scope="session")

@@ -68,8 +68,8 @@ def fresh() -> Iterator[None]:
 def writable() -> Iterator[Path]:
     """A directory for users who may not enter those of pytest."""
     root = Path("/tmp") / f"highwater-nobody-{os.getpid()}"
-    root.mkdir(mode=0o777)
-    root.chmod(0o777)
+    root.mkdir()
+    os.chown(root, 65534, 65534)
     yield root
     shutil.rmtree(root)
 

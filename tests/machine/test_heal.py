@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import grp
 import json
 import os
+import pwd
+import re
 import shutil
 import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +23,18 @@ from highwater_chaos.machine import linux, loop, volumes
 from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.heal import heal
+from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.namespaces import NETNS, Namespace
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.own_program import own_program
+from highwater_chaos.machine.proc import boot_id, command_of, pids
+from highwater_chaos.machine.processes import Process, Spawn
+from highwater_chaos.machine.run import GUARDIAN_MODULE, MachineRun
 from highwater_chaos.machine.runs import run_directories, state_root
+from highwater_chaos.machine.start_barrier import StartBarrier
 from highwater_chaos.machine.undoing import end_run
+
+NOBODY = 65534
+MS_RDONLY, MS_REMOUNT = 1, 32
 
 
 @pytest.fixture
@@ -184,6 +199,168 @@ def test_where_the_state_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert state_root({}) == Path.home() / ".local/state/highwater"
 
 
+PLANTED = {
+    "another owner": (254, "it belongs to user 65534"),
+    "others may write": (254, "others may write to it (mode 777)"),
+    "a directory above": (254, ", in which "),
+    "a link": (254, "it belongs to user 65534"),
+    "the run's owner": (1, "it belongs to user 65534"),
+    "run.json": (1, "run.json: it belongs to user 65534"),
+    "journal": (1, "journal.jsonl: it belongs to user 65534"),
+    "a journal for all": (1, "journal.jsonl: others may write to it (mode 666)"),
+    "a linked journal": (1, "journal.jsonl"),
+    "shared": (0, "nothing to heal"),
+}
+"""Who may have written a journal, and what ``heal`` comes to."""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who can be anybody")
+@pytest.mark.parametrize("what", PLANTED)
+def test_no_journal_that_another_user_may_have_written_is_obeyed(
+    highwater: Any, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    above, precious = tmp_path / "above", tmp_path / "precious"
+    state = above / "state"
+    planted = state / "abcdef"
+    planted.mkdir(parents=True)
+    precious.touch()
+    owner = {"pid": 999999, "started": 1}
+    (planted / "run.json").write_text(json.dumps({"id": "abcdef", "label": "x", "owner": owner, "boot": boot_id()}))
+    (planted / "lock").touch()
+    barrier = {"step": "intent", "id": "m1", "kind": "start barrier", "resource": {"path": str(precious)}}
+    journal = planted / "journal.jsonl"
+    journal.write_text(json.dumps(barrier) + "\n")
+    # A run of this user's own beside it is healed all the same.
+    own = MachineRun.open(root=state)
+    abandon(own)
+    place = {"another owner": state, "a directory above": above, "the run's owner": planted, "journal": journal}
+    place |= {"run.json": planted / "run.json", "shared": planted, "a link": state}
+    mode = {"others may write": (state, 0o777), "a journal for all": (journal, 0o666), "shared": (state, 0o1777)}
+    if what in place:
+        os.chown(place[what], NOBODY, NOBODY)
+    if what in mode:
+        mode[what][0].chmod(mode[what][1])
+    if what == "a linked journal":
+        journal.rename(tmp_path / "elsewhere")
+        journal.symlink_to(tmp_path / "elsewhere")
+    if what == "a link":
+        (tmp_path / "link").symlink_to(state)
+    monkeypatch.setenv("HIGHWATER_STATE_DIR", str(tmp_path / "link" if what == "a link" else state))
+    status, out, err = highwater()
+    assert precious.exists()
+    expected, why = PLANTED[what]
+    assert (status, why in out + err) == (expected, what != "shared"), out + err
+    assert len(err.splitlines()) == (expected == 254)
+    assert own.path.exists() == (expected == 254)
+    if expected == 254:
+        assert "set HIGHWATER_STATE_DIR to another directory" in err
+        with pytest.raises(MachineError, match="to which nobody else may write"):
+            MachineRun.open(root=state)
+        with pytest.raises(MachineError, match="to which nobody else may write"):
+            MachineRun.attach(own.id, root=state)
+    elif what != "shared":
+        assert highwater("--run", "abcdef")[0] == 1
+        assert highwater("--run", "abcdef", "--all", "--dry-run")[0] == 1
+    # What its owner sees to is healed.
+    for one in (above, state, planted, *planted.iterdir()):
+        os.chown(one, 0, 0, follow_symlinks=False)
+        if not one.is_symlink():
+            one.chmod(0o700)
+    if what == "a linked journal":
+        (tmp_path / "elsewhere").rename(journal)
+    assert highwater()[0] == 0
+    assert not precious.exists()
+    assert run_directories(state) == []
+
+
+def test_a_directory_of_the_users_private_group_is_their_own(tmp_path: Path) -> None:
+    """With a umask of 002, which many systems have, a home is full of them."""
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(0o775)
+    own = grp.getgrgid(os.getegid())
+    if own.gr_name != pwd.getpwuid(os.geteuid()).pw_name:
+        pytest.skip("this user has no group of the same name")
+    with MachineRun.open(root=tmp_path / "state"):
+        pass
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "state", 0, 65534)
+        with pytest.raises(MachineError, match=r"others may write to it .mode 775"):
+            MachineRun.open(root=tmp_path / "state")
+
+
+def test_heal_touches_nothing_but_runs(highwater: Any, state: Path) -> None:
+    """A user may give any directory as state directory; a name may look like that of a run."""
+    for name in ("letters", ".ssh", "facade"):
+        (state / name).mkdir(parents=True)
+        (state / name / "precious").touch()
+        os.utime(state / name, (0, 0))
+    for name in ("abcde1", "abcde2"):  # a maker was killed before it could say whose they are
+        (state / name).mkdir()
+    (state / "abcde2" / "lock").touch()
+    for name in ("abcde1", "abcde2"):
+        os.utime(state / name, (0, 0))
+    assert highwater()[0] == 0
+    assert sorted(path.name for path in state.iterdir()) == [".ssh", "facade", "letters"]
+    shutil.rmtree(state)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of a megabyte."""
+    point = tmp_path / "small"
+    point.mkdir()
+    linux.mount("tmpfs", point, "tmpfs", 0, "size=1m,mode=755")
+    yield point
+    linux.umount(point)
+
+
+def fill(disk: Path) -> None:
+    with suppress(OSError), (disk / "ballast").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
+@pytest.mark.whole_machine
+@pytest.mark.parametrize("what", ["a file", "read-only", "full", "almost full"])
+def test_where_no_run_can_be_kept_it_is_said_in_one_line(highwater: Any, small_disk: Path, what: str) -> None:
+    state = small_disk / "state"
+    state.mkdir()
+    match what:
+        case "a file":
+            state.rmdir()
+            state.touch()
+        case "read-only":
+            linux.mount("tmpfs", small_disk, "tmpfs", MS_REMOUNT | MS_RDONLY)
+        case _:
+            fill(small_disk)
+            if what == "almost full":
+                os.truncate(small_disk / "ballast", (1 << 20) - 3 * 4096)
+    with pytest.raises(MachineError) as failure:
+        MachineRun.open(root=state)
+    assert re.fullmatch(
+        f"no run can be kept in {state}: .*; set HIGHWATER_STATE_DIR to another directory", str(failure.value)
+    )
+    assert state.is_file() or list(state.iterdir()) == []
+
+
+@pytest.mark.whole_machine
+def test_a_full_state_directory_keeps_nothing_from_being_healed(
+    highwater: Any, small_disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HIGHWATER_STATE_DIR", str(small_disk))
+    run = MachineRun.open(root=small_disk)
+    barriers = [tmp_path / f"barrier-{number}" for number in range(120)]
+    for path in barriers:
+        run.make(StartBarrier(str(path)))
+    fill(small_disk)
+    abandon(run)
+    status, out, err = highwater()
+    assert (status, err) == (0, ""), out
+    assert out.count("undone: start barrier") == len(barriers)
+    assert not run.path.exists()
+    assert not any(path.exists() for path in barriers)
+
+
 def test_a_second_process_works_on_the_same_run(machine: Any, state: Path) -> None:
     other = MachineRun.attach(machine.run.id, root=state)
     process = other.make(machine_process(machine, "sleep"))
@@ -194,9 +371,49 @@ def test_a_second_process_works_on_the_same_run(machine: Any, state: Path) -> No
 
 
 def machine_process(machine: Any, name: str) -> Any:
-    from highwater_chaos.machine.processes import Process, Spawn
-
     return Process(name, machine.run.directory, spawn=Spawn(["sleep", "1000"], machine.folder / "log"))
+
+
+@pytest.mark.parametrize("ends", ["before it begins", "while it begins", "later"])
+def test_there_is_no_run_that_no_guardian_watches(state: Path, await_true: Any, ends: str) -> None:
+    """Whoever starts it may be killed before it reads ``ready``: no moment is left in which a directory stays."""
+    state.mkdir()
+    with subprocess.Popen(["sleep", "1000"]) as maker:
+        owner = Identity.of_child(maker.pid)
+        if ends == "before it begins":
+            maker.kill()
+            maker.wait()
+        command = own_program(GUARDIAN_MODULE, str(state / "abcdef"), "--begin", "", str(owner.pid), str(owner.started))
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as guardian:
+            assert guardian.stdout is not None
+            if ends == "later":
+                assert guardian.stdout.readline() == b"ready\n"
+            guardian.stdout.close()
+            if ends == "while it begins":
+                await_true((state / "abcdef" / "guardian").exists, "it has begun")
+            maker.kill()
+            maker.wait()
+            assert guardian.wait(60) == 0
+    assert list(state.iterdir()) == []
+
+
+@pytest.mark.parametrize("after_ms", [0, 5, 20, 40, 60, 80, 100, 150])
+def test_a_maker_killed_while_it_begins_leaves_nothing(state: Path, await_true: Any, after_ms: int) -> None:
+    child = os.fork()
+    if child == 0:
+        MachineRun.open(root=state)
+        signal.pause()
+    time.sleep(after_ms / 1000)  # the moment is the case
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    # A guardian that is just being started may still begin, and ends at once.
+    await_true(lambda: not guardians_below(state), "its guardian has ended")
+    assert not state.is_dir() or list(state.iterdir()) == []
+
+
+def guardians_below(state: Path) -> list[int]:
+    below = os.fsencode(f"{state}/")
+    return [pid for pid in pids() if any(word.startswith(below) for word in command_of(pid))]
 
 
 def test_a_guardian_that_does_not_start(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,8 +54,8 @@ def heal(
         return _in_cluster(namespace, context, system_namespace, timeout or 60, dry_run=dry_run, as_json=as_json)
     if context is not None or system_namespace is not None or timeout is not None:
         raise UsageError("highwater heal: --context, --system-namespace and --timeout need --namespace")
-    root = state_root()
     try:
+        root = state_root()
         results = heal_machine(root, only=run, living=living, dry_run=dry_run)
     except MachineError as error:
         raise UsageError(f"highwater heal: {error}") from error

@@ -9,3 +9,7 @@ class MachineError(Exception):
 
 class RunGoneError(MachineError):
     """The run was healed by another process (``highwater heal --all``, its guardian) and must not be used any more."""
+
+
+class PlaceError(MachineError):
+    """No run can be kept in the state directory, or none in it may be obeyed. Nothing was begun."""

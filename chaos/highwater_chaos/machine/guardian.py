@@ -1,6 +1,7 @@
-"""The guardian of a run: ``python -m highwater_chaos.machine.guardian RUN_DIRECTORY``.
+"""The guardian of a run: ``python -m highwater_chaos.machine.guardian RUN_DIRECTORY [--begin LABEL PID STARTED]``.
 
-A small process in a session of its own, started before the run makes anything. It undoes each fault at its deadline,
+A small process in a session of its own. It makes the run's directory itself (``--begin``), so that there is never one
+that nobody watches, and says ``ready`` before the run makes anything. It undoes each fault at its deadline,
 and everything as soon as the run's owner is gone, however it went: it waits on the owner itself (pidfd), so SIGKILL, a
 crash and a forgotten close are all the same to it. Signals that end a terminal's or a session's processes do not end
 it, because the owner's end follows from them and then there is work to do. SIGKILL does, and then ``highwater heal``
@@ -16,17 +17,20 @@ import signal
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine.apart import by_key
-from highwater_chaos.machine.errors import MachineError, RunGoneError
+from highwater_chaos.machine.errors import MachineError, PlaceError, RunGoneError
+from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.linux import boot_time_ns
-from highwater_chaos.machine.runs import GUARD_LOCK, WAKE, RunInfo, locked
+from highwater_chaos.machine.runs import GUARD_LOCK, READY, REFUSED, WAKE, RunInfo, begin, locked, removed_unless_whole
 from highwater_chaos.machine.undoing import end_run, failure_of, undo_apart, undo_own
 
+LOG: Final = "guardian.log"
 _LOOK_AGAIN: Final = 5.0
 """Seconds after which it looks at the run again without being woken."""
 _RETRY: Final = 1.0
@@ -43,10 +47,15 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
+    making: AbstractContextManager[None] = nullcontext()
+    match arguments[2:]:
+        case ["--begin", label, pid, started]:
+            begin(path, label, Identity(int(pid), int(started)))
+            making = removed_unless_whole(path)
     try:
         info = RunInfo.read(path)
-        guard = os.open(path / GUARD_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        wake = os.open(path / WAKE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        with making:
+            guard, wake, log = _open(path)
     except (FileNotFoundError, RunGoneError):
         return 0
     # One guardian a run: the descriptor is held, and with it the lock, until this process ends.
@@ -54,9 +63,10 @@ def main(arguments: list[str]) -> int:
         _say("another guardian is at work")
         return 1
     owner = info.owner.pidfd()
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    os.dup2(log, sys.stderr.fileno())
+    with suppress(BrokenPipeError):  # the owner is gone already, so there is work to do
+        os.write(sys.stdout.fileno(), READY)
+    os.dup2(log, sys.stdout.fileno())
     try:
         if owner is not None:
             _watch(path, owner, wake)
@@ -64,6 +74,14 @@ def main(arguments: list[str]) -> int:
         return _end(path)
     except RunGoneError:
         return 0
+
+
+def _open(path: Path) -> tuple[int, int, int]:
+    return (
+        os.open(path / GUARD_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600),
+        os.open(path / WAKE, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC),
+        os.open(path / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600),
+    )
 
 
 def _become(guard: int) -> bool:
@@ -167,12 +185,15 @@ def _end(path: Path) -> int:
 
 def _say(what: str) -> None:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    sys.stderr.write(f"{now} {what}\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # a full disk: what it does is worth more than what it says
+        os.write(sys.stderr.fileno(), f"{now} {what}\n".encode(errors="backslashreplace"))
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv))
+    except PlaceError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(REFUSED)
     except MachineError as error:
         sys.exit(f"guardian: {error}")

@@ -5,8 +5,11 @@ Runs whose owner lives are not touched unless asked for. Any number of healers m
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,8 +19,8 @@ from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.journal import JOURNAL, Journal
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.orphans import orphans
-from highwater_chaos.machine.runs import INFO, RunInfo, locked, run_directories
-from highwater_chaos.machine.undoing import REMOVED, end_run
+from highwater_chaos.machine.runs import INFO, LOCK, RunInfo, is_run_id, locked, run_directories
+from highwater_chaos.machine.undoing import REMOVED, end_run, failure
 
 _BEING_MADE: Final = 60.0
 """Seconds for which a run's directory may exist without saying whose it is."""
@@ -68,26 +71,22 @@ def heal(root: Path, *, only: str | None = None, living: bool = False, dry_run: 
 
 
 def _heal_run(path: Path, living: bool, dry_run: bool) -> Healed | None:
+    result = Healed(path.name)
     try:
         info = RunInfo.read(path)
-    except RunGoneError:
-        return None  # healed meanwhile, or just being made; what has no owner at all is swept below
-    except MachineError as error:
-        return Healed(path.name, left=[str(error)])
-    result = Healed(path.name, info.label, info.owner.pid if info.owned() else None)
-    if result.owner is not None and not living:
-        result.skipped = True
-        return result
-    try:
-        if dry_run:
+        result.label, result.owner = info.label, info.owner.pid if info.owned() else None
+        if result.owner is not None and not living:
+            result.skipped = True
+        elif dry_run:
             result.undone = _outstanding(path)
         else:
             ended = end_run(path, "heal")
             result.undone, result.left = ended.undone, ended.left
     except RunGoneError:
-        pass  # its guardian or another healer was faster
-    except (MachineError, OSError) as error:
-        result.left.append(str(error))
+        # Its guardian or another healer was faster, or it is just being made; what says nothing of an owner is swept.
+        return result if result.label or result.undone else None
+    except Exception as error:  # whatever is wrong with one run: the others are healed all the same
+        result.left.append(failure(error))
     return result
 
 
@@ -105,19 +104,25 @@ def _heal_orphans(root: Path, dry_run: bool) -> Healed:
             if not dry_run:
                 orphan.undo()
             result.undone.append(orphan.what)
-        except (MachineError, OSError) as error:
-            result.left.append(f"{orphan.what}: {error}")
+        except Exception as error:  # of this one alone
+            result.left.append(f"{orphan.what}: {failure(error)}")
     return result
 
 
 def _sweep(root: Path) -> None:
     # Directories of runs that ended while they were being removed or made: nothing was made for them, or nothing is
-    # left. The process that makes a run writes its identity before anything else.
+    # left. Nothing else is touched: a user may keep other things in a directory that is given as state directory.
     if not root.is_dir():
         return
     for path in root.iterdir():
-        if not path.is_dir() or linux.mount_points(path):
-            continue
-        unfinished = not (path / INFO).exists() and time.time() - path.stat().st_mtime > _BEING_MADE
-        if path.name.startswith(REMOVED) or unfinished:
-            shutil.rmtree(path, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another healer was faster
+            own = stat.S_ISDIR(path.lstat().st_mode) and path.lstat().st_uid == os.geteuid()
+            if own and not linux.mount_points(path) and (path.name.startswith(REMOVED) or _is_unfinished(path)):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_unfinished(path: Path) -> bool:
+    if not is_run_id(path.name) or time.time() - path.stat().st_mtime <= _BEING_MADE:
+        return False
+    names = {one.name for one in path.iterdir()}
+    return not names or (LOCK in names and INFO not in names)  # the lock comes first

@@ -14,6 +14,7 @@ and fields that this version does not know are kept and reported, not dropped.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import dataclass, field
@@ -21,8 +22,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.ownership import read_own
 
 JOURNAL: Final = "journal.jsonl"
+RESERVE: Final = "reserve"
+"""A file beside the journal whose space is for notes that something is undone, on a disk that is full by then."""
+RESERVED: Final = 1 << 16
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(slots=True)
@@ -48,10 +54,12 @@ class Journal:
     _read: int = 0
 
     def refresh(self) -> None:
-        """Read what others appended since."""
-        with self.path.open("rb") as file:
-            file.seek(self._read)
-            data = file.read()
+        """Read what others appended since.
+
+        Raises:
+            NotOwnError: another user may have written it.
+        """
+        data = read_own(self.path, self._read)
         end = data.rfind(b"\n") + 1
         for line in data[:end].splitlines():
             self._take(line)
@@ -76,17 +84,23 @@ class Journal:
 
     def undone(self, entry_id: str, by: str) -> None:
         """Note that nothing is left of it, and who saw to that."""
-        self._append({"step": "undone", "id": entry_id, "by": by})
+        line = {"step": "undone", "id": entry_id, "by": by}
+        try:
+            self._append(line)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            self.path.with_name(RESERVE).unlink(missing_ok=True)
+            self._append(line)
 
     def _append(self, line: dict[str, Any]) -> None:
-        file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             size = os.fstat(file).st_size
             torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
             data = (b"\n" if torn else b"") + json.dumps(line, separators=(",", ":")).encode() + b"\n"
-            written = os.write(file, data)
-            if written != len(data):
-                raise MachineError(f"{self.path}: {written} of {len(data)} bytes written; is the disk full?")
+            if os.write(file, data) != len(data):  # the next one begins a line of its own
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             os.fsync(file)
         finally:
             os.close(file)

@@ -53,6 +53,15 @@ def pids() -> Iterator[int]:
                 yield int(entry.name)
 
 
+def user_of(pid: int) -> int | None:
+    """The effective user of a process (root for one that may not be looked at); None: it is gone."""
+    try:
+        return os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 - thousands of times
+    except OSError as error:
+        _raise_lack(error)
+        return None
+
+
 def stat_of(pid: int, thread: int | None = None) -> Stat | None:
     """Of a process, or of one of its threads; None: it is gone."""
     place = f"/proc/{pid}/stat" if thread is None else f"/proc/{pid}/task/{thread}/stat"

@@ -21,7 +21,7 @@ from highwater_chaos.machine.control_groups import in_group
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity, ProcessState
 from highwater_chaos.machine.namespaces import in_namespace
-from highwater_chaos.machine.proc import pids, variable_of
+from highwater_chaos.machine.proc import pids, user_of, variable_of
 from highwater_chaos.machine.resource import TRANSIENT
 
 RUN_MARK: Final = "HIGHWATER_MACHINE_RUN"
@@ -140,14 +140,17 @@ class Process:
 
 
 def marked(name: str, value: str) -> list[Identity]:
-    """Living processes with ``name=value`` in their environment, that this user may look at."""
+    """Living processes of this user with ``name=value`` in their environment."""
     return [identity for identity, found in marks(name) if found == value]
 
 
 def marks(name: str) -> list[tuple[Identity, str]]:
-    """Living processes that have ``name`` in their environment, and its value, as far as this user may look."""
+    """Living processes of this user that have ``name`` in their environment, and its value. What we start keeps our
+    user; a process of another user may have any mark, and none of them is a reason to touch it or to wait for it."""
     found = []
     for pid in pids():
+        if user_of(pid) != os.geteuid():
+            continue
         identity, value = Identity.of(pid), variable_of(pid, name)
         if identity is not None and value is not None and identity.state() != "gone":
             found.append((identity, value))

@@ -13,8 +13,7 @@ A resource made with ``lasts_ns`` is a fault with a deadline: the guardian undoe
 
 from __future__ import annotations
 
-import os
-import secrets
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,15 +23,25 @@ from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
 from highwater_chaos.machine.apart import alone_with, key_of
-from highwater_chaos.machine.errors import MachineError, RunGoneError
+from highwater_chaos.machine.errors import MachineError, PlaceError, RunGoneError
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal, to_journal
 from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.own_program import own_program
-from highwater_chaos.machine.proc import boot_id
 from highwater_chaos.machine.resource import Resource
-from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
+from highwater_chaos.machine.runs import (
+    READY,
+    REFUSED,
+    RunInfo,
+    check_root,
+    guarded,
+    locked,
+    make_root,
+    new_run_id,
+    state_root,
+    wake,
+)
 from highwater_chaos.machine.undoing import (
     Undone,
     end_run,
@@ -78,22 +87,18 @@ class MachineRun:
             owner: the process with which the run ends; None: this one.
 
         Raises:
+            PlaceError: no run can be kept there.
             MachineError: the guardian does not start. Nothing is left then.
         """
         root = (root or state_root()).resolve()
-        root.mkdir(parents=True, exist_ok=True)
-        path = root / secrets.token_hex(3)
-        path.mkdir(mode=0o711)
-        (path / LOCK).touch(mode=0o600)
-        (path / JOURNAL).touch(mode=0o600)
-        os.mkfifo(path / WAKE, 0o600)
-        RunInfo(path.name, label, owner or Identity.own(), boot_id()).write(path)
+        make_root(root)
+        path = root / new_run_id()
+        while path.exists():
+            path = root / new_run_id()
         run = cls(path)
-        try:
-            run._guard()
-        except BaseException:
-            run.close()
-            raise
+        owner = owner or Identity.own()
+        # The guardian makes the directory. So there is none without one that watches it, whenever this process ends.
+        run._start_guardian("--begin", label, str(owner.pid), str(owner.started))
         return run
 
     @classmethod
@@ -103,7 +108,9 @@ class MachineRun:
         Raises:
             RunGoneError: there is no such run.
         """
-        path = (root or state_root()).resolve() / run_id
+        root = (root or state_root()).resolve()
+        check_root(root)
+        path = root / run_id
         RunInfo.read(path)
         return cls(path)
 
@@ -245,23 +252,41 @@ class MachineRun:
         # Called before anything is made: a run whose guardian was killed gets a new one first.
         if self._guardian is not None and self._guardian.poll() is None:
             return
-        if not self.path.exists():
+        if not self.path.is_dir():
             raise RunGoneError(f"run {self.id} is gone: it was closed or healed")
         if guarded(self.path):
             return  # by one that another process started
-        with (self.path / "guardian.log").open("ab") as log:
-            child = subprocess.Popen(  # noqa: S603
-                own_program(GUARDIAN_MODULE, self.directory),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd="/",
-                start_new_session=True,
+        self._start_guardian()
+
+    def _start_guardian(self, *begin: str) -> None:
+        child = subprocess.Popen(  # noqa: S603
+            own_program(GUARDIAN_MODULE, self.directory, *begin),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            start_new_session=True,
+        )
+        try:
+            assert child.stdout is not None
+            ready = child.stdout.readline() == READY
+            output = "" if ready else child.communicate()[1].decode(errors="replace").strip()
+        except BaseException:
+            child.kill()
+            child.wait()
+            if begin:
+                shutil.rmtree(self.path, ignore_errors=True)  # nothing was made for it
+            raise
+        finally:
+            for stream in (child.stdout, child.stderr):
+                if stream is not None:
+                    stream.close()
+        if not ready:
+            if child.returncode == REFUSED:
+                raise PlaceError(output)
+            if begin:
+                shutil.rmtree(self.path, ignore_errors=True)
+            raise MachineError(
+                f"the guardian of run {self.id} did not start (exit status {child.returncode}): {output}"
             )
-        assert child.stdout is not None
-        with child.stdout as ready:
-            if ready.readline() != b"ready\n":
-                status = child.wait()
-                output = (self.path / "guardian.log").read_text().strip() if self.path.exists() else ""
-                raise MachineError(f"the guardian of run {self.id} did not start (exit status {status}): {output}")
         self._guardian = child

@@ -10,14 +10,20 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
+import secrets
+import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.machine.errors import MachineError, RunGoneError
+from highwater_chaos.machine.errors import MachineError, PlaceError, RunGoneError
 from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.journal import JOURNAL, RESERVE, RESERVED
+from highwater_chaos.machine.ownership import check_own, check_place, read_own
 from highwater_chaos.machine.proc import boot_id
 
 INFO: Final = "run.json"
@@ -25,17 +31,102 @@ LOCK: Final = "lock"
 WAKE: Final = "wake"
 GUARD_LOCK: Final = "guardian"
 ENVIRONMENT: Final = "HIGHWATER_STATE_DIR"
+READY: Final = b"ready\n"
+"""What a guardian prints when it watches its run."""
+REFUSED: Final = 3
+"""Exit status of a guardian that cannot make the run's directory; stderr says why."""
 
 
 def state_root(environment: Mapping[str, str] = os.environ) -> Path:
-    """The state directory: ``$HIGHWATER_STATE_DIR``, else ``/run/highwater`` as root, else the user's own."""
-    if given := environment.get(ENVIRONMENT):
-        return Path(given).resolve()
-    if os.geteuid() == 0:
-        return Path("/run/highwater")
-    if runtime := environment.get("XDG_RUNTIME_DIR"):
-        return Path(runtime) / "highwater"
-    return Path("~/.local/state/highwater").expanduser()
+    """The state directory: ``$HIGHWATER_STATE_DIR``, else ``/run/highwater`` as root, else the user's own.
+
+    Raises:
+        PlaceError: this user has no home.
+    """
+    try:
+        if given := environment.get(ENVIRONMENT):
+            return Path(given).resolve()
+        if os.geteuid() == 0:
+            return Path("/run/highwater")
+        if runtime := environment.get("XDG_RUNTIME_DIR"):
+            return Path(runtime) / "highwater"
+        return Path("~/.local/state/highwater").expanduser()
+    except (OSError, RuntimeError) as error:
+        raise PlaceError(f"there is no state directory: {error}; {_advice()}") from error
+
+
+def make_root(root: Path) -> None:
+    """Make the state directory where it is not there yet.
+
+    Raises:
+        PlaceError: it cannot be made, or another user may write journals there.
+    """
+    check_root(root)
+    try:
+        for place in reversed((root, *root.parents)):
+            if not place.exists():
+                place.mkdir(mode=0o755, exist_ok=True)  # whatever the umask: nobody else may write there
+    except OSError as error:
+        raise _no_place(root, error) from error
+    check_root(root)
+
+
+def new_run_id() -> str:
+    """Six random hexadecimal digits."""
+    return secrets.token_hex(3)
+
+
+def is_run_id(name: str) -> bool:
+    """Whether :func:`new_run_id` may have made it."""
+    return re.fullmatch("[0-9a-f]{6}", name) is not None
+
+
+def check_root(root: Path) -> None:
+    """Raises ``PlaceError`` if another user may write journals in a state directory, or put another in its place."""
+    check_place(root, _advice())
+
+
+def _no_place(root: Path, error: OSError) -> PlaceError:
+    return PlaceError(f"no run can be kept in {root}: {error}; {_advice()}")
+
+
+def begin(path: Path, label: str, owner: Identity) -> None:
+    """Make the directory of a run, in a state directory that exists. Nobody takes it for a run before it is whole.
+
+    Raises:
+        PlaceError: it cannot be made. Nothing is left then.
+    """
+    try:
+        path.mkdir(mode=0o711)
+    except OSError as error:
+        raise _no_place(path.parent, error) from error
+    with removed_unless_whole(path):
+        check_own(path, path.lstat())  # a file system may give each file an owner of its own choice
+        (path / LOCK).touch(mode=0o600)
+        (path / JOURNAL).touch(mode=0o600)
+        (path / RESERVE).write_bytes(bytes(RESERVED))
+        os.mkfifo(path / WAKE, 0o600)
+        RunInfo(path.name, label, owner, boot_id()).write(path)
+
+
+@contextmanager
+def removed_unless_whole(path: Path) -> Iterator[None]:
+    """Remove a run's directory, for which nothing was made yet, if the block fails.
+
+    Raises:
+        PlaceError: for an ``OSError`` of the block.
+    """
+    try:
+        yield
+    except BaseException as error:
+        shutil.rmtree(path, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise _no_place(path.parent, error) from error
+        raise
+
+
+def _advice() -> str:
+    return f"set {ENVIRONMENT} to another directory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +140,21 @@ class RunInfo:
 
     @classmethod
     def read(cls, path: Path) -> RunInfo:
-        """Of the run at a directory. Raises ``RunGoneError`` where there is none (any more)."""
+        """Of the run at a directory.
+
+        Raises:
+            RunGoneError: there is none (any more).
+            NotOwnError: another user may have written it, or the run's journal.
+            MachineError: it cannot be read.
+        """
         try:
-            row = json.loads((path / INFO).read_text())
+            check_own(path, path.lstat())
+            row = json.loads(read_own(path / INFO))
             owner = Identity(int(row["owner"]["pid"]), int(row["owner"]["started"]))
             return cls(str(row["id"]), str(row["label"]), owner, str(row["boot"]))
         except FileNotFoundError as error:
             raise RunGoneError(f"no run at {path}") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OSError) as error:
             raise MachineError(
                 f"{path / INFO}: not readable ({error}); remove {path} if nothing of it is left"
             ) from error
@@ -79,10 +177,27 @@ class RunInfo:
 
 
 def run_directories(root: Path) -> list[Path]:
-    """Directories of all runs below a state directory, by name."""
-    if not root.is_dir():
-        return []
-    return sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
+    """Directories of all runs below a state directory, by name; links are none. In a directory that users share (with
+    the sticky bit), only those of this user.
+
+    Raises:
+        PlaceError: another user may write journals there, or it cannot be read.
+    """
+    check_root(root)
+    try:
+        if not root.is_dir():
+            return []
+        is_shared = bool(root.stat().st_mode & stat.S_ISVTX)
+        with os.scandir(root) as entries:
+            return sorted(
+                root / entry.name
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False)
+                and not entry.name.startswith(".")
+                and (not is_shared or entry.stat(follow_symlinks=False).st_uid == os.geteuid())
+            )
+    except OSError as error:
+        raise PlaceError(f"{root}: cannot be read: {error}; {_advice()}") from error
 
 
 @contextmanager
@@ -93,7 +208,7 @@ def locked(path: Path) -> Iterator[int]:
         RunGoneError: the run was removed, before or while this waited.
     """
     try:
-        fd = os.open(path / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError as error:
         raise RunGoneError(f"the run at {path} is gone: it was closed or healed") from error
     try:
@@ -113,7 +228,7 @@ def locked(path: Path) -> Iterator[int]:
 def guarded(path: Path) -> bool:
     """Whether a guardian watches the run at ``path``: it holds a lock as long as it lives."""
     try:
-        fd = os.open(path / GUARD_LOCK, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(path / GUARD_LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:

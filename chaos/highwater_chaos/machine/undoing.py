@@ -180,8 +180,12 @@ def _same_boot(path: Path) -> bool:
 
 def failure_of(entry: Entry, error: Exception) -> str:
     """In words, for people."""
-    what = str(error) if isinstance(error, MachineError | OSError) else f"{type(error).__name__}: {error}"
-    return f"{entry.kind} {entry.id}: {what}"
+    return f"{entry.kind} {entry.id}: {failure(error)}"
+
+
+def failure(error: Exception) -> str:
+    """An error in words; one that should not be has its type."""
+    return str(error) if isinstance(error, MachineError | OSError) else f"{type(error).__name__}: {error}"
 
 
 def _undo_all_apart(path: Path, entries: list[Entry], by: str) -> tuple[list[str], dict[str, str]]:

@@ -47,8 +47,10 @@ from highwater_chaos.backends.protocol import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
+from highwater_chaos.machine.errors import PlaceError
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.replica_dump import Dumped, dump_replicas
+from highwater_chaos.user_error import UserError
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.host.posix_disk import PosixDisk
@@ -118,7 +120,10 @@ class LocalBackend:
         self._start_ns = time.monotonic_ns()
         self._log = EventLog(self._start_ns, spool=spool)
         self._programs = programs_of(cluster)
-        run = self._run = MachineRun.open(label="highwater run", root=self._state_root)
+        try:
+            run = self._run = MachineRun.open(label="highwater run", root=self._state_root)
+        except PlaceError as error:
+            raise UserError(f"--backend local: {error}") from error
         self._network = self._make_network(run, cluster)
         (run.path / "logs").mkdir()
         for name, endpoint in self._network.endpoints.items():
