@@ -98,6 +98,7 @@ def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
     assert any(died in reason for reason in done.verdict["reasons"])
 
 
+@pytest.mark.thorough
 def test_the_soak_in_small():
     pytest.importorskip("confluent_kafka")
     power = LosesPower in make_backend("local").primitives

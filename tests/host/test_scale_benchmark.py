@@ -91,6 +91,7 @@ def test_each_kind_of_thing_is_made_and_measured(tmp_path: Path, kind: str, size
     assert size in figures[headline]
 
 
+@pytest.mark.thorough
 def test_sizes_are_compared_with_equal_load(tmp_path: Path) -> None:
     figures = figures_of(tmp_path, "simulator", "--partitions", "3,30")
 
