@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
+from highwater_chaos.experiment.faults import FaultModel, fault_kinds
 from highwater_chaos.experiment.properties import (
     Properties,
     elects_uncleanly,
@@ -13,10 +14,8 @@ from highwater_chaos.experiment.properties import (
     properties_of_nodes,
     properties_of_topics,
 )
-from highwater_pipeline.settings import EVERY_TOPIC, Settings
+from highwater_pipeline.settings import DEFAULT_PRODUCER_EXPIRATION_MS, EVERY_TOPIC, Settings
 from highwater_runtime.config import NodeConfig
-
-_CLOCK: Final = "clockSkew"
 
 _LOSE_RESPONSES: Final = frozenset({"drop", "hold", "delay", "partition", "pause"})
 """Faults by which a response may not come, or not for a while, though both nodes live on."""
@@ -49,6 +48,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         unclean=tuple(sorted(unclean)),
         lost_command_ms=_lost_command_ms(spec),
         commit_retention_ms=_commit_retention_ms(spec, nodes),
+        producer_expiration_ms=_producer_expiration_ms(spec, nodes or ()),
     )
 
 
@@ -69,15 +69,34 @@ def _lost_command_ms(spec: ExperimentSpec) -> int:
     return max([at_first, *(int(one[name]) for one in properties_of_nodes(spec) or () if name in one)])
 
 
+def _producer_expiration_ms(spec: ExperimentSpec, nodes: Sequence[Properties]) -> int:
+    """How long a leader remembers a producer at least, by the right clock; as long as by default on a borrowed cluster.
+
+    A leader compares its own clock with a time stamp that the clock of another node may have set.
+    """
+    name = "producer.id.expiration.ms"
+    expiration = min([DEFAULT_PRODUCER_EXPIRATION_MS, *(int(one[name]) for one in nodes if name in one)])
+    return max(0, expiration - 2 * _clocks_off_ms(spec))
+
+
+def _clocks_off_ms(spec: ExperimentSpec) -> int:
+    """How far the steps may set a clock off, at most."""
+    farthest, kinds = 0, fault_kinds()
+    for step in every_step(spec.schedule):
+        if step.random is not None:
+            drawn = [kinds[name] for name in step.random.faults if name in kinds]
+            farthest = max([farthest, *(kind.drawn_clock_error_ns(spec.timeout) for kind in drawn)])
+        if step.inject is not None and isinstance(step.inject.chosen, FaultModel):
+            farthest = max(farthest, step.inject.chosen.clock_error_ns(spec.timeout))
+    return -(-farthest // 1_000_000)
+
+
 def _commit_retention_ms(spec: ExperimentSpec, nodes: Sequence[Properties] | None) -> int | None:
     """How long a group's offsets are kept at least; None for a borrowed cluster, 0 if a clock may jump."""
     if nodes is None:
         return None
-    for step in every_step(spec.schedule):
-        if step.inject is not None and step.inject.model_dump(exclude_none=True).get(_CLOCK) is not None:
-            return 0
-        if step.random is not None and _CLOCK in step.random.faults:
-            return 0
+    if _clocks_off_ms(spec):
+        return 0
     name, default = "offsets.retention.minutes", NodeConfig().offsets_retention_minutes
     return 60_000 * min([default, *(int(one[name]) for one in nodes if name in one)])
 

@@ -14,6 +14,9 @@ import msgspec
 Acks = Literal["all", "1", "0"]
 
 
+DEFAULT_PRODUCER_EXPIRATION_MS: Final = 86_400_000
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a run; None: not known, and then nothing is assumed.
 
@@ -25,8 +28,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     does; otherwise only the order within each node is known. ``lost_command_ms``: how long a command of the controller
     may wait behind one whose response was lost. ``unrecorded_sends``: clients whose sends the history does not have may
     have written to the topics. ``commit_retention_ms``: how long the committed offsets of a group without members are
-    kept at least; 0: not even that is known, as clocks may be wrong. ``clock_errors_ns``: by node, how far the run time
-    of its events may be from the true one; ``*`` stands for nodes that are not named; None: all nodes have one clock.
+    kept at least; 0: not even that is known, as clocks may be wrong. ``producer_expiration_ms``: how long a leader
+    remembers an idempotent producer that sends nothing, at least (Kafka's default, if nobody says).
+    ``clock_errors_ns``: by node, how far the run time of its events may be from the true one; ``*`` stands for nodes
+    that are not named; None: all nodes have one clock.
     """
 
     acks: Acks | None = None
@@ -40,6 +45,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lost_command_ms: int = 0
     unrecorded_sends: bool = False
     commit_retention_ms: int | None = None
+    producer_expiration_ms: int = DEFAULT_PRODUCER_EXPIRATION_MS
     clock_errors_ns: dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None = None
 
     @property

@@ -103,3 +103,38 @@ def test_so_is_what_a_restart_sets_them_to(tmp_path: Path, set_to: str, settings
     found = settings_of(load_experiment(file))
     given = {name: getattr(found, name) for name in ("compaction", "retention", "unclean")}
     assert {name: value for name, value in given.items() if value} == settings
+
+
+@pytest.mark.parametrize(
+    ("set_to", "step", "expiration_ms"),
+    [
+        ("log.flush.interval.ms: 2", "wait: 1s", 86_400_000),
+        ("producer.id.expiration.ms: 9000", "wait: 1s", 9000),
+        ("producer.id.expiration.ms: 9000", "inject: {clockSkew: {target: {broker: 0}, offset: 2s}, for: 1s}", 5000),
+        ("producer.id.expiration.ms: 9000", "random: {for: 9s, every: 1s, faults: {clockSkew: 1}}", 0),
+        (
+            "log.flush.interval.ms: 2",
+            "inject: {restart: {target: {broker: 0}, config: {producer.id.expiration.ms: 4000}}}",
+            4000,
+        ),
+    ],
+)
+def test_how_long_a_producer_is_remembered(tmp_path: Path, set_to: str, step: str, expiration_ms: int) -> None:
+    file = tmp_path / "tiny.yaml"
+    text = TINY.replace("broker.session.timeout.ms", f"{set_to}, broker.session.timeout.ms")
+    file.write_text(f"{text}    - {step}\n")
+    assert settings_of(load_experiment(file)).producer_expiration_ms == expiration_ms
+
+
+@pytest.mark.parametrize(
+    ("step", "is_known"),
+    [
+        ("inject: {clockSkew: {target: {broker: 0}, offset: 2s}, for: 1s}", False),
+        ("random: {for: 9s, every: 1s, faults: {clockSkew: 1}}", False),
+        ("inject: {pause: {target: {broker: 0}}, for: 1s}", True),
+    ],
+)
+def test_a_clock_that_is_off_may_make_committed_offsets_expire(tmp_path: Path, step: str, is_known: bool) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(f"{TINY}    - {step}\n")
+    assert settings_of(load_experiment(file)).commit_retention_ms == (604_800_000 if is_known else 0)

@@ -62,6 +62,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "unclean": "unclean.leader.election.enable",
         "exact_order": "other than `sim`",
         "lost_command_ms": "controller.socket.timeout.ms",
+        "producer_expiration_ms": "producer.id.expiration.ms",
         "commit_retention_ms": "offsets.retention.minutes",
         "unrecorded_sends": "--unrecorded-sends",
         "clock_errors_ns": "clock_errors_ns",

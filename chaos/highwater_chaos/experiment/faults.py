@@ -63,6 +63,15 @@ class FaultModel(Model):
     KIND: ClassVar[str] = ""
     """The name under ``inject`` and ``random.faults``, in camelCase."""
 
+    def clock_error_ns(self, within_ns: int) -> int:  # noqa: ARG002 - most faults leave clocks alone
+        """How far a clock may be off that this fault sets, for as long as ``within_ns``."""
+        return 0
+
+    @classmethod
+    def drawn_clock_error_ns(cls, within_ns: int) -> int:  # noqa: ARG003
+        """The same of any such fault that ``random`` draws."""
+        return 0
+
 
 @cache
 def fault_kinds() -> Mapping[str, type[FaultModel]]:

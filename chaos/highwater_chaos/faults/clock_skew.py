@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import Field
 
@@ -12,6 +12,9 @@ from highwater_chaos.experiment.units import Duration, Nanoseconds
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.process import Process, Sleep
 from highwater_runtime.ports import MS, SECOND
+
+_DRAWN_RATES: Final = (0.9, 0.99, 1.01, 1.1)
+_DRAWN_OFFSETS_NS: Final = 60 * SECOND
 
 
 class ClockSkew(Fault):
@@ -40,9 +43,18 @@ class ClockSkew(Fault):
         node = drawing.node("brokers", "quorum")
         if node is None:
             return None
-        rate = drawing.random.choice([0.9, 0.99, 1.01, 1.1])
-        offset = Nanoseconds(drawing.random.randrange(60 * SECOND))
+        rate = drawing.random.choice(_DRAWN_RATES)
+        offset = Nanoseconds(drawing.random.randrange(_DRAWN_OFFSETS_NS))
         return Drawn(cls(target=target_of(node), rate=rate, offset=offset), (node,))
+
+    def clock_error_ns(self, within_ns: int) -> int:
+        """Of the wall clock, and what the rate makes of it."""
+        return self.offset + _drift_ns(self.rate, within_ns)
+
+    @classmethod
+    def drawn_clock_error_ns(cls, within_ns: int) -> int:
+        """See :class:`~highwater_chaos.experiment.faults.FaultModel`."""
+        return _DRAWN_OFFSETS_NS + max(_drift_ns(rate, within_ns) for rate in _DRAWN_RATES)
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Skew the clocks. Confirmed by reading each node's clock beside the right one."""
@@ -75,6 +87,10 @@ class ClockSkew(Fault):
         """Read the node's clock beside the right one."""
         offset, rate = context.using(SkewsClocks).clock_error(touch.name)
         return Seen(offset == 0 and rate == 1.0, _text(touch, offset, rate), {"node": touch.name})
+
+
+def _drift_ns(rate: float, within_ns: int) -> int:
+    return round(abs(rate - 1.0) * within_ns)
 
 
 def _text(touch: Touch, offset: int, rate: float) -> str:

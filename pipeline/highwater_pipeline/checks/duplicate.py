@@ -13,6 +13,8 @@ producer accepts any sequence (releases from 2.5, KIP-360). Such a copy is not a
 The leader that appended a copy is the one whose leader epoch was committed at its offset. A running log keeps
 its producer state when its log start moves, so retention alone excuses nothing.
 
+A leader also forgets a producer that sent nothing for ``producer.id.expiration.ms`` (``checks.producer_expiry``).
+
 Another trap: idempotence is promised within one epoch of a producer. librdkafka begins a new epoch when a batch is
 refused because the one before it is missing. Then it sends again, in the new epoch, what it has no response for. The
 log cannot know that it has these records already. So copies whose epochs or producer ids differ, as the dumps show
@@ -32,6 +34,7 @@ import numpy as np
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.client_topics import ANY_NUMBER
 from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_any, listing, of_kind, order_by, rows_of
+from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding, together
@@ -105,14 +108,21 @@ class Duplicates:
         if len(doubled):
             copies = [order.offsets_of(value) for value in doubled.tolist()]
             writers = _Writers.of(self._unit, np.concatenate(copies))
-            answers[:] = [_known(offsets, self._logs, writers) for offsets in copies]
+            pairs = [pair for offsets in copies for pair in pairwise(offsets.tolist())]
+            first, second = np.array(pairs, np.int64).T
+            forgotten = may_be_forgotten(self._unit, first, second)
+            remembered = dict(zip(pairs, (YES - forgotten).tolist(), strict=True))
+            answers[:] = [_known(offsets, self._logs, writers, remembered) for offsets in copies]
         return {answer: doubled[answers == answer] for answer in (YES, UNKNOWN)}
 
 
-def _known(copies: Ints, logs: _Logs, writers: _Writers) -> int:
-    """Whether the leader of some copy knew the copy before it, of the same epoch of its producer."""
-    pairs = pairwise(copies.tolist())
-    return max(logs.knew(first, second) if writers.may_be_one(first, second) else NO for first, second in pairs)
+def _known(copies: Ints, logs: _Logs, writers: _Writers, remembered: dict[tuple[int, int], int]) -> int:
+    """Whether the leader of some copy knew the copy before it, of the same epoch of its producer. ``remembered``: the
+    same, as far as only the time matters."""
+    return max(
+        min(logs.knew(*pair), remembered[pair]) if writers.may_be_one(*pair) else NO
+        for pair in pairwise(copies.tolist())
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ micro-operations, and its order there is not judged either.
 
 The rule for sends: they are in the order in which they began. For an idempotent producer this holds for all sends
 (pipelined sends of one client are operations of several processes). For another producer it holds only for the sends
-of one process: each begins after the last one was acknowledged.
+of one process: each begins after the last one was acknowledged. Nor are the sends of an idempotent producer in order if
+its leader may have forgotten it in between (``checks.producer_expiry``).
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ from highwater_pipeline.checks.columns import (
     pick,
     rows_of,
 )
+from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.promises import Promised
-from highwater_pipeline.checks.version_order import NO, YES, Seen, VersionOrder
+from highwater_pipeline.checks.version_order import NO, YES, Answers, Seen, VersionOrder
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
@@ -227,6 +229,7 @@ class SendOrder:
     key = "invoke_row"
 
     def __init__(self, unit: Unit, promised: Promised) -> None:
+        self._unit: Final = unit
         self._partition: Final = unit.partition
         self._history: Final = unit.history
         self._promised: Final = promised
@@ -299,12 +302,19 @@ class SendOrder:
             acts.number[after],
         )
 
+    def _forgotten(self, back: _Steps) -> Answers:
+        """Whether the leader may have forgotten the producer when it wrote the record that was sent first."""
+        return may_be_forgotten(self._unit, back.to, back.past)
+
     def findings(self) -> dict[str, Finding]:
         """What was found, when the offsets have been looked at."""
         certain, possible = (joined(parts) if parts else None for parts in self._back)
         if certain is None or possible is None:
             return {}
         found = {}
+        if self._by_client:
+            certain = pick(certain, self._forgotten(certain) == NO)
+            possible = pick(possible, self._forgotten(possible) != YES)
         for name, inside in (("nonmonotonic-send", False), ("int-nonmonotonic-send", True)):
             wrong = pick(certain, certain.inside == inside)
             proven = _finding(self._partition, self._history, wrong, "was written before it")

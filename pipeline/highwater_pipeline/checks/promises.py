@@ -168,6 +168,20 @@ class Appends:
         """For each of some sends with an offset: the range of entries at that offset while it may have been open."""
         return self.between(history, sends, ints(history, "invoke_time")[sends])
 
+    def first_at(self, offset: Ints) -> Ints:
+        """When a leader first appended at each of some offsets (run time); the last moment of all if none did."""
+        place = np.searchsorted(self.offset, offset)
+        return np.where(np.append(self.offset, -1)[place] == offset, self._time_of(place), np.iinfo(np.int64).max)
+
+    def last_at(self, offset: Ints) -> Ints:
+        """When a leader last appended at each of some offsets (run time); −1 if none did."""
+        place = np.searchsorted(self.offset, offset, "right") - 1
+        return np.where(np.append(self.offset, -1)[place] == offset, self._time_of(place), -1)
+
+    def _time_of(self, place: Ints) -> Ints:
+        times: Ints = np.append(self.times, 0)[np.append(self.key, 0)[place] % (len(self.times) + 1)]
+        return times
+
     def between(self, history: View, records: Ints, begin: Ints) -> tuple[Ints, Ints]:
         """For each of some records with an offset: the range of entries at that offset that may lie between ``begin``
         (ns of run time) and the end of the record's operation."""

@@ -11,8 +11,8 @@ Traps:
   the log start that are still on the disk do not count (``checks.log_starts``).
 * Compaction removes records from between. Sequences that are missing are excused as far as there are offsets between
   the two records that the log does not hold any more. (A log that lost them is another check's: replica-incomplete.)
-* A leader forgets a producer after ``producer.id.expiration.ms``, and takes any sequence then. A dump has no times, so
-  a producer that skips sequences after so long a silence is reported wrongly; the default is a day.
+* A leader forgets a producer after ``producer.id.expiration.ms``, and takes any sequence then
+  (``checks.producer_expiry``).
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ import numpy as np
 from highwater_pipeline.arrays import Ints
 from highwater_pipeline.checks.columns import NOTHING, distinct, finding, ints, joined, order_by, pick, rows_of
 from highwater_pipeline.checks.log_starts import known_log_starts
+from highwater_pipeline.checks.producer_expiry import may_be_forgotten
+from highwater_pipeline.checks.version_order import NO, YES
 from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
@@ -71,7 +73,7 @@ def sequence_gap(unit: Unit) -> Finding:
         found.append(_gaps(unit, records, np.flatnonzero(~ends & counts)))
     gaps = together(found)
     if starts is None and gaps.count:  # one that retention has made is none
-        return Finding(0, [], gaps.count, "it is not known which records are below a log start")
+        return Finding(0, [], gaps.count + gaps.unknown, "it is not known which records are below a log start")
     return gaps
 
 
@@ -99,6 +101,9 @@ def _gaps(unit: Unit, records: _Records, before: Ints) -> Finding:
     skipped = (sequence[after] - expected) % SEQUENCES
     removed = (records.offset[after] - records.offset[before]) - (records.place[after] - records.place[before])
     wrong = np.flatnonzero((skipped > removed) | (epoch[after] < epoch[before]))
+    forgotten = may_be_forgotten(unit, records.offset[before[wrong]], records.offset[after[wrong]])
+    perhaps = len(np.unique(records.offset[after[wrong[forgotten != YES]]]))
+    wrong = wrong[forgotten == NO]
     _, first = np.unique(records.offset[after[wrong]], return_index=True)
 
     def examples() -> Iterator[Example]:
@@ -121,4 +126,5 @@ def _gaps(unit: Unit, records: _Records, before: Ints) -> Finding:
                 ),
             }
 
-    return finding(len(first), examples())
+    found = finding(len(first), examples())
+    return Finding(found.count, found.examples, perhaps - found.count, "it is not known when the records were written")

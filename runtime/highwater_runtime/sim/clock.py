@@ -18,7 +18,7 @@ _MILLION: Final = 1_000_000
 class HostClock:
     """The clock of one machine; it survives its processes."""
 
-    __slots__ = ("loop", "node_base", "offset_ns", "rate_ppm", "time_base")
+    __slots__ = ("_latest_wall_ns", "loop", "node_base", "offset_ns", "rate_ppm", "time_base")
 
     def __init__(self, loop: EventLoop) -> None:
         self.loop = loop
@@ -26,6 +26,7 @@ class HostClock:
         self.offset_ns = 0
         self.time_base = 0
         self.node_base = 0
+        self._latest_wall_ns = 0
 
     def now_ns(self) -> int:
         """Monotonic nanoseconds of this node."""
@@ -37,6 +38,13 @@ class HostClock:
     def wall_ns(self) -> int:
         """Nanoseconds since the simulation's epoch by this node's wall clock."""
         return self.now_ns() + self.offset_ns
+
+    def latest_wall_ms(self) -> int:
+        """The latest wall-clock time (ms since 1970) that this clock has ever shown, or shows now."""
+        return EPOCH_MS + self._latest_ns() // _MILLION
+
+    def _latest_ns(self) -> int:
+        return max(self._latest_wall_ns, self.wall_ns())
 
     def run_time_of(self, node_ns: int) -> int:
         """The first instant of the run at which this node's clock shows ``node_ns``, as long as its rate stays."""
@@ -57,6 +65,7 @@ class HostClock:
         rate_ppm = round(rate * _MILLION)
         if rate_ppm <= 0:
             raise ValueError(f"clock rate {rate} must be positive")
+        self._latest_wall_ns = self._latest_ns()
         self.node_base, self.time_base = self.now_ns(), self.loop.now
         self.rate_ppm = rate_ppm
         self.offset_ns = offset_ns

@@ -270,6 +270,60 @@ def compacted_topic(story: Story) -> None:
     story.under(compaction=("orders",)).send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (2, 3))
 
 
+# --- producers that a leader forgets --------------------------------------------------------------------------------
+
+_SECOND = 1_000_000_000
+
+
+def _written_again_after(story: Story, seconds: float, *, waited: float = 0, events: bool = True) -> Story:
+    """Values 1 and 2 of one producer are appended, and only value 2 is acknowledged. Seconds later the leader appends
+    value 1 again. ``waited``: how long before it was appended value 2 was sent."""
+    if events:
+        story.started(0, epoch=10, leo=0).leads(0, 0, leo=0)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 1)], "producer-0")
+    story._row(1, "invoke", "send", [MicroOp("send", P0, None, 2)], "producer-0")
+    story.now += int(waited * _SECOND)
+    if events:
+        story.appends(0, 0, 2, leader=True).commits(0, 0, 1, crc=1).commits(0, 1, 2, crc=2)
+    story._row(1, "ok", "send", [MicroOp("send", P0, 1, 2)], "producer-0")
+    story.assign(orders_0=0).poll((0, 1), (1, 2))
+    story.now += int(seconds * _SECOND)
+    if events:
+        story.appends(0, 2, 3, leader=True).commits(0, 2, 3, crc=1)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 2, 1)], "producer-0")
+    return story.poll((2, 1)).dump_of_producer(0, (0, 0, 1), (1, 1, 2), (2, 0, 1)).dump_end(0, 3)
+
+
+@case("pass")
+def producer_forgotten(story: Story) -> None:
+    """The leader forgot the producer two seconds after value 2 was created, so it takes any sequence."""
+    _written_again_after(story.under(producer_expiration_ms=2000), 2.1)
+
+
+@case("pass")
+def producer_forgotten_whose_record_waited(story: Story) -> None:
+    """Value 2 was created, and waited at its producer. So the leader forgot the producer sooner."""
+    _written_again_after(story.under(producer_expiration_ms=2000), 1, waited=1.1)
+
+
+@case(duplicate=1, sequence_gap=1, nonmonotonic_send=1)
+def producer_not_forgotten_yet(story: Story) -> None:
+    """The leader must know the producer for two seconds."""
+    _written_again_after(story.under(producer_expiration_ms=2000), 1.9)
+
+
+@case(duplicate=1, sequence_gap=1, nonmonotonic_send=1)
+def producer_remembered_for_a_day(story: Story) -> None:
+    """By default a producer is remembered for a day."""
+    _written_again_after(story, 3600)
+
+
+@case("inconclusive")
+def producer_forgotten_perhaps(story: Story) -> None:
+    """No node says when the second copy was appended."""
+    _written_again_after(story.under(producer_expiration_ms=2000), 2.1, events=False)
+
+
 # --- retention and idempotence --------------------------------------------------------------------------------------
 
 

@@ -69,6 +69,10 @@ class LiveCluster:
         """What the clock of a node shows, by which its timers go."""
         return self._simulator.nodes[node].clock.now_ns()
 
+    def latest_wall_ms(self, node: str) -> int:
+        """The latest wall-clock time that the machine of a node has ever shown."""
+        return self._simulator.nodes[node].clock.latest_wall_ms()
+
     def broker(self, node: str) -> Broker | None:
         """The broker that runs on a node; None if the node is down or no broker."""
         host = self._simulator.nodes.get(node)

@@ -190,10 +190,11 @@ class ReplicaInvariants:
             record.leadership, record.sequences = leadership, {}
             for batch in log.batches_between(log.log_start_offset, event.offset):
                 _note(record, batch)
-        now_ms = replica.context.clock.wall_ms()
+        # A clock that was ahead may have made the node forget a producer.
+        latest_ms = self._live.latest_wall_ms(node)
         for batch in log.batches_between(max(event.offset, log.log_start_offset), event.end_offset):
             record.stamps[batch.base_offset, batch.crc] = batch.max_timestamp
-            self._in_sequence(record, node, batch, now_ms - log.config.producer_id_expiration_ms)
+            self._in_sequence(record, node, batch, latest_ms - log.config.producer_id_expiration_ms)
             _note(record, batch)
 
     def _in_sequence(self, record: _Record, node: str, batch: BatchView, forgotten_ms: int) -> None:
