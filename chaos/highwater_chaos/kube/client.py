@@ -155,10 +155,11 @@ class Kube:
         answer = self.create({**review, "metadata": {}, "spec": {"resourceAttributes": what}})
         return bool((answer.get("status") or {}).get("allowed"))
 
-    def log(self, namespace: str, pod: str, container: str) -> str:
+    def log(self, namespace: str, pod: str, container: str, *, patience: float | None = None) -> str:
         """What a container has written; if it cannot be read, why."""
+        asked = [("container", container)]
         try:
-            text: Any = self._ask("get", POD, namespace, pod, "log", query_params=[("container", container)])
+            text: Any = self._ask("get", POD, namespace, pod, "log", patience=patience, query_params=asked)
         except KubeError as error:
             return f"(the log could not be read: {error})\n"
         return text if isinstance(text, str) else json.dumps(text)  # a single line of JSON is read as such

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from api_server.faults import Fault
 from experiments.conftest import KIND, experiment, until
 
 from highwater_chaos.backends.kubernetes import archive
@@ -109,8 +110,9 @@ def test_the_log_cluster_is_deleted_in_the_middle_of_a_real_run(real: Any, tmp_p
 
 
 def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, tmp_path: Path) -> None:
-    """As when its node is drained."""
+    """As when its node is drained. Logs that a kubelet does not give are asked for at once, not one after the other."""
     real.start()
+    no_logs = real.api.faults.add(Fault(verb="get", resource="pods/log", times=None, status=500))
     schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": "90s"}}, {"wait": "90s"}]
     topics = [{"name": "orders", "replicationFactor": 2}]
     cluster = {"brokers": 2, "controllers": 1, "config": CONFIG, "topics": topics}
@@ -130,6 +132,8 @@ def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, t
     assert verdict["verdict"] == "inconclusive"
     assert verdict["acknowledged"] > 0
     assert (directory / "dumps" / "replica_log.jsonl").stat().st_size > 0
+    assert len({hit.name for hit in no_logs.hits[:3]}) == 3
+    assert "could not be read" in (directory / "logs" / "broker-0.log").read_text()
     with pytest.raises(SystemExit):  # with all of it kept there is nothing to stay for
         early_end.on_signal(signal.SIGTERM, None)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -66,6 +66,7 @@ _AFTER_NS: Final = 60 * SECOND
 _UP_WITHIN: Final = 600.0
 _SLICE: Final = 0.1
 _CONTAINER: Final = "node"
+_LOGS_PATIENCE: Final = 5.0
 
 
 @dataclass(slots=True)
@@ -350,11 +351,17 @@ class KubernetesBackend:
         return [*changed, *self._inconclusive_reasons, *clients, *desk, *missed, *notes, *ensemble]
 
     def files(self) -> Mapping[str, bytes]:
-        """Logs of all nodes' present containers, and how their machines were."""
-        logs = {
-            f"logs/{name}.log": self._api.log(node.place.namespace, node.place.name, _CONTAINER).encode()
-            for name, node in sorted(self._nodes.items())
-        }
+        """Logs of all nodes' present containers, and how their machines were.
+
+        Logs of a kubelet that does not answer are not waited for long: no verdict depends on them.
+        """
+
+        def log_of(node: _Node) -> bytes:
+            place = node.place
+            return self._api.log(place.namespace, place.name, _CONTAINER, patience=_LOGS_PATIENCE).encode()
+
+        nodes = dict(sorted(self._nodes.items()))
+        logs = dict(zip((f"logs/{name}.log" for name in nodes), self._threads.map(log_of, nodes.values()), strict=True))
         machines = machine_rows((node.place.agent for node in self._nodes.values()), self._since)
         return {**logs, MACHINES_FILE: machines}
 
