@@ -1,4 +1,4 @@
-"""The catalogue fits the code as it is, is applied in memory alone, and is found by what it breaks."""
+"""Both sets fit the code as it is and are applied in memory alone; the known one is found by what it breaks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.campaign.mutants import CATALOGUE, Mutant, MutantError, applied
+from highwater_chaos.campaign import Outcome, Row, rate_of_mutants, row_of
+from highwater_chaos.campaign.mutants import CATALOGUE, SETS, Mutant, MutantError, applied
 from highwater_chaos.campaign.mutants.apply import alone, change_of, changed_code, compiled
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_runtime.broker import isr
 
 PACKAGE = Path(__file__).parents[2]
+FOLDERS = {"known": "", "held-out": "held_out"}
+"""Of the modules of each set."""
 AGAIN = pytest.mark.thorough
 """The same check is seen to find a bug in the same file, or this one in ``test_directed.py``."""
 
 
-@pytest.mark.parametrize("mutant", CATALOGUE.values(), ids=CATALOGUE)
+@pytest.mark.parametrize("mutant", [pytest.param(one, id=name) for set_ in SETS.values() for name, one in set_.items()])
 def test_it_changes_one_place_and_leaves_no_trace(mutant: Mutant) -> None:
     function, changed = changed_code(mutant)
     before = function.__code__
@@ -36,8 +39,9 @@ def test_it_changes_one_place_and_leaves_no_trace(mutant: Mutant) -> None:
     assert mutant.mode in ("", "kraft", "zookeeper")
 
 
-def test_no_name_is_taken_twice_and_there_are_enough() -> None:
-    folder = PACKAGE / "chaos/highwater_chaos/campaign/mutants"
+@pytest.mark.parametrize(("which", "least"), [("known", 80), ("held-out", 60)])
+def test_no_name_is_taken_twice_and_there_are_enough(which: str, least: int) -> None:
+    folder = PACKAGE / "chaos/highwater_chaos/campaign/mutants" / FOLDERS[which]
     written = [
         call.args[0].value
         for file in folder.glob("*.py")
@@ -46,8 +50,45 @@ def test_no_name_is_taken_twice_and_there_are_enough() -> None:
         if isinstance(call.args[0], ast.Constant)
     ]
     assert [name for name, count in Counter(written).items() if count > 1] == []
-    assert set(written) == set(CATALOGUE)
-    assert sum(1 for mutant in CATALOGUE.values() if not mutant.harmless) >= 80
+    assert set(written) == set(SETS[which])
+    assert sum(1 for mutant in SETS[which].values() if not mutant.harmless) >= least
+
+
+def test_no_mutant_is_in_both_sets() -> None:
+    known, held_out = (
+        {(one.where, one.old.strip(), one.new.strip()) for one in SETS[which].values()}
+        for which in ("known", "held-out")
+    )
+    assert known & held_out == set()
+    assert SETS["known"].keys() & SETS["held-out"].keys() == set()
+
+
+def test_no_file_and_no_test_is_made_for_a_held_out_mutant() -> None:
+    files = [file for folder in ("scenarios", "tests") for file in (PACKAGE / folder).rglob("*.*") if file.is_file()]
+    texts = {file: file.read_text(encoding="utf-8") for file in files if file.suffix in (".yaml", ".md", ".py")}
+    assert len(texts) > 200
+    named = [(file.name, name) for file, text in texts.items() for name in SETS["held-out"] if name in text]
+    assert named == []
+
+
+def test_a_rate_counts_each_bug_once_and_no_harmless_mutant() -> None:
+    def row(mutant: str, expected: str, verdict: str, *, reached: bool, changed: bool, experiment: str = "x") -> Row:
+        outcome = Outcome(experiment, 1, mutant, verdict, mutant_reached=reached, mutant_changed=changed)
+        return row_of(experiment, mutant, expected, [outcome])
+
+    rate = rate_of_mutants(
+        [
+            row("a", "fail", "fail", reached=True, changed=True),
+            row("a", "fail", "pass", reached=False, changed=False, experiment="y"),
+            row("b", "fail", "pass", reached=True, changed=True),
+            row("c", "fail", "pass", reached=True, changed=False),
+            row("d", "fail", "pass", reached=False, changed=False),
+            row("e", "pass", "pass", reached=True, changed=True),
+            row_of("x", "", "fail", [Outcome("x", 1, "", "fail")]),
+        ]
+    )
+    assert rate.to_dict() == {"bugs": 4, "reached": 3, "changed": 2, "found": 1, "foundShare": 0.25}
+    assert rate_of_mutants([]).to_dict()["foundShare"] is None
 
 
 def test_the_table_in_the_docs_is_the_catalogue() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from highwater_chaos.campaign import Outcome, Unit, run_unit, seed
-from highwater_chaos.campaign.mutants import CATALOGUE, applied, watching
+from highwater_chaos.campaign.mutants import CATALOGUE, SETS, applied, mutant_named, watching
 from highwater_runtime.broker import isr
 from highwater_runtime.broker.follower_state import FollowerState
 
@@ -26,19 +26,20 @@ def _digest(seed: int, mode: str, *mutants: str) -> str:
     """Of a run with mutants that :func:`run_unit` would not even try if it thinks that they are not reached."""
     with ExitStack() as stack:
         for name in mutants:
-            stack.enter_context(applied(CATALOGUE[name]))
+            stack.enter_context(applied(mutant_named(name)))
         return run_unit(Unit("random", seed, mode=mode)).trace_digest
 
 
+@pytest.mark.parametrize("which", SETS)
 @pytest.mark.parametrize("mode", SEEDS)
-def test_a_run_with_all_mutants_that_it_does_not_reach_is_the_same_run(mode: str) -> None:
+def test_a_run_with_all_mutants_that_it_does_not_reach_is_the_same_run(mode: str, which: str) -> None:
     plain = _plain(mode)
-    with watching(CATALOGUE.values()) as reached:
+    with watching(SETS[which].values()) as reached:
         watched = run_unit(Unit("random", SEEDS[mode], mode=mode))
     assert watched.trace_digest == plain.trace_digest, "watching changed the run"
     functions: set[str] = set()
     left_out = []
-    for mutant in CATALOGUE.values():
+    for mutant in SETS[which].values():
         if mutant.name not in reached and mutant.mode in ("", mode) and mutant.where not in functions:
             functions.add(mutant.where)  # two mutants of one function cannot be in it at a time
             left_out.append(mutant.name)
@@ -76,10 +77,12 @@ def test_a_mutant_that_is_not_reached_is_not_run() -> None:
     seed, plain = SEEDS["kraft"], _plain("kraft")
     missed = run_unit(Unit("random", seed, mutant="zk-writes-unguarded", mode="kraft"))
     assert not missed.mutant_reached
+    assert not missed.mutant_changed
     assert missed == msgspec.structs.replace(
         plain,
         mutant="zk-writes-unguarded",
         mutant_reached=False,
+        mutant_changed=False,
         cpu_seconds=missed.cpu_seconds,
         wall_seconds=missed.wall_seconds,
     )
@@ -88,6 +91,16 @@ def test_a_mutant_that_is_not_reached_is_not_run() -> None:
 def test_a_mutant_that_is_reached_is_found() -> None:
     found = run_unit(Unit("random", SEEDS["kraft"], mutant="hw-is-leader-end", mode="kraft"))
     assert (found.mutant_reached, found.verdict, "isr-incomplete" in found.anomalies) == (True, "fail", True)
+    assert found.mutant_changed
+
+
+def test_a_mutant_that_is_reached_may_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one whose statement is executed in vain: here one of the other mode."""
+    name = "zk-writes-unguarded"
+    monkeypatch.setattr(seed, "_watched", lambda *_: (_plain("kraft"), frozenset({name})))
+    same = run_unit(Unit("random", SEEDS["kraft"], mutant=name, mode="kraft"))
+    assert (same.mutant_reached, same.mutant_changed) == (True, False)
+    assert same.trace_digest == _plain("kraft").trace_digest
 
 
 @pytest.mark.parametrize("reached", [True, False])

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from highwater_chaos.campaign import Outcome, Unit, plan, seed
+from highwater_chaos.campaign.mutants import SETS
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
 
@@ -114,6 +115,21 @@ def test_a_switch_is_found(highwater: Any, tiny_file: Path) -> None:
     assert [one["verdict"] for one in table if one["mutant"] == "follower-skips-crc"] == ["pass", "pass"]
 
 
+def test_one_set_of_mutants_is_run(highwater: Any, tiny_file: Path) -> None:
+    """Each with its three figures, and the rate of all bugs."""
+    command = ("campaign", tiny_file, "--mutants", "--seeds", "1", "--json")
+    held_out = SETS["held-out"]
+    name = next(name for name, mutant in held_out.items() if not mutant.harmless)
+    done = highwater(*command, "--set", "held-out", "--only", name, "--out", "one")
+    (row,), rate = done.json["rows"], done.json["mutants"]
+    assert row["mutant"] == name
+    assert rate["bugs"] == 1
+    counted = [row["seedsReached"], row["seedsChanged"], len(row["failingSeeds"])]
+    assert [rate[figure] for figure in ("reached", "changed", "found")] == counted
+    both = highwater(*command, "--only", name, "--only", "hw-is-leader-end", "--out", "both")
+    assert [row["mutant"] for row in both.json["rows"]] == [name, "hw-is-leader-end"]
+
+
 @pytest.mark.parametrize(
     ("verdicts", "switches", "status"),
     [
@@ -149,6 +165,9 @@ def test_exit_statuses(
         ([], "expected an experiment, or 'random'"),
         (["random", "--only", "x"], "--only names mutants; it needs --mutants"),
         (["--mutants", "--only", "hw"], "--only 'hw': there is no such mutant"),
+        (["random", "--set", "known"], "--set names mutants; it needs --mutants"),
+        (["--mutants", "--set", "held-out", "--only", "hw-is-leader-end"], "no such mutant in the set held-out"),
+        (["--mutants", "--set", "third"], "'third' is not one of 'known', 'held-out'"),
         (["random", "--master", "local[2]"], "--master needs --engine spark"),
         (["random", "--resume"], "--resume needs --out"),
         (["random", "--patience", "99999999999"], "'--patience': expected"),

@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from highwater_chaos.campaign.detection import Row, row_of
+from highwater_chaos.campaign.detection import Row, rate_of_mutants, row_of
 from highwater_chaos.campaign.draw import RANDOM, draw_experiment
 from highwater_chaos.campaign.plan import Plan, Progress, Series, series_of_file, series_of_mutant, series_of_random
 from highwater_chaos.campaign.processes import on_processes
@@ -38,6 +38,7 @@ __all__ = [
     "draw_experiment",
     "experiment_of",
     "on_processes",
+    "rate_of_mutants",
     "row_of",
     "run_unit",
     "series_of_file",

@@ -60,6 +60,8 @@ class Row:
     inconclusive: tuple[int, ...]
     reached: int
     """In how many seeds the mutant could make a difference; all of them where there is none."""
+    changed: int
+    """In how many seeds it made one, to the run or to its verdict; all of them where there is none."""
 
     @property
     def found(self) -> bool:
@@ -83,7 +85,11 @@ class Row:
         needed = seeds_needed(len(self.failing), self.seeds)
         return {
             "experiment": self.experiment,
-            **({"mutant": self.mutant, "seedsReached": self.reached} if self.mutant else {}),
+            **(
+                {"mutant": self.mutant, "seedsReached": self.reached, "seedsChanged": self.changed}
+                if self.mutant
+                else {}
+            ),
             "expected": self.expected,
             "asExpected": self.as_expected,
             "seeds": self.seeds,
@@ -123,4 +129,33 @@ def row_of(experiment: str, mutant: str, expected: str, outcomes: Sequence[Outco
         by_verdict["error"],
         by_verdict["inconclusive"],
         sum(one.mutant_reached for one in ordered),
+        sum(one.mutant_changed for one in ordered),
+    )
+
+
+class Rate(NamedTuple):
+    """How many bugs were put in, and in how many of them a seed could make a difference, made one, and failed."""
+
+    bugs: int
+    reached: int
+    changed: int
+    found: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``--json`` has it; the share is of all bugs."""
+        return {**self._asdict(), "foundShare": round(self.found / self.bugs, 3) if self.bugs else None}
+
+
+def rate_of_mutants(rows: Sequence[Row]) -> Rate:
+    """The rate of the mutants that are not harmless, each over all experiments that it was put into."""
+    of_mutant: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.mutant and row.expected == "fail":
+            of_mutant.setdefault(row.mutant, []).append(row)
+    all_rows = of_mutant.values()
+    return Rate(
+        len(of_mutant),
+        sum(any(row.reached for row in of_one) for of_one in all_rows),
+        sum(any(row.changed for row in of_one) for of_one in all_rows),
+        sum(any(row.found for row in of_one) for of_one in all_rows),
     )

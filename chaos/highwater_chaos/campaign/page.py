@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from highwater_chaos.campaign.detection import Row, seeds_needed
+from highwater_chaos.campaign.detection import Row, rate_of_mutants, seeds_needed
 from highwater_chaos.campaign.examples import Example
-from highwater_chaos.campaign.mutants import CATALOGUE as MUTANTS
+from highwater_chaos.campaign.mutants import mutant_named
 from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.campaign.store import PAGE
 from highwater_chaos.report.html import render_page
@@ -78,6 +78,9 @@ def sentence_of(rows: Sequence[Row]) -> str:
     if expected_fail:
         found = sum(row.found for row in expected_fail)
         text = f"{found} of {len(expected_fail)} bugs were found."
+        rate = rate_of_mutants(rows)
+        if rate.bugs:
+            text += f" {rate.reached} were reached, {rate.changed} changed a run."
     else:
         failing = sum(len(row.failing) for row in rows)
         text = f"{failing or 'No'} seed{'' if failing == 1 else 's'} of {sum(row.seeds for row in rows)} failed."
@@ -107,13 +110,14 @@ def _shown_row(row: Row) -> dict[str, Any]:
     return {
         "experiment": row.experiment,
         "mutant": row.mutant,
-        "breaks": MUTANTS[row.mutant].breaks if row.mutant in MUTANTS else "",
+        "breaks": mutant_named(row.mutant).breaks if row.mutant else "",
         "expected": row.expected,
         "verdict": row.verdict,
         "as_expected": row.as_expected,
         "outcome": "found" if row.found else "not found" if row.expected == "fail" else row.verdict,
         "seeds": row.seeds,
         "reached": row.reached,
+        "changed": row.changed,
         "failed": len(row.failing),
         "until": "" if row.until_found is None else f"{row.until_found} (seed {row.first_failing})",
         "seconds": f"{row.seconds if row.seconds_until_found is None else row.seconds_until_found:.1f}",

@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from highwater_chaos.campaign.draw import draw_experiment
-from highwater_chaos.campaign.mutants import CATALOGUE, applied, mutant_named, watching
+from highwater_chaos.campaign.mutants import SETS, applied, mutant_named, set_of, watching
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment, parse_experiment
 from highwater_chaos.judged_run import run_and_forget
 from highwater_chaos.judging import HasRegisters, store_run
@@ -65,8 +65,9 @@ Key = tuple[str, str, int]
 class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     """What a unit came to. ``verdict`` is ``error`` if there is none: the seed raised, hung or ended its process.
 
-    ``mutant_reached``: whether the mutant could make a difference; if not, the run is the one without it. True where
-    there is no mutant. All but ``attempts`` and the times depends on the unit alone.
+    ``mutant_reached``: whether the mutant could make a difference; if not, the run is the one without it.
+    ``mutant_changed``: whether it made one, to what the nodes did or to the verdict; False if the seed was not run with
+    it. Both are True where there is no mutant. All but ``attempts`` and the times depends on the unit alone.
     """
 
     experiment: str
@@ -82,6 +83,7 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     run_seconds: float = 0.0
     trace_digest: str = ""
     mutant_reached: bool = True
+    mutant_changed: bool = True
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     attempts: int = 1
@@ -154,27 +156,37 @@ def _judged(unit: Unit) -> Outcome:
     experiment = experiment_of(unit)
     if not unit.mutant:
         return _run(unit, experiment)
-    without, reached = _watched(dump_experiment(experiment), unit.wire, unit.combinations)
+    without, reached = _watched(dump_experiment(experiment), unit.wire, unit.combinations, set_of(unit.mutant))
     is_reached, fails_anyway = unit.mutant in reached, without.verdict == "fail"
     if fails_anyway:  # so a fail would say nothing of the bug
         why = f"it fails without the bug, too: {', '.join(without.anomalies)}"
         without = msgspec.structs.replace(without, verdict="inconclusive", anomalies=(), reasons=(why,))
     if fails_anyway or not is_reached:
         return msgspec.structs.replace(
-            without, experiment=unit.experiment, mutant=unit.mutant, mutant_reached=is_reached
+            without,
+            experiment=unit.experiment,
+            mutant=unit.mutant,
+            mutant_reached=is_reached,
+            mutant_changed=False,
         )
     with applied(mutant_named(unit.mutant)):
-        return _run(unit, experiment)
+        outcome = _run(unit, experiment)
+    return msgspec.structs.replace(outcome, mutant_changed=_shows(outcome) != _shows(without))
+
+
+def _shows(outcome: Outcome) -> tuple[object, ...]:
+    """What tells a run from another: the digest of all events of nodes, what clients got, and the verdict."""
+    return outcome.trace_digest, outcome.acknowledged, outcome.verdict, outcome.anomalies, outcome.reasons
 
 
 @lru_cache(maxsize=8)
-def _watched(text: str, wire: bool, combinations: bool) -> tuple[Outcome, frozenset[str]]:
-    """The outcome of an experiment without any mutant, and which mutants could make a difference to it.
+def _watched(text: str, wire: bool, combinations: bool, which: str) -> tuple[Outcome, frozenset[str]]:
+    """The outcome of an experiment without any mutant, and which mutants of a set could make a difference to it.
 
     A worker gets the seed of one mutant after the other, so that the last few are what it needs.
     """
     experiment = parse_experiment(text, "")
-    with watching(CATALOGUE.values()) as reached:
+    with watching(SETS[which].values()) as reached:
         outcome = _run(Unit("", experiment.spec.seed, wire=wire, combinations=combinations), experiment)
     return outcome, frozenset(reached)
 

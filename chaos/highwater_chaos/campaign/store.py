@@ -52,6 +52,7 @@ RESULTS_SCHEMA: Final = pa.schema(
         ("run_seconds", pa.float64()),  # simulated
         ("trace_digest", pa.string()),
         ("mutant_reached", pa.bool_()),  # false: the bug could make no difference to this seed
+        ("mutant_changed", pa.bool_()),  # false: it made none
     ]
 )
 TIMES_SCHEMA: Final = pa.schema(

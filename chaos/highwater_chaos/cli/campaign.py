@@ -26,18 +26,20 @@ from highwater_chaos.campaign import (
     Row,
     Series,
     on_processes,
+    rate_of_mutants,
     row_of,
     series_of_file,
     series_of_mutant,
     series_of_random,
 )
 from highwater_chaos.campaign.examples import Example, shrink_example, write_example
-from highwater_chaos.campaign.mutants import CATALOGUE as MUTANTS
+from highwater_chaos.campaign.mutants import SETS, Mutant, mutant_named
 from highwater_chaos.campaign.on_spark import SparkGone, batch_size, on_spark
 from highwater_chaos.campaign.page import facts_of, sentence_of, why_of, write_page
 from highwater_chaos.campaign.plan import Engine
 from highwater_chaos.campaign.remote import Copy, copied_to
 from highwater_chaos.cli.choices import Engine as EngineName
+from highwater_chaos.cli.choices import MutantSet
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.progress import Progress as ProgressShown
@@ -113,6 +115,10 @@ def campaign(
     mutants: Annotated[
         bool, typer.Option("--mutants", help="Run with bugs put in on purpose: does a campaign find them?")
     ] = False,
+    which: Annotated[
+        MutantSet | None,
+        typer.Option("--set", show_default=False, help="Which mutants: known (default), or held out from all files."),
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this mutant; may be given several times.")
     ] = None,
@@ -126,9 +132,15 @@ def campaign(
     came out as expected; if a fail is expected, or a bug was put in, one failing seed is enough.
     """
     switches = {name: values[0] for name, values in switch_values(switch or [], several=False)}
+    if not mutants and (which or only):
+        raise UsageError(f"--{'set' if which else 'only'} names mutants; it needs --mutants")
     plan = Plan(
         _series(
-            experiments or [], switches, mutants=mutants, only=only or [], until_failure=until_failure, guided=guided
+            experiments or [],
+            switches,
+            mutants=_mutants(which, only or []) if mutants else None,
+            until_failure=until_failure,
+            guided=guided,
         ),
         _seeds(seeds),
         tuple(sorted(switches.items())),
@@ -233,6 +245,7 @@ def _counted(plan: Plan, title: str, out: Path, copy: Copy | None, options: _Opt
                 {
                     "dir": str(shown),
                     "rows": [row.to_dict() for row in rows],
+                    **({"mutants": rate_of_mutants(rows).to_dict()} if rows and rows[0].mutant else {}),
                     "transitions": {
                         "reached": len(CATALOGUE) - len(missing),
                         "of": len(CATALOGUE),
@@ -281,25 +294,13 @@ def _series(
     given: Sequence[str],
     switches: Mapping[str, str],
     *,
-    mutants: bool,
-    only: Sequence[str],
+    mutants: Sequence[Mutant] | None,
     until_failure: bool,
     guided: bool,
 ) -> tuple[Series, ...]:
     if guided and any(name != RANDOM for name in given):
         raise UsageError("--guided changes what 'random' draws; leave out the files, or leave out --guided")
-    if mutants and (made_by := in_force()):
-        raise UsageError(
-            f"--mutants: bugs are put into Python, and the runtime is compiled by {made_by}; unset {SETTING}"
-        )
-    if only and not mutants:
-        raise UsageError("--only names mutants; it needs --mutants")
-    for name in only:
-        if name not in MUTANTS:
-            raise UsageError(
-                f"--only {name!r}: there is no such mutant; 'highwater campaign --mutants --json' lists them"
-            )
-    if not given and not mutants:
+    if not given and mutants is None:
         raise UsageError("expected an experiment, or 'random'; see 'highwater campaign --help'")
     files = files_of([name for name in given if name != RANDOM])
     found: list[Series] = []
@@ -321,18 +322,33 @@ def _series(
         found.append(series_of_file(experiment, switches, until_failure=until_failure))
     if errors:
         raise UsageError("\n".join(errors))
-    if RANDOM in given or (mutants and not given):
+    if RANDOM in given or (mutants is not None and not given):
         modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
         if not modes:
             raise UsageError(f"--switch: no mode has both of {', '.join(switches)}; run a campaign for each")
         found.append(series_of_random(switches, until_failure=until_failure, guided=guided))
-    if not mutants:
+    if mutants is None:
         return tuple(found)
-    chosen = [MUTANTS[name] for name in (dict.fromkeys(only) or MUTANTS)]
-    mutated = [series_of_mutant(series, mutant) for mutant in chosen for series in found]
+    mutated = [series_of_mutant(series, mutant) for mutant in mutants for series in found]
     if not any(mutated):
         raise UsageError("--mutants: none of these bugs can be in clusters of these experiments; see docs/campaigns.md")
     return tuple(series for series in mutated if series is not None)
+
+
+def _mutants(which: MutantSet | None, only: Sequence[str]) -> list[Mutant]:
+    """Those of a set, or those named: of that set, or of any where none is asked for."""
+    if made_by := in_force():
+        raise UsageError(
+            f"--mutants: bugs are put into Python, and the runtime is compiled by {made_by}; unset {SETTING}"
+        )
+    if not only:
+        return list(SETS[which or "known"].values())
+    known = {name for one in SETS if which in (None, one) for name in SETS[one]}
+    for name in only:
+        if name not in known:
+            of_set = f" in the set {which}" if which else ""
+            raise UsageError(f"--only {name!r}: there is no such mutant{of_set}; docs/campaigns.md says where they are")
+    return [mutant_named(name) for name in dict.fromkeys(only)]
 
 
 def _seeds(text: str) -> range:
@@ -450,13 +466,13 @@ def _print_row(row: Row, outcomes: Sequence[Outcome]) -> None:
             f" by {', '.join(anomalies)}; {verdicts}"
         )
     elif row.expected == "fail":
-        breaks = f"; {MUTANTS[row.mutant].breaks}" if row.mutant else ""
-        reached = f", reached in {row.reached}" if row.mutant else ""
+        breaks = f"; {mutant_named(row.mutant).breaks}" if row.mutant else ""
+        reached = f", reached in {row.reached}, changed {row.changed}" if row.mutant else ""
         print(f"NOT FOUND: {name}: {row.seeds} seeds{reached}, {row.seconds:.1f} s{breaks}")
     elif row.mutant and row.as_expected:
         print(
             f"HARMLESS: {name}: {row.seeds} seeds, reached in {row.reached}, {row.seconds:.1f} s:"
-            f" {MUTANTS[row.mutant].harmless}"
+            f" {mutant_named(row.mutant).harmless}"
         )
     else:
         print(f"{'OK' if row.as_expected else row.verdict.upper()}: {name}: {row.seeds} seeds: {verdicts}")
