@@ -94,6 +94,14 @@ def test_a_mutant_that_is_reached_is_found() -> None:
     assert found.mutant_changed
 
 
+@pytest.mark.parametrize("which", SETS)
+def test_a_seed_is_run_with_what_it_reaches_of_either_set(which: str) -> None:
+    with watching(SETS[which].values()) as reached:
+        run_unit(Unit("random", SEEDS["kraft"], mode="kraft"))
+    name = next(name for name in SETS[which] if name in reached)
+    assert run_unit(Unit("random", SEEDS["kraft"], mutant=name, mode="kraft")).mutant_reached
+
+
 def test_a_mutant_that_is_reached_may_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one whose statement is executed in vain: here one of the other mode."""
     name = "zk-writes-unguarded"
