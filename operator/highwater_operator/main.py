@@ -37,6 +37,7 @@ from highwater_operator.reconcile.events import publish_event
 from highwater_operator.reconcile.log_cluster import reconcile
 from highwater_operator.reconcile.queue import Queue
 from highwater_operator.settings import configure
+from highwater_runtime.log_lines import configure_json, log_event
 
 LIVENESS: Final = "http://0.0.0.0:8080/healthz"
 METRICS_PORT: Final = 9406
@@ -46,7 +47,7 @@ _DESCRIPTION: Final = (
     " server: an operator that starts again continues. Run only one. Inside a pod the API server is that of its service"
     " account; elsewhere KUBECONFIG names it."
 )
-_CHATTY: Final = ("aiohttp.access", "kopf.objects")
+CHATTY: Final = ("aiohttp.access", "kopf.objects")
 """A line for each health probe, and for each event of a watch: reconciling reports its results itself."""
 
 _log = logging.getLogger(__name__)
@@ -165,7 +166,8 @@ async def _check(kube: AsyncKube, options: Options) -> None:
         raise CannotBegin(str(error)) from error
     if short is None:
         return
-    _log.error("%s: %s%s", short.reason, short.message, "; until then experiments are refused" if short.refuses else "")
+    until_then = "; until then experiments are refused" if short.refuses else ""
+    log_event(_log, logging.ERROR, short.reason, message=f"{short.message}{until_then}")
     for one in served:
         if (one.get("status") or {}).get("phase") not in FINAL_PHASES:
             await publish_event(kube, one, "Warning", short.reason, short.message, now_utc(), once=True)
@@ -223,8 +225,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     kopf.configure(
         debug=given.verbose, log_format=kopf.LogFormat.JSON if given.log_format == "json" else kopf.LogFormat.PLAIN
     )
+    if given.log_format == "json":
+        configure_json("operator", level=logging.getLogger().level)
     if not given.verbose:
-        for name in _CHATTY:
+        for name in CHATTY:
             logging.getLogger(name).setLevel(logging.WARNING)
     options = Options(tuple(given.namespace), given.liveness, given.metrics_port)
     try:
@@ -253,13 +257,14 @@ def main(argv: Sequence[str] | None = None) -> None:
             operate(context, options, experiments=experiments, certificates=certificates if has_agents else None)
         )
     except CannotBegin as error:
-        _log.error("%s", error)
+        log_event(_log, logging.ERROR, "the operator cannot begin", error=str(error))
         sys.exit(CANNOT_BEGIN)
     finally:
         kube.close()
 
 
 def _cannot_begin(why: str) -> NoReturn:
+    # Whoever starts it by hand reads this.
     sys.stderr.write(f"highwater-operator: {why}\n")
     sys.exit(CANNOT_BEGIN)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -23,10 +24,13 @@ from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_P
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.judging import judge_on_spark, write_verdict
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
-from highwater_chaos.kube.conditions import condition_of, stamp
-from highwater_chaos.kube.kinds import Json
+from highwater_chaos.kube.conditions import condition_of
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
 from highwater_chaos.manifest import UNVERIFIED, BadSummary, verify
 from highwater_pipeline.judgement import Judgement
+from highwater_runtime.log_lines import configure_json, log_event
+
+_log = logging.getLogger("highwater.judge")
 
 
 class Judge:
@@ -70,9 +74,9 @@ class Judge:
                 verdict, kept = self._judged(found, Path(parent))
             self._journal.write(lambda now: conclusion(verdict, now, kept=kept))
         except TakenOverError as error:
-            _say(f"stopped: {error}")
+            log_event(_log, logging.WARNING, "stopped", error=str(error))
             return 1
-        _say(f"{verdict['verdict']}: {reason_of(verdict)}")
+        log_event(_log, logging.INFO, "verdict", verdict=verdict["verdict"], reason=reason_of(verdict))
         return 0
 
     def _judged(self, found: Json, parent: Path) -> tuple[Json, str]:
@@ -81,18 +85,13 @@ class Judge:
             raise TakenOverError(f"experiment {self._namespace}/{self._name} has not been handed over by its runner")
         directory = fetch(self._api, self._namespace, self._name, parent, self._claim)
         if verify(directory) is None:
-            _say(UNVERIFIED)
+            log_event(_log, logging.WARNING, "recordings without a manifest", message=UNVERIFIED)
         if not (directory / "verdict.json").exists():
-            _say(f"judging {directory.name} on Spark")
+            log_event(_log, logging.INFO, "judging", run=directory.name)
             experiment = load_experiment(directory / "experiment.yaml")
             write_verdict(directory, experiment, self._judge(experiment, directory))
         verdict: Json = json.loads((directory / "verdict.json").read_bytes())
         return verdict, store_verdict(self._api, found, directory)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{stamp()} {text}\n")
-    sys.stdout.flush()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,14 +103,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     namespace, slash, name = given.experiment.partition("/")
     if not slash or not name:
         parser.error(f"--experiment {given.experiment!r}: expected NAMESPACE/NAME")
+    configure_json("judge", namespace=namespace, kind=CHAOS_EXPERIMENT.kind, name=name)
     try:
         api = Kube(local_configuration(), manager=RUNNER_MANAGER, patience=RUNNER_PATIENCE)
         return Judge(api, namespace, name, given.uid, claim=Claim.from_environment(os.environ)).run()
     except (KubeError, ArchiveError, BadSummary) as error:
-        _say(f"not judged: {error}")
+        log_event(_log, logging.ERROR, "not judged", error=str(error))
     except Exception as error:
-        traceback.print_exc()
-        _say(f"not judged: {type(error).__name__}: {error}".replace("\n", " "))
+        why = f"{type(error).__name__}: {error}"
+        log_event(_log, logging.ERROR, "not judged", error=why, traceback=traceback.format_exc())
     return 1
 
 

@@ -10,12 +10,12 @@ second runner never goes on where a first one ended.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -47,12 +47,15 @@ from highwater_chaos.faults import FaultRecord
 from highwater_chaos.judged_run import write_run
 from highwater_chaos.judging import judge_recordings, write_verdict
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
-from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
-from highwater_chaos.kube.kinds import LOG_CLUSTER, Json
+from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_chaos.live_run import LiveRun
 from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run_directory import new_run_directory
+from highwater_runtime.log_lines import configure_json, log_event
 from highwater_runtime.ports import Endpoint
+
+_log = logging.getLogger("highwater.runner")
 
 _LOOK_EVERY: Final = 1.0
 _PHASES: Final = {
@@ -133,7 +136,7 @@ class Runner:
         try:
             self._begin(self.journal.begin())
         except TakenOverError as error:
-            _say(f"stopped: {error}")
+            log_event(_log, logging.WARNING, "stopped", error=str(error))
             return 1
         return 0
 
@@ -156,11 +159,11 @@ class Runner:
                     kept = store(self._api, found, directory, self._claim)
         except (ClusterError, BackendCannotError) as error:
             # No fault was injected, and there is nothing to judge.
-            _say(f"inconclusive: {error}")
+            log_event(_log, logging.INFO, "verdict", verdict="inconclusive", reason=str(error))
             nothing: Json = {"expected": False, "reason": str(error), "kept": "", "anomalies": {}, "faults": None}
             self.journal.write(lambda now: concluded(now, "inconclusive", **nothing))
             return
-        _say(f"{verdict['verdict']}: {reason_of(verdict)}")
+        log_event(_log, logging.INFO, "verdict", verdict=verdict["verdict"], reason=reason_of(verdict))
         self.journal.write(lambda now: conclusion(verdict, now, kept=kept))
 
     def _resolved(self, found: Json) -> tuple[ChaosExperiment, KubernetesBackend]:
@@ -224,7 +227,7 @@ class Runner:
         return [one.to_dict() for one in list(self._faults)]
 
     def _progress(self, phase: str) -> None:
-        _say(phase)
+        log_event(_log, logging.INFO, "phase changed", phase=_PHASES[phase], step=phase)
 
         def change(now: Json) -> Json:
             news = []
@@ -242,7 +245,7 @@ class Runner:
 
     def _hand_over(self, kept: str) -> None:
         """The runner's last step: judging needs only what is kept, and the cluster is gone."""
-        _say(f"recorded: {kept}")
+        log_event(_log, logging.INFO, "recorded", where=kept)
 
         def change(now: Json) -> Json:
             recorded = Condition(RECORDED, "True", "Kept", f"the run is recorded and kept: {kept}")
@@ -266,11 +269,6 @@ def with_labels_of(place: Place, experiment: ChaosExperiment) -> ChaosExperiment
     return experiment.model_copy(update={"spec": experiment.spec.model_copy(update={"prometheus": asked})})
 
 
-def _say(text: str) -> None:
-    sys.stdout.write(f"{stamp()} {text}\n")
-    sys.stdout.flush()
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """The command of the runner's pod."""
     parser = argparse.ArgumentParser(prog="highwater-runner", description=__doc__)
@@ -281,6 +279,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     namespace, slash, name = given.experiment.partition("/")
     if not slash or not name:
         parser.error(f"--experiment {given.experiment!r}: expected NAMESPACE/NAME")
+    configure_json("runner", namespace=namespace, kind=CHAOS_EXPERIMENT.kind, name=name)
     # The first process of a container has no default for it. What is in force is healed on the way out, as far as the
     # pod's grace goes; the operator does the rest.
     early_end = EarlyEnd()
@@ -298,9 +297,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return runner.run()
     except KubeError as error:
-        _say(f"stopped: the API server: {error}")
+        log_event(_log, logging.ERROR, "stopped", error=f"the API server: {error}")
     except Exception:  # a bug: the operator heals, and says that the runner ended
-        traceback.print_exc()
+        _log.exception("stopped by a bug")
     return 1
 
 

@@ -11,6 +11,7 @@ or the run's next step (which starts a new guardian) takes over.
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import select
 import signal
@@ -18,7 +19,6 @@ import sys
 import threading
 import time
 from contextlib import AbstractContextManager, nullcontext, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +29,10 @@ from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.runs import GUARD_LOCK, READY, REFUSED, WAKE, RunInfo, begin, locked, removed_unless_whole
 from highwater_chaos.machine.undoing import end_run, failure_of, undo_apart, undo_own
+from highwater_runtime.log_lines import configure_json, log_event
 
 LOG: Final = "guardian.log"
+_log = logging.getLogger("highwater.guardian")
 _LOOK_AGAIN: Final = 5.0
 """Seconds after which it looks at the run again without being woken."""
 _RETRY: Final = 1.0
@@ -43,6 +45,7 @@ _INSISTS_FOR: Final = 120.0
 
 def main(arguments: list[str]) -> int:
     """Guard one run until it is gone. Exits 0 then, 1 where something is left that cannot be undone."""
+    configure_json("guardian")
     path = Path(arguments[1]).resolve()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
@@ -60,7 +63,7 @@ def main(arguments: list[str]) -> int:
         return 0
     # One guardian a run: the descriptor is held, and with it the lock, until this process ends.
     if not _become(guard):
-        _say("another guardian is at work")
+        log_event(_log, logging.WARNING, "another guardian is at work")
         return 1
     owner = info.owner.pidfd()
     os.dup2(log, sys.stderr.fileno())
@@ -70,7 +73,7 @@ def main(arguments: list[str]) -> int:
     try:
         if owner is not None:
             _watch(path, owner, wake)
-            _say(f"pid {info.owner.pid}, whose run this is, is gone")
+            log_event(_log, logging.WARNING, "the owner of the run is gone", pid=info.owner.pid)
         return _end(path)
     except RunGoneError:
         return 0
@@ -114,13 +117,11 @@ def _watch(path: Path, owner: int, wake: int) -> None:
 def _undo_overdue(path: Path, apart: _Apart) -> float:
     # Returns in how many seconds there may be something to do again.
     with locked(path):
-        undone, failures, entries = undo_own(path, "guardian", _overdue)
+        _, failures, entries = undo_own(path, "guardian", _overdue, _log_undone)
         journal = Journal(path / JOURNAL)
         journal.refresh()
-    for what in undone:
-        _say(f"undone at its deadline: {what}")
     for entry, what in failures.items():
-        apart.say_once(entry, f"overdue: {what}")
+        apart.log_once(journal.entries[entry], what)
     apart.begin(entries)
     if failures or entries:
         return _RETRY
@@ -147,21 +148,21 @@ class _Apart:
                 self._threads[key] = thread
                 thread.start()
 
-    def say_once(self, entry: str, what: str) -> None:
-        """Say what keeps an entry from being undone, once: a hostile program must not fill the disk with it."""
-        said = self._said.setdefault(entry, set())
-        if what not in said and len(said) < _MOST_SAID:
-            said.add(what)
-            _say(what)
+    def log_once(self, entry: Entry, error: str) -> None:
+        """Log what keeps an entry from being undone, once: a hostile program must not fill the disk with it."""
+        said = self._said.setdefault(entry.id, set())
+        if error not in said and len(said) < _MOST_SAID:
+            said.add(error)
+            log_event(_log, logging.WARNING, "fault not undone", fault=_fault_of(entry), error=f"overdue: {error}")
 
     def _undo(self, entries: list[Entry]) -> None:
         for entry in entries:
             try:
-                _say(f"undone at its deadline: {undo_apart(self._path, entry, 'guardian')}")
+                _log_undone(entry, undo_apart(self._path, entry, "guardian"))
             except RunGoneError:
                 return
             except Exception as error:  # of this entry alone, whatever the program answered
-                self.say_once(entry.id, f"overdue: {failure_of(entry, error)}")
+                self.log_once(entry, failure_of(entry, error))
 
 
 def _overdue(entry: Entry) -> bool:
@@ -173,20 +174,22 @@ def _end(path: Path) -> int:
     while True:
         result = end_run(path, "guardian")
         for what in result.undone:
-            _say(f"undone: {what}")
+            log_event(_log, logging.INFO, "undone at the end of the run", what=what)
         if not result.left:
             return 0
         for what in result.left:
-            _say(f"left: {what}")
+            log_event(_log, logging.WARNING, "left at the end of the run", what=what)
         if time.monotonic() > until:
             return 1
         time.sleep(_RETRY)
 
 
-def _say(what: str) -> None:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    with suppress(OSError):  # a full disk: what it does is worth more than what it says
-        os.write(sys.stderr.fileno(), f"{now} {what}\n".encode(errors="backslashreplace"))
+def _log_undone(entry: Entry, what: str) -> None:
+    log_event(_log, logging.INFO, "fault undone", fault=_fault_of(entry), by="deadline", what=what)
+
+
+def _fault_of(entry: Entry) -> str | None:
+    return entry.tag.partition(":")[0] or None
 
 
 if __name__ == "__main__":
@@ -196,4 +199,5 @@ if __name__ == "__main__":
         sys.stderr.write(f"{error}\n")
         sys.exit(REFUSED)
     except MachineError as error:
-        sys.exit(f"guardian: {error}")
+        log_event(_log, logging.ERROR, "the guardian cannot work", error=str(error))
+        sys.exit(1)

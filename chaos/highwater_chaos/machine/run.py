@@ -50,6 +50,7 @@ from highwater_chaos.machine.undoing import (
     undo_resource,
     undo_run,
 )
+from highwater_runtime.log_lines import plain_text
 
 GUARDIAN_MODULE: Final = "highwater_chaos.machine.guardian"
 _GUARDIAN_GOES_WITHIN: Final = 30.0
@@ -286,7 +287,6 @@ class MachineRun:
                 raise PlaceError(output)
             if begin:
                 shutil.rmtree(self.path, ignore_errors=True)
-            raise MachineError(
-                f"the guardian of run {self.id} did not start (exit status {child.returncode}): {output}"
-            )
+            why = plain_text(output.splitlines()[-1]) if output else ""
+            raise MachineError(f"the guardian of run {self.id} did not start (exit status {child.returncode}): {why}")
         self._guardian = child

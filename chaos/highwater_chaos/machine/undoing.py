@@ -146,9 +146,11 @@ def _finish(path: Path, by: str, undone: list[str], failed: dict[str, str]) -> U
         return result
 
 
-def undo_own(path: Path, by: str, which: Callable[[Entry], bool]) -> tuple[list[str], dict[str, str], list[Entry]]:
+def undo_own(
+    path: Path, by: str, which: Callable[[Entry], bool], tell: Callable[[Entry, str], None] = lambda *_: None
+) -> tuple[list[str], dict[str, str], list[Entry]]:
     """Undo what is undone with the run's lock held: what was undone, failures by entry, and what is to be undone under
-    locks of its own."""
+    locks of its own. ``tell`` hears of each entry that was undone, and of what that was."""
     same_boot = _same_boot(path)
     journal = _journal(path)
     undone, failures, apart = [], {}, []
@@ -160,6 +162,7 @@ def undo_own(path: Path, by: str, which: Callable[[Entry], bool]) -> tuple[list[
             continue
         try:
             undone.append(undo_entry(journal, entry, by, same_boot=same_boot))
+            tell(entry, undone[-1])
         except Exception as error:  # whatever is wrong with one: the others are undone all the same
             failures[entry.id] = failure_of(entry, error)
     return undone, failures, apart

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import json
+import logging
 import os
 import signal
 import sys
@@ -36,13 +36,15 @@ from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.orphans import Collector
 from highwater_operator.agent.pod_events import PodEvents
 from highwater_operator.agent.pods import ApiPods, Pod
-from highwater_operator.agent.records import Records, now_text
+from highwater_operator.agent.records import Records
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.service import Faults
 from highwater_operator.agent.settings import HELP, Settings
 from highwater_operator.agent.tls import ServerCertificate, read_again
 from highwater_operator.agent.volumes import Volumes, wanted_by
+from highwater_runtime.log_lines import configure_json, log_event
 
+_log = logging.getLogger("highwater.agent")
 _THREADS_END_WITHIN: Final = 2.0
 _TICK: Final = 0.5
 _ATTACH_EVERY: Final = 0.5
@@ -68,12 +70,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MachineError as error:
         sys.stderr.write(f"highwater-agent: {error}\n")
         return 2
+    configure_json("agent", node=settings.node)
     try:
         if os.geteuid() != 0:
             raise MachineError("the agent must be root, in a privileged container with hostPID")
         asyncio.run(Agent(settings).run())
     except (MachineError, OSError) as error:
-        log("the agent cannot work", error=str(error))
+        log_event(_log, logging.ERROR, "the agent cannot work", error=str(error))
         return 1
     _leave()
     return 0
@@ -91,10 +94,9 @@ def _leave() -> None:
         os._exit(0)
 
 
-def log(what: str, **details: object) -> None:
-    """One JSON object a line, on standard error."""
-    sys.stderr.write(json.dumps({"at": now_text(), "message": what, **details}, default=str) + "\n")
-    sys.stderr.flush()
+def log(event: str, **fields: object) -> None:
+    """Log an event of the agent's own life."""
+    log_event(_log, logging.INFO, event, **fields)
 
 
 class Agent:
@@ -105,11 +107,11 @@ class Agent:
         self._certificate = ServerCertificate(settings)
         self._volumes = Volumes(settings.state, settings.volumes, settings.limits)
         for failure in self._volumes.mount_all():
-            log(failure)
+            log("a volume is not mounted", error=failure)
         self._failing: dict[str, str] = {}
         machine, notes = open_run(settings.state)
         for what in notes:
-            log(what)
+            log("continued an earlier run", what=what)
         self._wanted = threading.Event()
         configuration = _configuration()
         self._pods = ApiPods(configuration, settings.node, lambda _: self._wanted.set())
@@ -123,7 +125,7 @@ class Agent:
             settings.kubelet,
         )
         for what in self._faults.recover():
-            log(what)
+            log("recovered after a start", what=what)
         self._collector = Collector(
             settings.node,
             self._volumes,
@@ -168,7 +170,7 @@ class Agent:
         assert runner.server is not None
         listener = Listener(runner.server, self._certificate.context)
         port = listener.start(self._settings.host, self._settings.port)
-        log("the agent works", node=self._settings.node, port=port)
+        log("the agent works", port=port)
         _write_port(self._settings.state, port)
         try:
             while not stop.is_set():
@@ -241,7 +243,7 @@ class Agent:
             self._failing.pop(about, None)
         elif self._failing.get(about) != what:
             self._failing[about] = what
-            log(what, about=about)
+            log_event(_log, logging.WARNING, "something cannot be done", about=about, error=what)
 
 
 def _configuration() -> kubernetes.client.Configuration:

@@ -22,10 +22,11 @@ from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.run import MachineRun
 from highwater_operator.agent import metrics
 from highwater_operator.agent.background import Background
+from highwater_operator.agent.fault_log import log_change, log_refusal
 from highwater_operator.agent.faults.base import Context, HealContext
 from highwater_operator.agent.faults.kinds import kind_of, restart_after
 from highwater_operator.agent.faults.processes import bar
-from highwater_operator.agent.pods import Pods, admitted
+from highwater_operator.agent.pods import Pod, Pods, admitted
 from highwater_operator.agent.records import Evidence, FaultRecord, Records, State, now_text
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.requests import (
@@ -73,23 +74,19 @@ class Faults:
         """
         body = plain(request)
         with self._only(fault):
-            there = self._records.get(fault)
-            if there is not None:
-                _ensure_same(there, body)
-                if there.state != "failed":
-                    return there
-            lasts = request.deadline - datetime.now(UTC)
-            if not timedelta() < lasts <= _LONGEST:
-                found = f"{request.deadline.isoformat()}, {lasts.total_seconds():.1f} s from now"
-                raise Refusal(422, "no deadline to work with", expected="within the next 24 hours", found=found)
             try:
-                pod = admitted(self._pods, request.pod, self._node)
-            except Refusal:
-                metrics.INJECTIONS.labels(request.kind, "refused").inc()
+                there = self._records.get(fault)
+                if there is not None:
+                    _ensure_same(there, body)
+                    if there.state != "failed":
+                        return there
+                lasts_ns = _lasts_ns(request)
+                pod = self._admitted(request)
+            except Refusal as refusal:
+                log_refusal(FaultRecord(fault, "failed", body), refusal)
                 raise
-            lasts_ns = int(lasts.total_seconds() * 1e9)
             context = Context(fault, pod, self._run, self._volumes, lasts_ns)
-            record = self._records.put(FaultRecord(fault, "injecting", body, _until(request)))
+            record = self._store(FaultRecord(fault, "injecting", body, _until(request)))
             return self._inject(context, request, record)
 
     def heal(self, fault: str) -> FaultRecord:
@@ -101,7 +98,7 @@ class Faults:
         with self._only(fault):
             record = self._records.get(fault)
             if record is None:
-                return self._records.put(FaultRecord(fault, "healed"))
+                return self._store(FaultRecord(fault, "healed"))
             if record.state != "inForce":
                 return record
             return self._end(record, "healed", "request")
@@ -146,7 +143,7 @@ class Faults:
                 raise MachineError(record.error)
             self._end(record, "failed", "restart")
         except Exception as error:  # of this fault alone
-            self._records.put(replace(record, state="inForce", until=now_text(), error=_sentence(error)))
+            self._store(replace(record, state="inForce", until=now_text(), error=_sentence(error)))
             return False
         return True
 
@@ -198,11 +195,28 @@ class Faults:
                     self._look_at(record)
             except Exception as error:
                 if record is not None and record.error != (sentence := _sentence(error)):
-                    self._records.put(replace(record, error=sentence))
+                    self._store(replace(record, error=sentence))
                 return True
         return False
 
     # --- inside ---
+
+    def _admitted(self, request: FaultRequest) -> Pod:
+        try:
+            return admitted(self._pods, request.pod, self._node)
+        except Refusal:
+            metrics.INJECTIONS.labels(request.kind, "refused").inc()
+            raise
+
+    def _store(self, record: FaultRecord, by: str = "") -> FaultRecord:
+        """Keep a record, and log what has become of its fault."""
+        try:
+            before = self._records.get(record.id)
+        except (MachineError, OSError):  # it is replaced now
+            before = None
+        stored = self._records.put(record)
+        log_change(before, stored, by)
+        return stored
 
     def _inject(self, context: Context, request: FaultRequest, record: FaultRecord) -> FaultRecord:
         began = time.monotonic()
@@ -218,15 +232,15 @@ class Faults:
             metrics.INJECTIONS.labels(request.kind, "refused" if refused else "failed").inc()
             left = self._undone(context.id)
             failures = "; ".join([str(error), *left])
-            self._records.put(replace(record, state="inForce" if left else "failed", error=failures))
+            self._store(replace(record, state="inForce" if left else "failed", error=failures))
             raise
         metrics.INJECTIONS.labels(request.kind, "injected").inc()
         metrics.INJECTION_SECONDS.labels(request.kind).observe(time.monotonic() - began)
         record = replace(record, error="").saw(*evidence)
         if not _is_over_at_once(request):
-            return self._records.put(replace(record, state="inForce"))
+            return self._store(replace(record, state="inForce"))
         self._ensure(context.id, self._run.undo_tagged(context.id).left)
-        return self._records.put(replace(record, state="inForce" if down else "done"))
+        return self._store(replace(record, state="inForce" if down else "done"))
 
     def _look_at(self, record: FaultRecord) -> bool:
         """Whether it is over now."""
@@ -258,7 +272,7 @@ class Faults:
         )
         metrics.HEALS.labels(record.kind, by).inc()
         metrics.HEAL_SECONDS.labels(record.kind).observe(time.monotonic() - began)
-        return self._records.put(replace(record, state=state).saw(*seen))
+        return self._store(replace(record, state=state).saw(*seen), by)
 
     def _undone(self, fault: str) -> list[str]:
         """Undo all of a fault, the barrier last: until then no node starts on what is half undone. What is left."""
@@ -310,6 +324,14 @@ def _ensure_same(there: FaultRecord, body: dict[str, object]) -> None:
             expected=", ".join(f"{name}={there.request.get(name)!r}" for name in different),
             found=", ".join(f"{name}={body.get(name)!r}" for name in different),
         )
+
+
+def _lasts_ns(request: FaultRequest) -> int:
+    lasts = request.deadline - datetime.now(UTC)
+    if not timedelta() < lasts <= _LONGEST:
+        found = f"{request.deadline.isoformat()}, {lasts.total_seconds():.1f} s from now"
+        raise Refusal(422, "no deadline to work with", expected="within the next 24 hours", found=found)
+    return int(lasts.total_seconds() * 1e9)
 
 
 def _talks(record: FaultRecord) -> bool:

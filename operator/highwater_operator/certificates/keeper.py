@@ -22,6 +22,7 @@ from highwater_chaos.kube.client import Conflict, Kube, KubeError
 from highwater_chaos.kube.kinds import CONFIG_MAP, SECRET, Json, Kind
 from highwater_operator.certificates.issuing import Holdings, Issued, due
 from highwater_operator.kube import AsyncKube
+from highwater_runtime.log_lines import log_event
 
 ISSUED_BY: Final = "highwater.dev/issued-by"
 _OURS: Final = "highwater-operator"
@@ -114,7 +115,7 @@ async def keep_always(
         pause = every
         try:
             for what in await loop.run_in_executor(kube.threads, keep, kube.kube, settings, now()):
-                _log.info("certificates: %s", what)
+                log_event(_log, logging.INFO, "certificates of agents", what=what)
             last = ""
         except Conflict:
             pause = _AGAIN_AFTER
@@ -123,7 +124,8 @@ async def keep_always(
             if str(error) != last:
                 last = str(error)
                 expected = isinstance(error, KubeError | CertificateError | OSError)
-                _log.error("certificates of agents: %s", error, exc_info=not expected)
+                fields = {"fields": {"error": str(error)}}
+                _log.error("certificates of agents", exc_info=not expected, extra=fields)
         await asyncio.sleep(pause)
 
 
@@ -178,7 +180,7 @@ def _authorities(found: Json | None) -> tuple[Issued, ...]:
     try:
         return tuple(Issued.read(one, key) for one, key in zip(certificates, keys, strict=True))
     except _UNREADABLE as error:
-        _log.error("certificates of agents: the authorities cannot be read, new ones are made: %s", error)
+        log_event(_log, logging.ERROR, "the authorities cannot be read, new ones are made", error=str(error))
         return ()
 
 
@@ -188,7 +190,7 @@ def _certificate(found: Json | None) -> Issued | None:
     try:
         return Issued.read(_data(found, "tls.crt"), _data(found, "tls.key"))
     except _UNREADABLE as error:
-        _log.error("certificates of agents: the certificate cannot be read, a new one is made: %s", error)
+        log_event(_log, logging.ERROR, "the certificate cannot be read, a new one is made", error=str(error))
         return None
 
 

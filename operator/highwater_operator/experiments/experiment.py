@@ -20,7 +20,6 @@ Every write is checked against the version that the decision was made on: the wr
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -51,7 +50,7 @@ from highwater_operator.experiments.definitions import shortage
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
 from highwater_operator.experiments.runner_job import JUDGE, RUNNER, job_name, runner_job, why_ended
 from highwater_operator.experiments.startup import cluster_trouble, goes_first, lacks_room, runner_trouble
-from highwater_operator.reconcile.events import EventType, publish_event
+from highwater_operator.reconcile.events import EventType, log_about, tell
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.pod_troubles import Trouble, is_creating
 from highwater_operator.reconcile.status import EARLIER
@@ -63,7 +62,6 @@ _NOT_YET: Final = {
     kind: Condition(kind, "Unknown", "NotYet", "not yet")
     for kind in ("SteadyState", "Injected", "Healed", "Completed", "Passed")
 }
-_log = logging.getLogger(__name__)
 _JOB_NAMES: Final = {RUNNER: job_name, JUDGE: judge_job_name}
 
 
@@ -247,7 +245,7 @@ class _Look:
         try:
             return await self._kube.list(EVENT, namespace, fields={"involvedObject.uid": about["metadata"]["uid"]})
         except Refused as error:  # an operator that is newer than its Role
-            _log.warning("why a runner does not start cannot be read: %s", error)
+            log_about(self._found, "Warning", "events of the runner cannot be read", error=str(error))
             return []
 
     async def _give_way(self, message: str) -> Outcome:
@@ -304,7 +302,7 @@ class _Look:
 
     async def _abort(self, why: str) -> Outcome:
         await self._write({"phase": "Aborting", "reason": self._status.get("reason") or why[:2000]})
-        await self._tell("Warning", "Aborting", why)
+        await self._tell_abort(why)
         return Outcome(0.0)
 
     # --- ending ---
@@ -354,7 +352,7 @@ class _Look:
             return self._over
         if phase not in ("", "Aborting", *FINAL_PHASES):
             await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
-            await self._tell("Warning", "Aborting", "deleted before it was over")
+            await self._tell_abort("deleted before it was over")
             return Outcome(0.0)
         waiting = await self._undo() or await self._borrowed.give_back(self._metadata["deletionTimestamp"])
         if waiting is not None:
@@ -458,24 +456,37 @@ class _Look:
         self._status = found.get("status") or {}
         metrics.EXPERIMENTS.remember(found)
 
-    async def _tell(self, type_: EventType, reason: str, message: str) -> None:
-        await publish_event(self._kube, self._found, type_, reason, message, self._context.now(), once=True)
+    async def _tell(self, type_: EventType, reason: str, message: str, change: Json | None = None) -> None:
+        now = self._context.now()
+        await tell(self._kube, self._found, type_, reason, message, now, once=True, change=change)
+
+    async def _tell_abort(self, why: str) -> None:
+        self._context.reported_phases[self._metadata["namespace"], self._metadata["name"]] = (self._uid, "Aborting")
+        await self._tell("Warning", "Aborting", why, _change("Aborting", reason=why))
 
     async def _tell_phase(self, phase: str) -> None:
-        """An Event for each phase that the runner went through, as far as the operator saw it."""
+        """An Event and a line for each phase that the runner went through, as far as the operator saw it."""
         key, reported = (self._metadata["namespace"], self._metadata["name"]), (self._uid, phase)
         if not phase or self._context.reported_phases.get(key) == reported:
             return
         self._context.reported_phases[key] = reported
+        verdict, reason = self._status.get("verdict", ""), self._status.get("reason", "")
         if phase == "Completed":
-            verdict, reason = self._status.get("verdict", ""), self._status.get("reason", "")
             metrics.count_verdict(verdict or "inconclusive")
-            await self._tell("Normal", "Completed", f"{verdict}: {reason}")
+            change = _change(phase, verdict=verdict, reason=reason)
+            await self._tell("Normal", "Completed", f"{verdict}: {reason}", change)
         elif phase == "Refused":
-            accepted = self._condition("Accepted") or {"reason": phase, "message": self._status.get("reason", "")}
-            await self._tell("Warning", accepted["reason"], accepted["message"])
-        elif phase != "Aborting":
-            await self._tell("Normal", phase, f"the experiment is {phase}")
+            accepted = self._condition("Accepted") or {"reason": phase, "message": reason}
+            change = _change(phase, reason=accepted["message"])
+            await self._tell("Warning", accepted["reason"], accepted["message"], change)
+        elif phase == "Aborting":
+            log_about(self._found, "Warning", **_change(phase, reason=reason))
+        else:
+            await self._tell("Normal", phase, f"the experiment is {phase}", _change(phase))
 
     def _stamp(self) -> str:
         return stamp(self._context.now())
+
+
+def _change(phase: str, **fields: str) -> Json:
+    return {"event": "phase changed", "phase": phase, **fields}

@@ -133,7 +133,10 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
                     *_wait(owner),
                     *_arguments(role),
                 ],
-                "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+                "env": [
+                    {"name": f"POD_{field.upper()}", "valueFrom": {"fieldRef": {"fieldPath": f"metadata.{field}"}}}
+                    for field in ("name", "namespace")
+                ],
                 "ports": [
                     *(
                         {"name": name, "containerPort": port, "protocol": "TCP"}

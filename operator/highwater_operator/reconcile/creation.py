@@ -20,6 +20,7 @@ from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import Role
 from highwater_operator.reconcile.observation import PodView, SetView
 from highwater_operator.reconcile.pod_troubles import refused_volume, time_of, warning_in_events
+from highwater_runtime.log_lines import log_event
 
 _POD: Final = re.compile(r"\bPod (\S+) in StatefulSet ")
 _WHY: Final = re.compile(r".* failed error: ", re.DOTALL)
@@ -36,7 +37,7 @@ async def why_not_created(
             *(kube.list(EVENT, namespace, fields={"involvedObject.uid": one.uid}) for one in short)
         )
     except Refused as error:  # an operator that is newer than its ClusterRole
-        _log.warning("why pods are missing cannot be read: %s", error)
+        log_event(_log, logging.WARNING, "events of StatefulSets cannot be read", namespace=namespace, error=str(error))
         return None
     refusals = [
         why
@@ -57,7 +58,7 @@ async def with_troubles(kube: AsyncKube, namespace: str, pods: Sequence[PodView]
             *(kube.list(EVENT, namespace, fields={"involvedObject.uid": pod.uid}) for pod in asked)
         )
     except Refused as error:
-        _log.warning("why pods do not start cannot be read: %s", error)
+        log_event(_log, logging.WARNING, "events of pods cannot be read", namespace=namespace, error=str(error))
         return tuple(pods)
     troubles = {
         pod.uid: warning_in_events(events) if pod.creating else refused_volume(events)

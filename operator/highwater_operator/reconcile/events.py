@@ -14,6 +14,7 @@ from typing import Final, Literal
 from highwater_chaos.kube.client import Conflict, KubeError
 from highwater_chaos.kube.kinds import EVENT, Json
 from highwater_operator.kube import AsyncKube
+from highwater_runtime.log_lines import log_event
 
 COMPONENT: Final = "highwater-operator"
 EventType = Literal["Normal", "Warning"]
@@ -26,8 +27,9 @@ _log = logging.getLogger(__name__)
 
 async def publish_event(
     kube: AsyncKube, about: Json, type_: EventType, reason: str, message: str, now: datetime, *, once: bool = False
-) -> None:
-    """Post an Event about an object (a manifest); ``once``: the same again is not counted."""
+) -> bool:
+    """Post an Event about an object (a manifest); ``once``: the same again is not counted. Returns whether it is known
+    to have been posted before."""
     metadata = about["metadata"]
     stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     digest = blake2b(f"{metadata['uid']} {reason} {message}".encode(), digest_size=8).hexdigest()
@@ -58,9 +60,36 @@ async def publish_event(
         try:
             await kube.create(event, patience=_PATIENCE)
         except Conflict:
-            if not once:
-                found = await kube.get(EVENT, namespace, name)
-                again = {"count": int((found or {}).get("count") or 0) + 1, "lastTimestamp": stamp}
-                await kube.patch(EVENT, namespace, name, again)
+            if once:
+                return True
+            found = await kube.get(EVENT, namespace, name)
+            again = {"count": int((found or {}).get("count") or 0) + 1, "lastTimestamp": stamp}
+            await kube.patch(EVENT, namespace, name, again)
     except KubeError as error:
-        _log.warning("event %s of %s/%s was not posted: %s", reason, namespace, metadata["name"], error)
+        about_fields = {"namespace": namespace, "kind": about["kind"], "name": metadata["name"]}
+        log_event(_log, logging.WARNING, "an Event was not posted", **about_fields, reason=reason, error=str(error))
+    return False
+
+
+def log_about(about: Json, type_: EventType, event: str, **fields: object) -> None:
+    """Log an event about an object (a manifest)."""
+    metadata = about["metadata"]
+    line = {"namespace": metadata["namespace"], "kind": about["kind"], "name": metadata["name"], **fields}
+    log_event(_log, logging.WARNING if type_ == "Warning" else logging.INFO, event, **line)
+
+
+async def tell(
+    kube: AsyncKube,
+    about: Json,
+    type_: EventType,
+    reason: str,
+    message: str,
+    now: datetime,
+    *,
+    once: bool = False,
+    change: Json | None = None,
+) -> None:
+    """Post an Event, and log it under its reason. ``change``: the event and the fields of its line are these, where it
+    is a transition."""
+    if not await publish_event(kube, about, type_, reason, message, now, once=once):
+        log_about(about, type_, **(change or {"event": reason, "message": message}))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from highwater_chaos.kube.client import Conflict, NotFound, Refused
 from highwater_chaos.kube.kinds import API_VERSION, LOG_CLUSTER, POD, Json, kind_of
@@ -27,7 +25,7 @@ from highwater_operator.reconcile.context import Context
 from highwater_operator.reconcile.creation import why_not_created, with_troubles
 from highwater_operator.reconcile.drift import difference, is_current, stamped
 from highwater_operator.reconcile.ending import after_brokers, is_ending
-from highwater_operator.reconcile.events import EventType, publish_event
+from highwater_operator.reconcile.events import EventType, log_about, tell
 from highwater_operator.reconcile.observation import (
     Observation,
     PodView,
@@ -56,7 +54,6 @@ from highwater_operator.reconcile.topics import differences, missing
 from highwater_operator.reconcile.volumes import abandon_annotation, disks_of, place, with_disks
 from highwater_operator.resources import LogClusterSpec
 
-_log = logging.getLogger(__name__)
 _STATUS_ATTEMPTS = 5
 
 
@@ -330,11 +327,12 @@ class _Reconcile:
                 current = found
                 continue
             for type_, verdict in transitions:
-                await self._tell(
-                    _severity(type_, verdict), verdict.reason, f"{type_}={verdict.status}: {verdict.message}"
-                )
+                message = f"{type_}={verdict.status}: {verdict.message}"
+                line = {"event": "condition changed", "condition": type_, "status": verdict.status}
+                line |= {"reason": verdict.reason, "message": verdict.message}
+                await self._tell(_severity(type_, verdict), verdict.reason, message, change=line)
             return
-        _log.info("status of %s/%s changes faster than it can be written; later", *_names(self._metadata))
+        log_about(self._resource, "Normal", "the status changes faster than it can be written")
 
     async def _tell_of_scaling(self, owner: Owner, existing: int | None, scaling: Scaling) -> None:
         if existing is None or scaling.brokers == existing:
@@ -354,9 +352,11 @@ class _Reconcile:
                 "Normal", "ScaledDown", f"brokers {leaving} hold no replicas and leave; their storage is kept"
             )
 
-    async def _tell(self, type_: EventType, reason: str, message: str, *, once: bool = False) -> None:
-        _log.info("%s/%s: %s: %s", *_names(self._metadata), reason, message)
-        await publish_event(self._kube, self._resource, type_, reason, message, self._context.now(), once=once)
+    async def _tell(
+        self, type_: EventType, reason: str, message: str, *, once: bool = False, change: Json | None = None
+    ) -> None:
+        now = self._context.now()
+        await tell(self._kube, self._resource, type_, reason, message, now, once=once, change=change)
 
 
 def _belongs(pod: PodView, sets: dict[Role, SetView]) -> bool:
@@ -366,7 +366,3 @@ def _belongs(pod: PodView, sets: dict[Role, SetView]) -> bool:
 def _severity(type_: str, verdict: Verdict) -> EventType:
     bad = "True" if type_ == "Degraded" else "False"
     return "Warning" if type_ != "Progressing" and verdict.status == bad else "Normal"
-
-
-def _names(metadata: dict[str, Any]) -> tuple[str, str]:
-    return metadata["namespace"], metadata["name"]

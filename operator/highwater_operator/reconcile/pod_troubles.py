@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from highwater_chaos.kube.kinds import AGENT_COMPONENT, Json
+from highwater_runtime.log_lines import plain_text
 
 _FATAL_WAITS: Final = frozenset(
     {
@@ -126,7 +127,7 @@ def _termination(ended: Json) -> str | None:
     if not ended.get("exitCode"):
         return None
     lines = str(ended.get("message") or "").strip().splitlines()
-    last = f": {lines[-1][:_LONGEST_LINE]}" if lines else ""
+    last = f": {plain_text(lines[-1])[:_LONGEST_LINE]}" if lines else ""
     return f"{ended.get('reason') or 'Error'}, exit status {ended['exitCode']}{last}"
 
 

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from highwater_chaos.kube.client import KubeError
 from highwater_operator import metrics
 from highwater_operator.reconcile.log_cluster import Outcome
+from highwater_runtime.log_lines import log_event
 
 _LONGEST_BACKOFF: Final = 30.0
 _FIRST_BACKOFF: Final = 0.5
@@ -136,16 +137,19 @@ class Queue:
             except TimeoutError:
                 continue
 
+    def _about(self, key: Key) -> dict[str, str]:
+        return {"namespace": key.namespace, "kind": self._kind, "name": key.name}
+
     async def _one(self, key: Key, entry: _Entry) -> float | None:
         """Seconds until the next time."""
         try:
             outcome = await self._work(key)
         except KubeError as error:
             metrics.RECONCILES.labels(self._kind, "delayed").inc()
-            _log.warning("%s/%s: %s; later", *key, error)
+            log_event(_log, logging.WARNING, "tried again later", **self._about(key), error=str(error))
         except Exception:
             metrics.RECONCILES.labels(self._kind, "failed").inc()
-            _log.exception("%s/%s: a bug; tried again later", *key)
+            _log.exception("a bug; tried again later", extra={"fields": self._about(key)})
         else:
             entry.failures = 0
             metrics.RECONCILES.labels(self._kind, "steady" if outcome.settled else "again").inc()

@@ -52,7 +52,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         sys.stderr.write(f"highwater-zookeeper: {error}\n")
         return ExitStatus.BAD_CONFIG
-    configure(given.log_format)
+    configure(given.log_format, component="zookeeper")
     log = NodeLog(facts.name)
     if not wait_to_begin(log, given.hold_files, given.wait_for):
         return ExitStatus.STOPPED

@@ -1,18 +1,14 @@
-"""Structured logs: one line an event, as text for people or as JSON for machines.
-
-A line has an event (short stable words) and fields. Fields that come from peers are escaped, so that nobody can write
-a second line.
-"""
+"""The log of a node, in lines of :mod:`highwater_runtime.log_lines`."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
-from datetime import UTC, datetime
 from typing import Any, Final, Literal, TextIO
 
-import msgspec
+from highwater_runtime.log_lines import JsonLines, TextLines, log_what_is_not_caught
 
 LogFormat = Literal["text", "json"]
 
@@ -20,7 +16,6 @@ _NAME: Final = "highwater.node"
 WARNING_BURST: Final = 50
 WARNINGS_PER_SECOND: Final = 10
 """About connections of clients."""
-_encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
 
 class NodeLog:
@@ -88,45 +83,25 @@ class LimitedLog:
             self._timer = self._loop.call_later(1.0, self._next_second)
 
 
-class _JsonLines(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
-            "time": _time(record),
-            "level": record.levelname.lower(),
-            "node": getattr(record, "node", None),
-            "event": record.getMessage(),
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return _encode(line).decode()
+def configure(
+    log_format: LogFormat, *, stream: TextIO | None = None, level: str = "INFO", component: str = "node"
+) -> None:
+    """Send the logs of all nodes of this process to ``stream`` (standard error), and what asyncio and kazoo warn of.
 
-
-class _KeyValues(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        fields = "".join(f" {name}={_value(value)}" for name, value in getattr(record, "fields", {}).items())
-        line = f"{_time(record)} {record.levelname:<7} {getattr(record, 'node', '-')} {record.getMessage()}{fields}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
-
-
-def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _value(value: object) -> str:
-    text = str(value)
-    if text and text.isprintable() and not any(c in text for c in ' "='):
-        return text
-    return _encode(text).decode()
-
-
-def configure(log_format: LogFormat, *, stream: TextIO | None = None, level: str = "INFO") -> None:
-    """Send the logs of all nodes of this process to ``stream`` (standard error), and what asyncio and kazoo warn of."""
+    On Kubernetes ``POD_NAMESPACE`` and ``POD_NAME`` are in each line, as JSON.
+    """
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
-    handler.setFormatter(_JsonLines() if log_format == "json" else _KeyValues())
-    for name in (_NAME, "asyncio", "kazoo"):
+    handler.setFormatter(JsonLines(component, **_pod()) if log_format == "json" else TextLines())
+    if log_format == "json":
+        log_what_is_not_caught()
+    for name in (_NAME, "highwater", "asyncio", "kazoo"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         # Below a warning, kazoo logs every request, and passwords.
         logger.setLevel(level if name != "kazoo" or level == "ERROR" else "WARNING")
         logger.propagate = False
+
+
+def _pod() -> dict[str, str]:
+    namespace, name = os.environ.get("POD_NAMESPACE"), os.environ.get("POD_NAME")
+    return {"namespace": namespace, "kind": "Pod", "name": name} if namespace and name else {}

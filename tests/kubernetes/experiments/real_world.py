@@ -81,7 +81,9 @@ class RestartingNodes(RealNodes):
         command = [sys.executable, "-m", *self._program(handle.pod, admin)]
         while not self._ended.is_set() and name not in self._gone:
             with (self.folder / f"{name}.log").open("ab") as log:
-                process = self._processes[name] = subprocess.Popen(command, stderr=log, start_new_session=True)
+                process = self._processes[name] = subprocess.Popen(
+                    command, stderr=log, start_new_session=True, env={**os.environ, **environment_of(handle.pod)}
+                )
             ready: bool | None = None
             while process.poll() is None and not self._ended.is_set():
                 # A paused node does not answer: whoever asks would wait for long.
@@ -97,6 +99,13 @@ class RestartingNodes(RealNodes):
         self._processes.pop(name, None)
         if not self._ended.is_set():
             handle.stopped()
+
+
+def environment_of(pod: Json) -> dict[str, str]:
+    """What the kubelet makes of the container's fields."""
+    paths = {"metadata.name": pod["metadata"]["name"], "metadata.namespace": pod["metadata"]["namespace"]}
+    environment = pod["spec"]["containers"][0]["env"]
+    return {one["name"]: paths[one["valueFrom"]["fieldRef"]["fieldPath"]] for one in environment}
 
 
 class ActingAgent(FakeAgent):
