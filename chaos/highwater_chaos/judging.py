@@ -16,7 +16,7 @@ from highwater_chaos import assertions
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
 from highwater_chaos.junit import write_junit
 from highwater_chaos.lines import FileLines
-from highwater_chaos.machine_record import machine_troubles
+from highwater_chaos.machine_record import machine_troubles, new_disks
 from highwater_chaos.manifest import update_manifest
 from highwater_chaos.run_directory import new_run_directory, write_json
 from highwater_chaos.run_summary import list_recordings, read_summary
@@ -46,7 +46,7 @@ def write_verdict(
     """
     summary = read_summary(directory)
     outcomes = assertions.judge_assertions(experiment.spec, directory)
-    verdict = verdict_of(experiment, summary, judgement, outcomes, machine_troubles(directory))
+    verdict = verdict_of(experiment, summary, judgement, outcomes, machine_troubles(directory), new_disks(directory))
     write_json(directory / "verdict.json", verdict)
     write_junit(directory / "junit.xml", [verdict])
     # Imported here: a campaign writes no report for a seed, so its processes need not import this.

@@ -6,6 +6,9 @@ disk where the nodes' volumes lie), and ``node``, ``started`` for each start of 
 
 A machine that has far more to do than processors stops a node for seconds; on one without disk space or without its
 agent, faults end late. What clients and replicas hold is not explained by that: a lost record is a lost record.
+
+``pod``, ``newDisks``: how many disks the pod got during the run in place of one that was given up. No experiment orders
+that. A voter or replica whose disk is new has forgotten what it promised, so that it may be the cause of any anomaly.
 """
 
 from __future__ import annotations
@@ -30,12 +33,26 @@ EXPLAINED: Final = frozenset({*AVAILABILITY, "node-crash"})
 def machine_troubles(directory: Path) -> list[str]:
     """A sentence for each limit that a machine exceeded while the run in ``directory`` went on; none where there is no
     record of the machines."""
+    return troubles_in(_rows(directory))
+
+
+def new_disks(directory: Path) -> list[str]:
+    """A sentence for each pod that got a new disk while the run in ``directory`` went on."""
+    counts: dict[str, int] = {}
+    for row in _rows(directory):
+        match row:
+            case {"pod": str(pod), "newDisks": int(count)} if count > 0:
+                counts[pod] = max(counts.get(pod, 0), count)
+    how = "a new, empty disk in place of one that was given up"
+    return [f"{pod} got {how}{f' ({counts[pod]} times)' * (counts[pod] > 1)}" for pod in sorted(counts)]
+
+
+def _rows(directory: Path) -> list[Mapping[str, Any]]:
     try:
         content = (directory / MACHINES_FILE).read_bytes()
     except FileNotFoundError:
         return []
-    rows = [row for line in content.splitlines() if isinstance(row := msgspec.json.decode(line), dict)]
-    return troubles_in(rows)
+    return [row for line in content.splitlines() if isinstance(row := msgspec.json.decode(line), dict)]
 
 
 def troubles_in(rows: Iterable[Mapping[str, Any]]) -> list[str]:

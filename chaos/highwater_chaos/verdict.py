@@ -58,9 +58,11 @@ def verdict_of(
     judgement: Judgement,
     assertions: Sequence[Outcome] = (),
     troubles: Sequence[str] = (),
+    new_disks: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The content of ``verdict.json``. ``troubles``: limits that the machines exceeded. A fail for which they may be
-    the whole cause is inconclusive.
+    the whole cause is inconclusive. ``new_disks``: nodes that got a new disk which the experiment did not order. They
+    may be the cause of any fail.
 
     A found anomaly, or an assertion that did not hold, is a fail, inconclusive reasons or not; without it such a
     reason makes a pass inconclusive.
@@ -84,7 +86,7 @@ def verdict_of(
         verdict = "inconclusive"
     verdict = changed_verdict(verdict, assertions)
     failed = [one.name for one in assertions if one.holds is False]
-    excused = list(troubles) if verdict == "fail" and anomalies.keys() <= EXPLAINED else []
+    excused = [*new_disks, *(troubles if anomalies.keys() <= EXPLAINED else ())] if verdict == "fail" else []
     if excused:
         verdict = "inconclusive"
     unjudged = reasons_of(assertions, None)
@@ -116,6 +118,8 @@ def verdict_of(
         "switches": switches_in_force(run.switches),
         "acknowledged": run.acknowledged,
         "removed": judgement.removed,
+        "excuses": excused,
+        "newDisks": list(new_disks),
         "load": None if run.load is None else run.load.to_dict(),
         "timing": {
             "wallSeconds": round(run.wall_seconds, 3),

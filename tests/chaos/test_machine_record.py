@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from highwater_chaos.backends.kubernetes.conclusion import conclusion
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.machine_record import LEAST_FREE, MACHINES_FILE, machine_troubles, troubles_in
+from highwater_chaos.machine_record import LEAST_FREE, MACHINES_FILE, machine_troubles, new_disks, troubles_in
 from highwater_chaos.run_settings import settings_of
 from highwater_chaos.run_summary import RunSummary
 from highwater_chaos.verdict import verdict_of
@@ -87,3 +88,34 @@ def test_only_what_they_may_explain_is_inconclusive(anomalies: list[str], excuse
 
 def test_a_pass_on_a_busy_machine_is_a_pass() -> None:
     assert verdict_of(EXPERIMENT, summary(), judgement([]), (), ["busy"])["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("anomalies", [["lost-write"], ["raft-commit-majority", "unavailable"], []])
+def test_a_new_disk_that_nobody_ordered_may_explain_everything(tmp_path: Path, anomalies: list[str]) -> None:
+    rows = [{"pod": "demo-controller-0", "newDisks": 1}, {"pod": "demo-controller-0", "newDisks": 2}, GOOD]
+    rows += [{"pod": "demo-broker-0", "newDisks": 0}, {"pod": 1, "newDisks": 1}]
+    (tmp_path / MACHINES_FILE).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    disks = new_disks(tmp_path)
+    assert disks == ["demo-controller-0 got a new, empty disk in place of one that was given up (2 times)"]
+    assert machine_troubles(tmp_path) == []
+    verdict = verdict_of(EXPERIMENT, summary(), judgement(anomalies), (), [], disks)
+    assert verdict["newDisks"] == disks, "a fact of each verdict"
+    assert verdict["verdict"] == ("inconclusive" if anomalies else "pass")
+    assert verdict["excuses"] == verdict["inconclusiveReasons"] == (disks if anomalies else [])
+    assert set(verdict["anomalies"]) == set(anomalies)
+
+
+@pytest.mark.parametrize(
+    ("troubles", "disks"), [(["busy"], []), ([], ["new disk"]), (["busy"], ["new disk"]), ([], [])]
+)
+def test_the_excuse_comes_first_in_what_the_experiment_says(troubles: list[str], disks: list[str]) -> None:
+    """In the reason (a column of ``kubectl get``) and in the conditions; the operator's Event has the reason too."""
+    verdict = verdict_of(EXPERIMENT, summary(), judgement(["unavailable"]), (), troubles, disks)
+    status = conclusion(verdict, {"metadata": {"generation": 1}, "status": {}}, kept="here")
+    conditions = {one["type"]: one for one in status["conditions"]}
+    excuses = [*disks, *troubles]
+    assert status["verdict"] == ("inconclusive" if excuses else "fail")
+    expected = f"{'; '.join(excuses)}; it would be a fail: found unavailable 1" if excuses else "found unavailable 1"
+    assert status["reason"].startswith(expected)
+    assert conditions["Passed"]["reason"] == ("MachineTrouble" if excuses else "Fail")
+    assert conditions["Passed"]["message"] == conditions["Completed"]["message"] == status["reason"]

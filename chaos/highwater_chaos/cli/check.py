@@ -20,7 +20,7 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judging import judge_on_spark, judge_recordings, write_verdict
-from highwater_chaos.machine_record import machine_troubles
+from highwater_chaos.machine_record import machine_troubles, new_disks
 from highwater_chaos.manifest import UNVERIFIED, BadSummary, has_manifest
 from highwater_chaos.removed_records import removed_text
 from highwater_chaos.report import BadRunFile
@@ -265,7 +265,7 @@ def _verdict(history: AnyPath, judgement: Judgement, model: str | None, *, keep:
         print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
     else:
         outcomes = judge_assertions(experiment.spec, history)
-        found = verdict_of(experiment, summary, judgement, outcomes, machine_troubles(history))
+        found = verdict_of(experiment, summary, judgement, outcomes, machine_troubles(history), new_disks(history))
     return {**found, "verified": has_manifest(history)}
 
 

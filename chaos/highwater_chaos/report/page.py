@@ -114,6 +114,8 @@ def _environment(run: RunFiles, experiment: ChaosExperiment) -> list[tuple[str, 
     sizes = f"{cluster.brokers} brokers, {cluster.controllers} controllers, mode {cluster.mode}"
     rows = [("backend", verdict["backend"]), ("seed", str(verdict["seed"])), ("cluster", sizes)]
     rows += [("software", cluster.runtime)]
+    if disks := verdict.get("newDisks"):
+        rows.append(("new disks", "; ".join(disks)))
     switches = verdict.get("switches")
     if isinstance(switches, dict) and switches:
         rows.append(("switches", ", ".join(f"{name}={value}" for name, value in switches.items())))

@@ -362,7 +362,7 @@ class KubernetesBackend:
 
         nodes = dict(sorted(self._nodes.items()))
         logs = dict(zip((f"logs/{name}.log" for name in nodes), self._threads.map(log_of, nodes.values()), strict=True))
-        machines = machine_rows((node.place.agent for node in self._nodes.values()), self._since)
+        machines = machine_rows((node.place.agent for node in self._nodes.values()), self._since, self._watched)
         return {**logs, MACHINES_FILE: machines}
 
     def trace_digest(self) -> str:

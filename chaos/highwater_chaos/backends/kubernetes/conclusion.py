@@ -11,6 +11,8 @@ from highwater_chaos.kube.kinds import Json
 from highwater_chaos.removed_records import removed_text
 
 COUNTS: Final = ("planned", "injected", "confirmed", "healed")
+MACHINE_TROUBLE: Final = "MachineTrouble"
+"""Reason of ``Passed`` where machines may be the cause of what would be a fail."""
 MOST_KINDS: Final = 40
 RECORDED: Final = "Recorded"
 """Condition of an experiment whose runner has done its part: from now on it is the judging Job's."""
@@ -32,6 +34,7 @@ def conclusion(verdict: Json, found: Json, *, kept: str) -> Json:
         kept=kept,
         anomalies={name: int(one["count"]) for name, one in verdict["anomalies"].items()},
         faults=verdict["faults"],
+        excused=bool(verdict.get("excuses")),
     )
 
 
@@ -44,11 +47,13 @@ def concluded(
     kept: str,
     anomalies: dict[str, int],
     faults: Sequence[Json] | None,
+    excused: bool = False,
 ) -> Json:
     """The same, in detail. ``faults`` are those of the verdict; None: they stay as they are counted."""
     journal = (found.get("status") or {}).get("journal") or []
     is_over = not open_faults(journal)
-    news = [healed_condition(journal, unhealed=unhealed_of(faults or ())), passed_condition(verdict, reason or verdict)]
+    passed = passed_condition(verdict, reason or verdict, excused=excused)
+    news = [healed_condition(journal, unhealed=unhealed_of(faults or ())), passed]
     if is_over:
         news.append(Condition("Completed", "True", "Judged", reason or verdict))
     return {
@@ -158,6 +163,10 @@ def counts_after(status: Json) -> Json:
 def reason_of(verdict: Json) -> str:
     """Why the verdict is what it is, in a sentence."""
     wrong = [one["reason"] for one in verdict["assertions"] if one["holds"] is False]
+    if excuses := verdict.get("excuses"):  # first: the machines' troubles, and then what they may have caused
+        findings = [f"{name} {one['count']}" for name, one in verdict["anomalies"].items()]
+        found = f"; it would be a fail: found {', '.join(findings)}" if findings else ""
+        return "; ".join([f"{'; '.join(excuses)}{found}", *wrong])
     if verdict["anomalies"]:
         found = ", ".join(f"{name} {one['count']}" for name, one in verdict["anomalies"].items())
         unexpected = verdict["expected"]["whyNot"]
@@ -166,10 +175,11 @@ def reason_of(verdict: Json) -> str:
         return "; ".join(wrong)
     if verdict["reasons"]:
         return "; ".join(str(one) for one in verdict["reasons"])
-    return f"{verdict['acknowledged']} records acknowledged, none lost, {removed_text(verdict)}; no anomaly"
+    disks = "".join(f"; {one}" for one in verdict.get("newDisks") or [])
+    return f"{verdict['acknowledged']} records acknowledged, none lost, {removed_text(verdict)}; no anomaly{disks}"
 
 
-def passed_condition(verdict: str, reason: str) -> Condition:
-    """Return the condition ``Passed`` for a verdict."""
+def passed_condition(verdict: str, reason: str, *, excused: bool = False) -> Condition:
+    """Return the condition ``Passed`` for a verdict. ``excused``: machines may be the cause of what was found."""
     status = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
-    return Condition("Passed", status, verdict.capitalize(), reason)
+    return Condition("Passed", status, MACHINE_TROUBLE if excused else verdict.capitalize(), reason)

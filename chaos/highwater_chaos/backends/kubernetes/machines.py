@@ -6,12 +6,18 @@ import json
 from collections.abc import Iterable
 
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError
+from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
+from highwater_chaos.kube.client import KubeError
 
 
-def machine_rows(agents: Iterable[AgentClient], since: int) -> bytes:
+def machine_rows(agents: Iterable[AgentClient], since: int, cluster: WatchedCluster) -> bytes:
     """Lines of ``machines.jsonl`` (:mod:`highwater_chaos.machine_record`): each machine once, since a time in seconds
-    since the epoch. An agent that does not answer, or that is too old, has a row that says so."""
+    since the epoch, and each pod with a new disk. What does not answer, or is too old, has a row that says so."""
     lines = []
+    try:
+        lines += [json.dumps({"pod": pod, "newDisks": count}) for pod, count in sorted(cluster.new_disks().items())]
+    except KubeError as error:
+        lines.append(json.dumps({"cluster": "its disks are not known", "error": str(error)[:300]}))
     for url, agent in {agent.url: agent for agent in agents}.items():
         try:
             lines += [json.dumps(row) for row in agent.machine(since)]

@@ -30,6 +30,12 @@ def why_not_ready(cluster: Json) -> str | None:
     return None
 
 
+def replaced_disks(cluster: Json) -> dict[str, int]:
+    """How many disks of each pod were given up so far, as the status of a LogCluster has it."""
+    volumes = (cluster.get("status") or {}).get("volumes") or []
+    return {one["pod"]: int(one.get("replaced") or 0) for one in volumes}
+
+
 class WatchedCluster:
     """The LogCluster of one experiment."""
 
@@ -42,6 +48,8 @@ class WatchedCluster:
         self._looked = 0.0
         self._looking: Future[None] | None = None
         self._pods: frozenset[str] = frozenset()
+        self._disks: dict[str, int] = {}
+        self._new_disks: dict[str, int] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cluster")
         self.deleted: str | None = None
         """Why the run cannot go on: it is gone, or going."""
@@ -60,6 +68,7 @@ class WatchedCluster:
             if (why := why_not_ready(found)) is not None:
                 raise ClusterError(f"{self._what} is not Ready: {why}")
         self._generation, self._uid = found["metadata"]["generation"], found["metadata"]["uid"]
+        self._disks = replaced_disks(found)
 
     def look_now_and_then(self) -> None:
         """Look whether it is what it was, on another thread: an API server that is slow must not hold up the run, and
@@ -76,15 +85,32 @@ class WatchedCluster:
         """Whether the LogCluster was deleted and this pod of it is gone."""
         return self.deleted is not None and uid not in self._pods
 
+    def new_disks(self) -> dict[str, int]:
+        """How many disks each pod got since :meth:`begin` in place of one that was given up; pods that kept theirs are
+        left out. No fault of an experiment does that: those that wipe a disk leave it where it is.
+
+        Raises:
+            KubeError: the API server did not answer.
+        """
+        found = self._api.get(LOG_CLUSTER, self._place.namespace, self._place.cluster)
+        if found is not None and found["metadata"]["uid"] == self._uid:
+            self._note_disks(found)
+        return dict(self._new_disks)
+
     def close(self) -> None:
         """Look no more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _note_disks(self, found: Json) -> None:
+        replaced = {pod: count - self._disks.get(pod, 0) for pod, count in replaced_disks(found).items()}
+        self._new_disks |= {pod: count for pod, count in replaced.items() if count > 0}
 
     def _look(self) -> None:
         place = self._place
         if self.deleted is None:
             found = self._api.get(LOG_CLUSTER, place.namespace, place.cluster, patience=0.0)
             if found is not None and found["metadata"]["uid"] == self._uid:
+                self._note_disks(found)
                 if found["metadata"]["generation"] != self._generation and not found["metadata"].get(_GOING):
                     self.changed = f"{self._what} was changed while the experiment ran: what was in force is not known"
                 if not found["metadata"].get(_GOING):
