@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import json
 import ssl
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from highwater_operator.certificates.issuing import AUTHORITY_FOR, CERTIFICATE_F
 from highwater_operator.certificates.keeper import CertificateError, CertificateSettings, keep, keep_always
 from highwater_operator.experiments.context import RunnerSettings
 from highwater_operator.kube import AsyncKube
+from highwater_runtime.log_lines import JsonLines
 
 from .conftest import BASE, by_key, documents
 
@@ -216,8 +218,9 @@ def test_an_authority_that_callers_cannot_read_is_never_published_and_is_read_ag
     other, meanwhile = trustme.CA(), list[dict[str, str]]()
     asyncio.run(serve())
     assert meanwhile == [before]
-    assert "ca.crt of Secret highwater-system/highwater-agent-tls cannot be read" in caplog.text
-    assert "expected certificates in PEM. What was published before stays" in caplog.text
+    line, *_ = {JsonLines("operator").format(one) for one in caplog.records if one.name.endswith("keeper")}
+    assert "ca.crt of Secret highwater-system/highwater-agent-tls cannot be read" in json.loads(line)["error"]
+    assert "expected certificates in PEM. What was published before stays" in json.loads(line)["error"]
 
 
 def test_the_operators_rights_reach_no_other_secret(installed: Any) -> None:
