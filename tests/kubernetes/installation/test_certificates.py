@@ -218,7 +218,7 @@ def test_an_authority_that_callers_cannot_read_is_never_published_and_is_read_ag
     other, meanwhile = trustme.CA(), list[dict[str, str]]()
     asyncio.run(serve())
     assert meanwhile == [before]
-    line, *_ = {JsonLines("operator").format(one) for one in caplog.records if one.name.endswith("keeper")}
+    (line,) = {JsonLines("operator").format(one) for one in caplog.records if one.name.endswith("keeper")}
     assert "ca.crt of Secret highwater-system/highwater-agent-tls cannot be read" in json.loads(line)["error"]
     assert "expected certificates in PEM. What was published before stays" in json.loads(line)["error"]
 
