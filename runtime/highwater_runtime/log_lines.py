@@ -1,8 +1,8 @@
 """The log lines of all programs: one event a line, as JSON for machines or as text for people.
 
 An event is a few stable words; what belongs to it stands in fields. ``docs/logs.md`` has the schema. All text is
-escaped, so that nobody who chooses a value can write a second line. Standard library only: the guardian of a machine
-starts with it.
+escaped, so that nobody who chooses a value can write a second line. (The guardian of a machine imports nothing of the
+runtime, and makes its few lines itself.)
 """
 
 from __future__ import annotations

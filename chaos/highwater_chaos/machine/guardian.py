@@ -11,14 +11,16 @@ or the run's next step (which starts a new guardian) takes over.
 from __future__ import annotations
 
 import fcntl
-import logging
+import json
 import os
 import select
 import signal
 import sys
 import threading
 import time
+import traceback
 from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -29,10 +31,8 @@ from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.runs import GUARD_LOCK, READY, REFUSED, WAKE, RunInfo, begin, locked, removed_unless_whole
 from highwater_chaos.machine.undoing import end_run, failure_of, undo_apart, undo_own
-from highwater_runtime.log_lines import configure_json, log_event
 
 LOG: Final = "guardian.log"
-_log = logging.getLogger("highwater.guardian")
 _LOOK_AGAIN: Final = 5.0
 """Seconds after which it looks at the run again without being woken."""
 _RETRY: Final = 1.0
@@ -45,7 +45,6 @@ _INSISTS_FOR: Final = 120.0
 
 def main(arguments: list[str]) -> int:
     """Guard one run until it is gone. Exits 0 then, 1 where something is left that cannot be undone."""
-    configure_json("guardian")
     path = Path(arguments[1]).resolve()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
@@ -63,7 +62,7 @@ def main(arguments: list[str]) -> int:
         return 0
     # One guardian a run: the descriptor is held, and with it the lock, until this process ends.
     if not _become(guard):
-        log_event(_log, logging.WARNING, "another guardian is at work")
+        _log("warning", "another guardian is at work")
         return 1
     owner = info.owner.pidfd()
     os.dup2(log, sys.stderr.fileno())
@@ -73,7 +72,7 @@ def main(arguments: list[str]) -> int:
     try:
         if owner is not None:
             _watch(path, owner, wake)
-            log_event(_log, logging.WARNING, "the owner of the run is gone", pid=info.owner.pid)
+            _log("warning", "the owner of the run is gone", pid=info.owner.pid)
         return _end(path)
     except RunGoneError:
         return 0
@@ -153,7 +152,7 @@ class _Apart:
         said = self._said.setdefault(entry.id, set())
         if error not in said and len(said) < _MOST_SAID:
             said.add(error)
-            log_event(_log, logging.WARNING, "fault not undone", fault=_fault_of(entry), error=f"overdue: {error}")
+            _log("warning", "fault not undone", fault=_fault_of(entry), error=f"overdue: {error}")
 
     def _undo(self, entries: list[Entry]) -> None:
         for entry in entries:
@@ -174,18 +173,27 @@ def _end(path: Path) -> int:
     while True:
         result = end_run(path, "guardian")
         for what in result.undone:
-            log_event(_log, logging.INFO, "undone at the end of the run", what=what)
+            _log("info", "undone at the end of the run", what=what)
         if not result.left:
             return 0
         for what in result.left:
-            log_event(_log, logging.WARNING, "left at the end of the run", what=what)
+            _log("warning", "left at the end of the run", what=what)
         if time.monotonic() > until:
             return 1
         time.sleep(_RETRY)
 
 
+def _log(level: str, event: str, **fields: object) -> None:
+    # A line of docs/logs.md. The machine imports nothing of the runtime, whose programs make the same lines.
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    told = {name: value for name, value in fields.items() if value is not None}
+    line = json.dumps({"time": now, "level": level, "component": "guardian", "event": event, **told}, default=str)
+    with suppress(OSError):  # a full disk: what it does is worth more than what it says
+        os.write(sys.stderr.fileno(), f"{line}\n".encode())
+
+
 def _log_undone(entry: Entry, what: str) -> None:
-    log_event(_log, logging.INFO, "fault undone", fault=_fault_of(entry), by="deadline", what=what)
+    _log("info", "fault undone", fault=_fault_of(entry), by="deadline", what=what)
 
 
 def _fault_of(entry: Entry) -> str | None:
@@ -199,5 +207,8 @@ if __name__ == "__main__":
         sys.stderr.write(f"{error}\n")
         sys.exit(REFUSED)
     except MachineError as error:
-        log_event(_log, logging.ERROR, "the guardian cannot work", error=str(error))
+        _log("error", "the guardian cannot work", error=str(error))
+        sys.exit(1)
+    except Exception as error:
+        _log("critical", "not caught", error=str(error), traceback=traceback.format_exc())
         sys.exit(1)

@@ -50,7 +50,6 @@ from highwater_chaos.machine.undoing import (
     undo_resource,
     undo_run,
 )
-from highwater_runtime.log_lines import plain_text
 
 GUARDIAN_MODULE: Final = "highwater_chaos.machine.guardian"
 _GUARDIAN_GOES_WITHIN: Final = 30.0
@@ -287,6 +286,7 @@ class MachineRun:
                 raise PlaceError(output)
             if begin:
                 shutil.rmtree(self.path, ignore_errors=True)
-            why = plain_text(output.splitlines()[-1]) if output else ""
-            raise MachineError(f"the guardian of run {self.id} did not start (exit status {child.returncode}): {why}")
+            raise MachineError(
+                f"the guardian of run {self.id} did not start (exit status {child.returncode}): {output}"
+            )
         self._guardian = child
