@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -242,19 +243,19 @@ class _Run:
 
     def _dump(self) -> Iterable[bytes]:
         """Every replica's log, as lines; none, and an inconclusive reason, if one cannot be read."""
-        dumped = self.backend.replica_dump()
-        rows = (line for part in dumped for line in part.lines())
         try:
-            if self.spool is None:
-                return list(rows)
-            if self.recorder is not None and self.recorder.has_begun:
-                from highwater_chaos.recorder.dump import DumpFile  # noqa: PLC0415 - PyArrow, which few runs need
+            with closing(self.backend.replica_dump()) as dumped:
+                rows = (line for part in dumped for line in part.lines())
+                if self.spool is None:
+                    return list(rows)
+                if self.recorder is not None and self.recorder.has_begun:
+                    from highwater_chaos.recorder.dump import DumpFile  # noqa: PLC0415 - PyArrow, which few runs need
 
-                file = DumpFile(self.spool / "replica_log.arrow", self._run_id())
-                file.write(dumped)
-                return file
-            lines = FileLines(self.spool / "replica_log.jsonl")
-            lines.write(rows)
+                    file = DumpFile(self.spool / "replica_log.arrow", self._run_id())
+                    file.write(dumped)
+                    return file
+                lines = FileLines(self.spool / "replica_log.jsonl")
+                lines.write(rows)
         except BackendError as error:
             self.inconclusive_reasons.append(str(error))
             return []

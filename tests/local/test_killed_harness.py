@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from highwater_chaos import engine
+from highwater_chaos.cli import execute
+from highwater_chaos.lines import FileLines
 from highwater_chaos.run_directory import new_spool_directory
 
 FAULTS = """
@@ -146,6 +149,24 @@ def test_killed_while_it_sets_up(
         process.wait()
         for pid in set(stopped) & {int(one) for one in in_command_lines(tmp_path)}:
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.whole_machine
+def test_a_disk_that_is_full_when_logs_are_dumped(
+    state: Path,
+    tmp_path: Path,
+    small_file: Callable[..., Path],
+    left_behind: Callable[[Path], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Reading a log stops in the middle, and no file of the node's disk may stay open, or it cannot be unmounted."""
+    monkeypatch.setattr(engine, "FileLines", lambda _: FileLines(Path("/dev/full")))
+    file = small_file("- wait: 1s")
+    assert execute(["run", str(file), "--backend", "local", "--out", str(tmp_path / "runs")]) == 254
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.endswith("found: No space left on device; free some space, or give another --out")
+    assert left_behind(state) == []
 
 
 def harness(path: Path, state: Path) -> subprocess.Popen[str]:

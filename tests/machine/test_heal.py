@@ -26,7 +26,7 @@ from highwater_chaos.machine.heal import heal
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.namespaces import NETNS, Namespace
 from highwater_chaos.machine.own_program import own_program
-from highwater_chaos.machine.proc import boot_id, command_of, pids
+from highwater_chaos.machine.proc import boot_id, command_of, namespace_of, pids
 from highwater_chaos.machine.processes import Process, Spawn
 from highwater_chaos.machine.run import GUARDIAN_MODULE, MachineRun
 from highwater_chaos.machine.runs import run_directories, state_root
@@ -152,7 +152,12 @@ def test_a_directory_with_something_mounted_is_never_deleted(machine: Any, tmp_p
 
 @pytest.mark.whole_machine
 def test_orphans_are_found_without_a_journal(
-    highwater: Any, machine: Any, state: Path, tmp_path: Path, await_true: Any
+    highwater: Any,
+    machine: Any,
+    state: Path,
+    tmp_path: Path,
+    await_true: Any,
+    request: pytest.FixtureRequest,
 ) -> None:
     machine.network("a").close()
     volume = machine.volume("ext4")
@@ -160,6 +165,10 @@ def test_orphans_are_found_without_a_journal(
     machine.run.make(DiskFreeze(volume))
     assert DiskFreeze(volume).probe() == "blocked"
     abandon(machine.run)
+    # Another program has a copy of the mount in a mount namespace of its own, and uses nothing of it.
+    elsewhere = subprocess.Popen(["unshare", "--mount", "sleep", "1000"], cwd="/")
+    request.addfinalizer(lambda: (elsewhere.kill(), elsewhere.wait()))
+    await_true(lambda: namespace_of(elsewhere.pid, "mnt") != namespace_of(os.getpid(), "mnt"), "it has a copy")
     # Somebody deletes what a run has in its directory, as far as it goes.
     (machine.run.path / "journal.jsonl").unlink()
     (machine.run.path / "run.json").unlink()
@@ -302,6 +311,26 @@ def test_heal_touches_nothing_but_runs(highwater: Any, state: Path) -> None:
     assert highwater()[0] == 0
     assert sorted(path.name for path in state.iterdir()) == [".ssh", "facade", "letters"]
     shutil.rmtree(state)
+
+
+@pytest.mark.parametrize("file", ["run.json", "journal.jsonl"])
+def test_what_is_wrong_with_one_run_stops_no_other(highwater: Any, state: Path, tmp_path: Path, file: str) -> None:
+    """Whatever is wrong: nothing of ours writes a file that is nested so deep."""
+    runs = [MachineRun.open(root=state) for _ in range(3)]
+    for run in runs:
+        run.make(StartBarrier(str(tmp_path / run.id)))
+        abandon(run)
+    bad = sorted(runs, key=lambda run: run.id)[1]
+    kept = (bad.path / file).read_text()
+    (bad.path / file).write_text("[" * 100_000 + "\n")
+    status, out, err = highwater()
+    assert (status, err) == (1, "")
+    assert f"run {bad.id}" in out
+    assert "LEFT: " in out
+    assert [path.name for path in state.iterdir()] == [bad.id]
+    assert [run.id for run in runs if (tmp_path / run.id).exists()] == [bad.id]
+    (bad.path / file).write_text(kept)
+    assert highwater()[0] == 0
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ import pytest
 
 from highwater_chaos.machine import linux, proc
 from highwater_chaos.machine.control_groups import group_paths
+from highwater_chaos.machine.heal import heal
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.mount_copies import device_at, holders
 from highwater_chaos.machine.namespaces import namespace_of, place_of
@@ -76,6 +77,32 @@ def test_heal_tells_what_it_ends(hostile: subprocess.Popen[bytes], tmp_path: Pat
         assert (done.returncode, done.stderr) == (0, ""), command_line
     assert hostile.wait(10) == -9
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "locale", [{"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
+)
+def test_a_name_that_is_no_text_ends_no_command(tmp_path: Path, locale: dict[str, str]) -> None:
+    state = os.fsencode(tmp_path) + b"/m\xc3\xa9\xff"
+    command = [str(Path(sys.executable).with_name("highwater")), "heal"]
+    environment = {**os.environb, **{key.encode(): value.encode() for key, value in locale.items()}}
+    environment[b"HIGHWATER_STATE_DIR"] = state
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"nothing to heal in " + os.fsencode(tmp_path))
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root, who can be anybody")
+def test_a_process_of_another_user_is_of_no_run(tmp_path: Path) -> None:
+    """It chose its mark itself."""
+    environment = {RUN_MARK: str(tmp_path / "abcdef"), "PATH": os.environ["PATH"]}
+    with subprocess.Popen(["sleep", "1000"], env=environment, cwd="/", user=65534) as child:
+        try:
+            assert [one.pid for one in marked(RUN_MARK, str(tmp_path / "abcdef"))] == []
+            assert heal(tmp_path) == []
+            assert child.poll() is None
+        finally:
+            child.kill()
 
 
 @pytest.mark.skipif(not ROOT, reason="mounts need root")

@@ -11,7 +11,7 @@ Time is the backend's: virtual in the simulator, real elsewhere. The harness nev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -154,8 +154,10 @@ class Observation(Protocol):
     def violations(self) -> Sequence[InvariantViolation]:
         """Invariants that the backend itself saw broken while the run went on."""
 
-    def replica_dump(self) -> Iterator[Dumped]:
+    def replica_dump(self) -> Generator[Dumped, None, None]:
         """Every record of every replica's log, stopped brokers' too, batch by batch.
+
+        Close it if you do not take all: it holds files of the nodes' disks open.
 
         Raises :class:`BackendError` if a log cannot be read: a part of the rows would be judged as if it were all.
         """

@@ -7,7 +7,7 @@ disks and clocks, and probes read them back, so evidence here means that the mod
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -270,7 +270,7 @@ class SimBackend:
         found = self._monitor.violations if self._monitor is not None else []
         return [InvariantViolation(item.name, item.time_ns, item.subject, item.what) for item in found]
 
-    def replica_dump(self) -> Iterator[Dumped]:
+    def replica_dump(self) -> Generator[Dumped, None, None]:
         """From the files of every broker's disk."""
         for name in broker_names(self._cluster):
             try:

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any, Final
 
 import typer
@@ -21,6 +22,7 @@ from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.extras import missing_extra
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import EndedEarly, Interrupts
+from highwater_chaos.cli.machine_refuses import refusal_of_machine
 from highwater_chaos.user_error import UserError
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
@@ -118,6 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _open_what_was_closed()
     interrupts = Interrupts()
     interrupts.listen()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name of a file or a process may be no text; as on stderr
     sys.stdout = HeardOutput(sys.stdout, matters=True)
     sys.stderr = HeardOutput(sys.stderr, matters=False)
     status = execute(sys.argv[1:] if arguments is None else arguments, interrupts)
@@ -170,6 +174,10 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
             return Exit.USAGE
         if interrupts is not None and interrupts.received:
             return _interrupted()
+        if (refusal := refusal_of_machine(error)) is not None:
+            message, status = refusal
+            print(f"highwater: {message}", file=sys.stderr)
+            return status
         traceback.print_exc()
         print("highwater: this is a fault of the harness, not of the system under test", file=sys.stderr)
         return Exit.HARNESS

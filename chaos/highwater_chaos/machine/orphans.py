@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,3 +66,5 @@ def _kill(identity: Identity, points: Sequence[Path]) -> None:
 def _unmount(point: Path) -> None:
     thaw(point)
     linux.umount(point)
+    with suppress(OSError):  # something lies below it
+        point.rmdir()  # copies of the mount in other mount namespaces go with it, see volumes.py

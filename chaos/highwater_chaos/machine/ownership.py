@@ -38,6 +38,8 @@ def check_place(directory: Path, advice: str) -> None:
             found = place.lstat()
         except (FileNotFoundError, NotADirectoryError):
             continue
+        if not (stat.S_ISDIR(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+            continue  # nothing is below it, and nothing can be made there
         if found.st_uid not in trusted:
             why = f"it belongs to {_user(found.st_uid)}"
         elif _others_may_write(found) and not found.st_mode & stat.S_ISVTX:

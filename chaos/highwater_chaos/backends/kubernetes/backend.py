@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -332,7 +332,7 @@ class KubernetesBackend:
         voters = {node_id(name): name for name in controller_names(self._cluster)}
         return self._intake.quorum_violations(voters, self._wiped)
 
-    def replica_dump(self) -> Iterator[Dumped]:
+    def replica_dump(self) -> Generator[Dumped, None, None]:
         """As the agents read it from the disks."""
         for name in broker_names(self._cluster):
             place = self._nodes[name].place

@@ -14,7 +14,7 @@ import base64
 import signal
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -327,7 +327,7 @@ class LocalBackend:
         judge = QuorumJudge({node_id(name): name for name in controller_names(self.plan.cluster)}, self._wiped)
         return judge.judge(self._log.by_time(parse_line, QUORUM_KINDS))
 
-    def replica_dump(self) -> Iterator[Dumped]:
+    def replica_dump(self) -> Generator[Dumped, None, None]:
         """From the files, which no process writes to any more."""
         for name in broker_names(self.plan.cluster):
             if self._nodes[name].disk.blocks:
