@@ -61,6 +61,8 @@ def fields_of(record: logging.LogRecord, component: str, context: dict[str, Any]
         "event": record.getMessage(),
         **context,
     }
+    if record.name == "py.warnings":  # several lines, of any text
+        line |= {"event": "a library warns", "message": line["event"].strip()}
     if (node := getattr(record, "node", None)) is not None:
         line["node"] = node
     if about := getattr(record, _KOPF, None):

@@ -121,6 +121,15 @@ class Cluster:
         self.until(lambda: self.ask("GET", path).status == 404, f"{path} gone")
 
 
+def at_rest(manifest: Json, manager: str) -> tuple[Any, ...]:
+    """What a write of this manager changes, and a write of another one does not: its managed fields, with their time,
+    and the generation."""
+    metadata = manifest["metadata"]
+    own = [one for one in metadata["managedFields"] if (one["manager"], one["operation"]) == (manager, "Apply")]
+    assert own, "it has applied something"
+    return metadata.get("generation"), own
+
+
 def config_map(name: str, data: Json | None = None, **metadata: Any) -> Json:
     """The simplest object."""
     made: Json = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
