@@ -13,8 +13,10 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final, NoReturn
 
+import aiohttp
 import kopf
 import kubernetes
 from prometheus_client import start_http_server
@@ -42,6 +44,7 @@ from highwater_runtime.log_lines import configure_json, log_event
 LIVENESS: Final = "http://0.0.0.0:8080/healthz"
 METRICS_PORT: Final = 9406
 CANNOT_BEGIN: Final = 2
+_ANSWERS_WITHIN: Final = 10.0
 _DESCRIPTION: Final = (
     "Serve the LogClusters and ChaosExperiments of one API server until SIGTERM. All progress is stored in the API"
     " server: an operator that starts again continues. Run only one. Inside a pod the API server is that of its service"
@@ -149,17 +152,7 @@ async def _tell(began: asyncio.Event, ready: Callable[[], None]) -> None:
 async def _check(kube: AsyncKube, options: Options) -> None:
     """Whether there is something to serve, and whether the API server keeps what is written. Waits for an API server
     that is away."""
-    served: list[Json] = []
-    for kind in (LOG_CLUSTER, CHAOS_EXPERIMENT):
-        for namespace in options.namespaces or (None,):
-            try:
-                served += await kube.list(kind, namespace)
-            except NotFound:
-                raise CannotBegin(
-                    f"the API server does not know {kind.plural}.{kind.group}: apply manifests/base/crds first"
-                ) from None
-            except KubeError as error:
-                raise CannotBegin(str(error)) from error
+    served = await _served(kube, options)
     try:
         short = await shortage(kube)
     except KubeError as error:
@@ -171,6 +164,21 @@ async def _check(kube: AsyncKube, options: Options) -> None:
     for one in served:
         if (one.get("status") or {}).get("phase") not in FINAL_PHASES:
             await publish_event(kube, one, "Warning", short.reason, short.message, now_utc(), once=True)
+
+
+async def _served(kube: AsyncKube, options: Options) -> list[Json]:
+    served: list[Json] = []
+    for kind in (LOG_CLUSTER, CHAOS_EXPERIMENT):
+        for namespace in options.namespaces or (None,):
+            try:
+                served += await kube.list(kind, namespace)
+            except NotFound:
+                raise CannotBegin(
+                    f"the API server does not know {kind.plural}.{kind.group}: apply manifests/base/crds first"
+                ) from None
+            except KubeError as error:
+                raise CannotBegin(str(error)) from error
+    return served
 
 
 def _connection(configuration: kubernetes.client.Configuration) -> kopf.ConnectionInfo:
@@ -215,6 +223,12 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--log-format", choices=("json", "plain"), default="json", help="the format of the log (default: %(default)s)"
     )
+    parser.add_argument(
+        "--check",
+        metavar="URL",
+        help="check an installation instead of serving: whether an operator answers at this URL, and whether the"
+        " definitions are those of this version; exit status 0 or 2",
+    )
     parser.add_argument("--verbose", action="store_true", help="also log what succeeds, and what libraries log")
     return parser.parse_args(argv)
 
@@ -236,6 +250,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     except kubernetes.config.ConfigException as error:
         _cannot_begin(f"no API server is configured: {error} Set KUBECONFIG, or run in a pod with a service account")
     kube = AsyncKube(configuration)
+    if given.check is not None:
+        _check_installation(kube, options, given.check)
+        return
     agents = AgentSettings.from_environment(os.environ)
     try:
         runners = RunnerSettings.from_environment(os.environ)
@@ -261,6 +278,36 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(CANNOT_BEGIN)
     finally:
         kube.close()
+
+
+def _check_installation(kube: AsyncKube, options: Options, url: str) -> None:
+    try:
+        asyncio.run(_look_at_installation(kube, options, url))
+    except CannotBegin as error:
+        _cannot_begin(str(error))
+    finally:
+        kube.close()
+    sys.stdout.write("the operator answers, and the definitions are those of its version\n")
+
+
+async def _look_at_installation(kube: AsyncKube, options: Options, url: str) -> None:
+    """Raises ``CannotBegin`` if something is not as it should be."""
+    await _served(kube, options)
+    try:
+        short = await shortage(kube)
+    except KubeError as error:
+        raise CannotBegin(str(error)) from error
+    if short is not None:
+        raise CannotBegin(f"{short.reason}: {short.message}")
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_ANSWERS_WITHIN)) as session,
+            session.get(url) as answer,
+        ):
+            if answer.status != HTTPStatus.OK:
+                raise CannotBegin(f"the operator at {url} does not work: expected status 200, found {answer.status}")
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise CannotBegin(f"no operator answers at {url}: {error or type(error).__name__}") from error
 
 
 def _cannot_begin(why: str) -> NoReturn:

@@ -24,7 +24,7 @@ BASE_ONLY = {
     ("RoleBinding", "highwater-agent-token"),
     ("Job", "highwater-agent-token"),
 }
-CHART_ONLY = {("Secret", "highwater-agent-token")}
+CHART_ONLY = {("Secret", "highwater-agent-token"), ("Pod", "highwater-test")}
 
 
 def without_chart_labels(value: Any) -> Any:
@@ -279,3 +279,21 @@ def test_the_schema_knows_every_value(helm):
 
     known(schema["properties"], values, "values")
     assert set(schema["properties"]) - {"global"} == set(values)
+
+
+def test_helm_test_asks_this_operator_with_its_own_rights_and_image(render):
+    values = {"operator": {"watchNamespaces": ["one", "two"]}, "image": {"registry": "example.com"}}
+    objects = render(values, name="mine")
+    pod = objects["Pod", "mine-highwater-test"]
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    deployment = objects["Deployment", "mine-highwater-operator"]
+    (operator,) = deployment["spec"]["template"]["spec"]["containers"]
+    (container,) = pod["spec"]["containers"]
+    assert (container["image"], container["args"][:-1]) == (operator["image"], operator["args"])
+    assert pod["spec"]["serviceAccountName"] == deployment["spec"]["template"]["spec"]["serviceAccountName"]
+    assert container["securityContext"] == operator["securityContext"]
+    service = objects["Service", "mine-highwater-operator"]
+    (port,) = service["spec"]["ports"]
+    where = f"http://{service['metadata']['name']}.{service['metadata']['namespace']}.svc:{port['port']}/metrics"
+    assert container["args"][-1] == f"--check={where}"
+    assert not service["spec"]["selector"].items() <= pod["metadata"]["labels"].items(), "it is not the operator"

@@ -110,10 +110,12 @@ def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, reco
     began = time.monotonic()
     real.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
     early: set[str] = set()
+    brokers_end: list[float] = []
 
     def gone() -> bool:
         pods = real.pods()
         if any("-broker-" in name for name in pods):
+            brokers_end.append(time.monotonic() - began)
             early.update(
                 name for name, pod in pods.items() if name in controllers and "deletionTimestamp" in pod["metadata"]
             )
@@ -122,6 +124,9 @@ def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, reco
     wait_for(gone, "everything to be gone", LONG)
     record_property("deletion_s", round(time.monotonic() - began, 2))
     assert early == set(), "controllers that were asked to end while there were brokers"
+    # 31 s where no controller answers: the whole of controlled.shutdown.timeout.ms.
+    record_property("brokers_end_s", round(brokers_end[-1], 2))
+    assert brokers_end[-1] < 20, "brokers whose controlled shutdown nobody answers"
 
 
 @pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
