@@ -48,6 +48,8 @@ def test_it_tells_the_whole_story():
         "helm install",
         "kafka-14139-on.yaml pass",
         "kafka-14139-off.yaml fail",
+        "drain-on-cluster demo",
+        "helm upgrade",
         "collect-from-cluster",
     ]
     assert [lines.index(part) for part in story] == sorted(lines.index(part) for part in story)
@@ -55,6 +57,21 @@ def test_it_tells_the_whole_story():
     assert len(kept) == 2
     assert "upload-artifact" in kept[1]["uses"]
     assert kept[1]["with"]["path"] == kept[0]["run"].split()[-1]
+
+
+def test_every_sample_is_applied_once():
+    applied = re.findall(r"manifests/samples/(\S+)", "\n".join(commands()))
+    assert sorted(applied) == sorted(path.name for path in (ROOT / "manifests/samples").iterdir())
+
+
+def test_what_the_page_on_upgrades_says_is_run_in_its_order():
+    """But for kustomize: it is one way or the other."""
+    text = (ROOT / "docs/upgrading.md").read_text().replace("With kustomize", "\0")
+    text = re.sub("\0.*?^```$.*?^```$", "", text, flags=re.M | re.S)
+    said = re.findall(r"^\$ (.+)$", text, re.M)
+    (step,) = [one["run"].splitlines() for one in steps() if "upgrading.md" in one.get("name", "")]
+    assert len(said) == 6
+    assert [line for line in step if line in said] == said
 
 
 def test_actions_are_pinned_to_a_commit():
@@ -109,6 +126,38 @@ def test_an_experiment_on_a_cluster(tmp_path, verdict, completes, status, said):
     done = run("experiment-on-cluster", SAMPLE, "pass", env=cluster_of(tmp_path, verdict, completes))
     assert done.returncode == status
     assert said in done.stdout + done.stderr
+
+
+DRAINED = """#!/bin/sh
+echo "$*" >> {folder}/asked
+case "$*" in
+  "drain "*) touch {folder}/drained ;;
+  "uncordon "*) rm -f {folder}/drained ;;
+  *spec.brokers*) printf 3 ;;
+  *spec.nodeName*) if [ -e {folder}/drained ]; then printf %s "{while_drained}"; elif grep -q ^drain {folder}/asked;
+    then printf %s "{after}"; else printf worker2; fi ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("while_drained", "after", "status", "said"),
+    [
+        ("", "worker2", 0, "demo-broker-0 waited for its disk on worker2 and came back there"),
+        ("worker3", "worker3", 1, "demo-broker-0 is on worker3: expected it to wait for its disk on worker2"),
+        ("", "worker3", 1, "demo-broker-0 came back on worker3: expected worker2, where its disk is"),
+    ],
+)
+def test_a_drain_on_a_cluster(tmp_path, while_drained, after, status, said):
+    kubectl = tmp_path / "bin" / "kubectl"
+    kubectl.parent.mkdir()
+    kubectl.write_text(DRAINED.format(folder=tmp_path, while_drained=while_drained, after=after))
+    kubectl.chmod(0o755)
+    done = run("drain-on-cluster", "demo", env={"PATH": f"{kubectl.parent}:/usr/bin:/bin"})
+    assert (done.returncode, said in done.stdout + done.stderr) == (status, True), done
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert "wait --for=jsonpath={.status.brokersReady}=2/3 logcluster/demo --timeout=5m" in asked
+    assert asked[-1] == "uncordon worker2", "whatever happened, the machine is given back"
 
 
 def test_wrong_arguments(tmp_path):
