@@ -185,6 +185,7 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
         "isr-proposed",
         "isr-taken",
         "log-appended",
+        "log-cut",
         "log-loaded",
         "log-removed",
         "log-start-moved",

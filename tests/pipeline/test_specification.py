@@ -158,6 +158,11 @@ class History:
         """Broker 1 is elected for epoch 1, alone in the ISR."""
         return self.decides(1, 1, 1, [1])
 
+    def leads_again(self, hw: int) -> History:
+        """Broker 1 leads epoch 1 in its second life."""
+        fields = {"leader_epoch": 1, "partition_epoch": 1, "replicas": [0, 1, 2], "isr": [1]}
+        return self.broker(1, "became-leader", 2, offset=hw, end_offset=10, **fields)
+
     def returns(self, hw: int) -> History:
         """The leader's process is started again, and leads on in its epoch, as in ZooKeeper mode."""
         self.broker(0, "log-loaded", 2, offset=0, end_offset=11, reason="recovered")
@@ -307,6 +312,14 @@ CASES: list[tuple[str, Tail, Tail]] = [
         lambda h: h.broker(2, "log-loaded", 2, offset=0, end_offset=11, reason="recovered"),
     ),
     ("load", lambda h: h.stops(2, 1).loads(2, 2, 10), lambda h: h.stops(2, 1).loads(2, 2, 0)),
+    # What was appended is still there after a kill, which leaves the page cache; a damaged end is cut, and reported.
+    (
+        "load",
+        lambda h: (
+            h.stops(2, 1, "kill").broker(2, "log-cut", 2, offset=70, end_offset=9, reason="bad-crc").loads(2, 2, 9)
+        ),
+        lambda h: h.stops(2, 1, "kill").loads(2, 2, 9),
+    ),
     # Broker 2 has got another disk, and was stopped once before it had reported its logs.
     (
         "load",
@@ -377,6 +390,18 @@ CASES: list[tuple[str, Tail, Tail]] = [
         "follower-high-watermark",
         lambda h: h.elects().leads(1, 1, 1, 10, [1], hw=5),
         lambda h: h.elects().leads(1, 1, 1, 10, [1], hw=6),
+    ),
+    # Without topic ids, a log that was not created for this topic may have the high watermark of a deleted one.
+    (
+        "follower-high-watermark",
+        lambda h: h.broker(2, "log-removed", reason="deleted").loads(2, 1, 10).elects().follows(2, 1, 1, 10, hw=6),
+        lambda h: h.elects().follows(2, 1, 1, 10, hw=6),
+    ),
+    # After a restart it has what its checkpoint says, and that was the true one at most.
+    (
+        "follower-high-watermark",
+        lambda h: h.stops(1, 1, "kill").loads(1, 2, 10).elects().leads_again(hw=5),
+        lambda h: h.stops(1, 1, "kill").loads(1, 2, 10).elects().leads_again(hw=6),
     ),
     # Broker 1 has what its leader sent after it had moved its high watermark to 5: it must know of that.
     (

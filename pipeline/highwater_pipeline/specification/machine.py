@@ -63,6 +63,7 @@ class Machine:
             "node-started": self._restart,
             "node-stopped": self._stop,
             "log-loaded": self._load,
+            "log-cut": self._cut,
             "log-removed": self._remove,
             "log-appended": self._append,
             "log-truncated": self._truncate,
@@ -130,17 +131,24 @@ class Machine:
                 yield "load", f"a log was created with the records {start} to {end - 1}"
             replica.log = Lineage()
             replica.end = None
+            replica.is_begun_here = True
         elif was is not None:
             if end > was and (self._exact or (reason == "clean" and replica.stopped == "stop")):
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end}"
             elif end < was and reason == "clean" and replica.stopped == "stop":
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end} after a clean stop"
+            elif end < was and self._exact and replica.stopped == "kill" and not replica.is_cut:
+                yield "load", f"a log that ended at {was} was loaded with log end offset {end} after a kill"
             if end > was:
                 replica.log.extend(was, UNKNOWN)
         replica.log.cut(end)
         replica.starts_at(start)
         replica.end, replica.end_row = end, event["row"]
-        replica.loaded_in = event["incarnation"]
+        replica.loaded_in, replica.is_cut = event["incarnation"], False
+
+    def _cut(self, replica: Replica, _event: Event) -> Broken:
+        replica.is_cut = True
+        yield from ()
 
     def _remove(self, replica: Replica, _event: Event) -> Broken:
         replica.forget_log()
@@ -261,7 +269,7 @@ class Machine:
             yield "role-keeps-log", f"a new role with log end offset {end}"
         if high_watermark > end:
             yield "role-keeps-log", f"a new role with high watermark {high_watermark} and log end offset {end}"
-        if self._exact and replica.incarnation == 1 and high_watermark > self._high_watermark:
+        if self._exact and replica.is_begun_here and high_watermark > self._high_watermark:
             yield (
                 "follower-high-watermark",
                 f"a new role with high watermark {high_watermark}, but no leader had moved it beyond"

@@ -17,7 +17,9 @@ class Replica:
     has proposed as leader. ``loaded_in``: the incarnation that reported its log last; ``stopped``: how that ended.
     ``offline_since``: when its log failed while it led; in that moment it still acknowledges what passed its high
     watermark just before. ``furthest_start``: the highest log start offset that it has had, as a power loss may undo
-    the last move of it. ``end_row`` and ``role_row``: the events that show the log's end and the role."""
+    the last move of it. ``is_begun_here``: the log was created for this topic. (Without
+    topic ids it may be what a deleted topic of the same name left, with its high watermark.) ``is_cut``: recovery has
+    cut it since it was loaded last. ``end_row`` and ``role_row``: the events that show the log's end and the role."""
 
     broker: int
     incarnation: int = 0
@@ -36,6 +38,8 @@ class Replica:
     log: Lineage = field(default_factory=Lineage)
     reached: dict[int, int] = field(default_factory=dict)
     offline_since: int | None = None
+    is_begun_here: bool = False
+    is_cut: bool = False
     loaded_in: int = 0
     stopped: str = ""
     end_row: int = -1
@@ -57,6 +61,7 @@ class Replica:
         """Nothing is known of the log from now on."""
         self.start = self.furthest_start = self.end = self.high_watermark = self.committed = None
         self.log = Lineage()
+        self.is_begun_here = False
 
     def to_dict(self) -> dict[str, Any]:
         """The state as an example shows it; what is not known is left out."""
