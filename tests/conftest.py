@@ -279,6 +279,16 @@ def _spread(units: dict[str, list[pytest.Item]]) -> Iterator[list[pytest.Item]]:
     yield from computing[done:]
 
 
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """What this process found that the machine can do is neither taken from another test nor left to one."""
+    from highwater_chaos.machine.capabilities import available
+
+    available.cache_clear()
+    yield
+    available.cache_clear()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One session for the whole test run."""

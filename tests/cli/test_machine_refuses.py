@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from highwater_chaos.cli.machine_refuses import refusal_of_machine
-from highwater_chaos.machine.capabilities import available
 from highwater_chaos.machine.errors import MachineError, PlaceError
 
 LOCAL = ("run", "tiny.yaml", "--backend", "local")
@@ -25,15 +23,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], int, str]] = {
 }
 
 
-@pytest.fixture
-def _tried_anew() -> Iterator[None]:
-    """What this process has found that the machine can do, neither taken from another test nor left to one."""
-    available.cache_clear()
-    yield
-    available.cache_clear()
-
-
-@pytest.mark.usefixtures("_tried_anew")
+@pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_home_that_is_no_directory(
     highwater: Any, tiny_file: Path, monkeypatch: pytest.MonkeyPatch, command: str

@@ -58,13 +58,6 @@ def reduced(script: str, privileges: tuple[str, ...], *arguments: str, state: Pa
 
 
 @pytest.fixture
-def fresh() -> Iterator[None]:
-    available.cache_clear()
-    yield
-    available.cache_clear()
-
-
-@pytest.fixture
 def writable() -> Iterator[Path]:
     """A directory for users who may not enter those of pytest."""
     root = Path("/tmp") / f"highwater-nobody-{os.getpid()}"
