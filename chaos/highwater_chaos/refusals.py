@@ -61,7 +61,7 @@ def _unseen_invariants(experiment: ChaosExperiment, backend: str) -> Iterator[st
     """Invariants that the experiment names and that real processes do not show."""
     for name in experiment.spec.checks:
         if name in SIMULATED_INVARIANTS:
-            yield f"spec.checks: {name} needs a look at the disks of voters, which {backend} does not have"
+            yield f"spec.checks: {name} needs a look at the live state of nodes, which {backend} does not have"
         elif name in {*QUORUM_INVARIANTS, *ON_REQUEST} and experiment.cluster.mode == "zookeeper":
             yield f"spec.checks: {name} needs events of the quorum, and ZooKeeper's own servers report none"
 

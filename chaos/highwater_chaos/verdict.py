@@ -11,7 +11,7 @@ from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
 from highwater_chaos.machine_record import EXPLAINED
 from highwater_chaos.run_summary import RunSummary
-from highwater_pipeline.anomalies import AVAILABILITY, ON_REQUEST, QUORUM_INVARIANTS
+from highwater_pipeline.anomalies import AVAILABILITY, MEANINGS, ON_REQUEST, QUORUM_INVARIANTS, STATE_INVARIANTS
 from highwater_pipeline.judgement import NO_CHECKS, Judgement
 from highwater_runtime.switches import SWITCHES
 
@@ -75,6 +75,11 @@ def verdict_of(
     }
     checks: dict[str, str] = dict(judgement.checks)
     _add_violations(experiment.spec, run, anomalies, checks)
+    broken = [
+        f"{name}: {MEANINGS.get(name, 'broken')} ({anomaly['count']} found)"
+        for name, anomaly in anomalies.items()
+        if name not in judgement.anomalies
+    ]
     reasons_of_run = [*run.inconclusive_reasons, *missing]
     verdict: str = judgement.verdict
     judged = judgement.reasons
@@ -102,7 +107,7 @@ def verdict_of(
             "assertions": expected.assertions,
             "whyNot": why_not,
         },
-        "reasons": [*excused, *reasons_of(assertions, False), *reasons_of_run, *judged, *unjudged],
+        "reasons": [*excused, *broken, *reasons_of(assertions, False), *reasons_of_run, *judged, *unjudged],
         "inconclusiveReasons": [
             *excused,
             *reasons_of_run,
@@ -167,7 +172,8 @@ def _add_violations(
     spec: ExperimentSpec, run: RunSummary, anomalies: dict[str, dict[str, Any]], checks: dict[str, str]
 ) -> None:
     """Broken invariants that no check reports (those of the quorum, or what a check did not see)."""
-    checks.update({name: "ok" for name in (*QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY) if name in spec.checks})
+    named = (*QUORUM_INVARIANTS, *STATE_INVARIANTS, *ON_REQUEST, *AVAILABILITY)
+    checks.update({name: "ok" for name in named if name in spec.checks})
     seen = dict.fromkeys(violation.name for violation in run.violations)
     for name in seen:
         if name in anomalies or not is_judged(name, spec):

@@ -89,8 +89,25 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
 }
 """What the simulator looks at after every event of the quorum; a violation is an anomaly under its name."""
 
-SIMULATED_INVARIANTS: Final = ("raft-commit-durable",)
-"""Those of them that events do not show: the simulator alone sees what is on disk while a node runs."""
+STATE_INVARIANTS: Final[dict[str, str]] = {
+    "isr-not-assigned": "a committed ISR has a member that is not among the replicas",
+    "isr-empty": "a committed ISR has no member, so no replica may ever lead the partition again",
+    "reassignment-open": "a reassignment goes on although all replicas that it leaves are in the committed ISR",
+    "controller-epoch-reused": "a controller was elected in an epoch that is not above that of every one before it",
+    "recovery-point-durable": "a log has a recovery point above what a power loss would leave, or above its end",
+    "leader-epoch-cache": "the leader-epoch cache of a log has another epoch than a batch, or does not ascend",
+    "producer-state": "a log's producer state has another last batch of a producer than the log",
+    "compaction-lost-record": "compaction removed the last record of a key",
+    "group-offset-uncommitted": "a coordinator has offsets whose record is not committed in __consumer_offsets",
+    "group-offset-stale": "a coordinator has offsets although the record of later ones is committed",
+    "group-commit-fenced": "a coordinator accepted a commit of another generation than that of its group",
+    "group-coordinator-epoch": "a broker coordinates groups for another leader epoch than that in which it leads",
+    "clean-shutdown-marker": "a broker wrote to its logs while its clean-shutdown marker could still come back",
+}
+"""What the simulator alone looks at after every event: the live state of nodes, which no table of a run shows."""
+
+SIMULATED_INVARIANTS: Final = ("raft-commit-durable", *STATE_INVARIANTS)
+"""Those that no event shows: the simulator alone sees what is on disk, or in memory, while a node runs."""
 
 AVAILABILITY: Final[dict[str, str]] = {
     "unavailable": "no progress for longer than the experiment allows, although a majority was healthy",
@@ -103,14 +120,19 @@ ON_REQUEST: Final[dict[str, str]] = {
 }
 """Invariants that not every run must keep: only looked at where ``checks`` names them (``all`` does not)."""
 
-BY_WEIGHT: Final[tuple[str, ...]] = (
-    *CHECKS,
-    *GROUP_CHECKS,
-    *REGISTER_CHECKS,
-    *QUORUM_INVARIANTS,
-    *ON_REQUEST,
-    *AVAILABILITY,
-)
+MEANINGS: Final[dict[str, str]] = {
+    **CHECKS,
+    **GROUP_CHECKS,
+    **REGISTER_CHECKS,
+    **QUORUM_INVARIANTS,
+    **STATE_INVARIANTS,
+    **CLIENT_CHECKS_ON_REQUEST,
+    **ON_REQUEST,
+    **AVAILABILITY,
+}
+"""What each anomaly that a verdict may have means, the gravest for clients first."""
+
+BY_WEIGHT: Final[tuple[str, ...]] = tuple(MEANINGS)
 """Anomalies, the gravest for clients first."""
 
 NEEDS: Final[dict[str, tuple[Need, ...]]] = {

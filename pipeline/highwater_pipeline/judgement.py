@@ -18,6 +18,7 @@ from highwater_pipeline.anomalies import (
     OF_ACKNOWLEDGED,
     ON_REQUEST,
     QUORUM_INVARIANTS,
+    STATE_INVARIANTS,
 )
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None:
         return tuple(CHECKS)
     for name in checks:
-        if name not in {*known, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY, "all"}:
+        if name not in {*known, *QUORUM_INVARIANTS, *STATE_INVARIANTS, *ON_REQUEST, *AVAILABILITY, "all"}:
             raise ValueError(f"expected a check ({', '.join(known)}), found {name!r}")
     return tuple(name for name in known if name in checks or ("all" in checks and name in CHECKS))
 

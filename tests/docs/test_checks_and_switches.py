@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any, get_args
@@ -9,16 +10,19 @@ from typing import Any, get_args
 from highwater_chaos.experiment.model import Cluster
 from highwater_pipeline.anomalies import (
     AVAILABILITY,
+    BY_WEIGHT,
     CLIENT_CHECKS,
     CLIENT_CHECKS_ON_REQUEST,
     GROUP_CHECKS,
     INSIDE_CHECKS,
     NEEDS,
     REGISTER_CHECKS,
+    STATE_INVARIANTS,
 )
 from highwater_pipeline.judgement import MAX_EXAMPLES, CheckState
 from highwater_pipeline.settings import Acks, Settings
 from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.sim import invariants
 from highwater_runtime.switches import SWITCHES
 
 
@@ -41,6 +45,24 @@ def test_what_each_check_needs(checks: Any) -> None:
     needed = {quoted(row)[0]: tuple(quoted(cells[1].split(";")[0])) for row, cells in rows.items()}
     assert needed == {name: NEEDS[name] for name in INSIDE_CHECKS}
     assert {NEEDS[name] for name in CLIENT_CHECKS} == {("history",)}, "as the text above the table says"
+
+
+def names_of_invariants() -> set[str]:
+    found = set()
+    for file in Path(invariants.__file__).parent.glob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text())):
+            added = isinstance(call, ast.Call) and ast.unparse(call.func).endswith("violations.add")
+            if added and isinstance(call.args[0], ast.Constant):  # else the name is that of a node that halted
+                found.add(call.args[0].value)
+    return found
+
+
+def test_each_invariant_of_the_simulator_has_a_meaning_and_a_row(checks: Any) -> None:
+    found = names_of_invariants()
+    assert found <= set(BY_WEIGHT)
+    assert found >= set(STATE_INVARIANTS)
+    rows = [quoted(row)[0] for row in checks.table("Invariants of the simulator")]
+    assert set(rows) >= set(STATE_INVARIANTS)
 
 
 def test_checks_on_request(checks: Any) -> None:

@@ -37,13 +37,11 @@ from highwater_chaos.experiment.topic_properties import topic_property_problems
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
-    AVAILABILITY,
-    CHECKS,
-    CLIENT_CHECKS_ON_REQUEST,
-    GROUP_CHECKS,
+    MEANINGS,
     ON_REQUEST,
     QUORUM_INVARIANTS,
     REGISTER_CHECKS,
+    SIMULATED_INVARIANTS,
 )
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
@@ -54,17 +52,6 @@ ALL: Final = "all"
 _REFERENCE: Final = "is a LogCluster that runs on Kubernetes: use --backend kubernetes there, or give spec.cluster"
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _COMPRESSION: Final = "compression.type"
-_NAMES: Final = frozenset(
-    {
-        *CHECKS,
-        *CLIENT_CHECKS_ON_REQUEST,
-        *GROUP_CHECKS,
-        *REGISTER_CHECKS,
-        *QUORUM_INVARIANTS,
-        *ON_REQUEST,
-        *AVAILABILITY,
-    }
-)
 
 
 def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> list[Problem]:
@@ -413,9 +400,9 @@ def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
 
 def _checks(experiment: ChaosExperiment) -> Iterator[Problem]:
     for index, name in enumerate(experiment.spec.checks):
-        if name != ALL and name not in _NAMES:
+        if name != ALL and name not in MEANINGS:
             yield Problem(
-                f"spec.checks[{index}]", f"unknown check {name!r}; known are all, {', '.join(sorted(_NAMES))}"
+                f"spec.checks[{index}]", f"unknown check {name!r}; known are all, {', '.join(sorted(MEANINGS))}"
             )
         elif name in REGISTER_CHECKS and experiment.spec.workload.metadata is None:
             yield Problem(f"spec.checks[{index}]", f"{name} needs clients of registers: spec.workload.metadata")
@@ -428,8 +415,8 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
             if problem := switch_problem(name, value, experiment.spec.cluster):
                 yield Problem(f"{path}.when.{name}", problem)
         for number, anomaly in enumerate(entry.anomalies):
-            if anomaly not in _NAMES:
-                known = ", ".join(sorted(_NAMES))
+            if anomaly not in MEANINGS:
+                known = ", ".join(sorted(MEANINGS))
                 yield Problem(f"{path}.anomalies[{number}]", f"unknown anomaly {anomaly!r}; known are {known}")
         if entry.anomalies and entry.verdict != "fail":
             yield Problem(f"{path}.anomalies", f"verdict {entry.verdict!r} goes without anomalies")
@@ -452,7 +439,7 @@ def _other_runtime(experiment: ChaosExperiment) -> Iterator[Problem]:
     if experiment.spec.workload.metadata is not None:
         yield Problem("spec.workload.metadata", f"reads registers as only our own runtime answers them; not {runtime}")
     for index, name in enumerate(experiment.spec.checks):
-        if name in QUORUM_INVARIANTS or name in ON_REQUEST:
+        if name in {*QUORUM_INVARIANTS, *SIMULATED_INVARIANTS, *ON_REQUEST}:
             yield Problem(f"spec.checks[{index}]", f"{name} is judged by what only our own nodes tell; not {runtime}")
     configs = {"spec.cluster.config": experiment.cluster.config}
     configs |= {f"spec.cluster.topics[{i}].config": topic.config for i, topic in enumerate(experiment.cluster.topics)}

@@ -9,25 +9,8 @@ from typing import Final
 from highwater_chaos.report.files import RunFiles
 from highwater_chaos.report.story import Step, Story
 from highwater_chaos.report.timeline import Timeline
-from highwater_pipeline.anomalies import (
-    AVAILABILITY,
-    CHECKS,
-    CLIENT_CHECKS_ON_REQUEST,
-    GROUP_CHECKS,
-    ON_REQUEST,
-    QUORUM_INVARIANTS,
-    REGISTER_CHECKS,
-)
+from highwater_pipeline.anomalies import MEANINGS
 
-_MEANINGS: Final = {
-    **CHECKS,
-    **CLIENT_CHECKS_ON_REQUEST,
-    **GROUP_CHECKS,
-    **REGISTER_CHECKS,
-    **QUORUM_INVARIANTS,
-    **ON_REQUEST,
-    **AVAILABILITY,
-}
 _ANOMALIES: Final = 4
 _FAULTS: Final = 6
 _FOUND_FIRST: Final = ("lost-write", "committed-loss", "unseen")
@@ -48,7 +31,7 @@ class Fact:
 
 def meaning_of(check: str) -> str:
     """Return what it means that a check found something."""
-    return _MEANINGS.get(check, "failed")
+    return MEANINGS.get(check, "failed")
 
 
 def headline_of(run: RunFiles, timeline: Timeline, stories: Sequence[Story]) -> list[Fact]:
