@@ -35,8 +35,7 @@ def test_a_loss_step_by_step(loss: Any) -> None:
 
 
 def test_a_leader_that_has_the_record_loses_nothing(loss: Any) -> None:
-    loss.events = [row for row in loss.events if row["kind"] != "became-leader"]
-    loss.on_partition(51, "broker-1", "became-leader", leader_epoch=1, offset=0, end_offset=1, isr=[1])
+    next(row for row in loss.events if row["kind"] == "became-leader")["end_offset"] = 1
     steps = told(record_story(loss.files(), "orders-0", 0, 5))
     assert not [step for step in steps if "lost" in step[3]]
 
@@ -115,3 +114,58 @@ def test_what_became_of_the_send(recording: Any) -> None:
         "the send of process 1 failed (operation 1)",
         "no client ever read it, and the final reads did not find it",
     ]
+
+
+def test_another_record_at_its_offset_is_another_story(recording: Any) -> None:
+    """A leader that was deposed appends, acknowledges (acks=1) and is cut back within a millisecond, long before others
+    copy what the next leader appended at that offset. Decisions of a whole day come in between."""
+
+    def appended(ms: int, node: str, epoch: int, reason: str) -> None:
+        recording.on_partition(ms, node, "log-appended", leader_epoch=epoch, offset=7, end_offset=8, reason=reason)
+
+    def committed(ms: int, leader: int, epoch: int) -> None:
+        recording.on_partition(
+            ms, "controller-0", "partition-changed", metadata_offset=ms, replicas=[0, 1, 2], isr=[0, 1, 2],
+            leader=leader, leader_epoch=epoch, partition_epoch=ms, reason="changed",
+        )  # fmt: skip
+
+    committed(1, 0, 0)
+    recording.on_partition(2, "broker-0", "became-leader", leader_epoch=0, offset=0, end_offset=7, isr=[0, 1, 2])
+    recording.on_partition(3, "broker-1", "became-leader", leader_epoch=1, offset=0, end_offset=7, isr=[0, 1, 2])
+    appended(4, "broker-1", 1, "leader")
+    recording.op(10, 1, "invoke", "send", (None, 5))
+    appended(11, "broker-0", 0, "leader")
+    recording.op(12, 1, "ok", "send", (7, 5))
+    cut = {"leader_epoch": 1, "offset": 7, "end_offset": 8, "reason": "diverging-epoch"}
+    recording.on_partition(13, "broker-0", "log-truncated", **cut)
+    for ms in range(100, 200):
+        committed(ms, 1, 1)
+        recording.fault("kill", ms, ms, "broker-2")
+    for ms, node in ((300, "broker-0"), (301, "broker-2")):
+        appended(ms, node, 1, "follower")
+    recording.on_partition(302, "broker-1", "high-watermark", leader_epoch=1, offset=8)
+    recording.op(400, 2, "ok", "poll", (7, 6))
+    steps = told(record_story(recording.files(), "orders-0", 7, 5))
+    assert steps == [
+        (10, "plain", "client", "process 1 sent it (operation 0)"),
+        (11, "plain", "broker-0", "stored it as leader in epoch 0"),
+        (12, "good", "client", "process 1 got it acknowledged at offset 7 (operation 1)"),
+        (13, "bad", "broker-0", "no longer has it: truncated from 8 to 7 (diverging-epoch); no replica has it now"),
+        (400, "bad", "client", "no client ever read it, and the final reads did not find it"),
+    ]
+
+
+def test_what_is_left_out_does_not_count_for_the_record(loss: Any) -> None:
+    """The story of a loss keeps its own steps, wherever a hundred faults and decisions lie between them."""
+    whole = told(record_story(loss.files(), "orders-0", 0, 5))
+    for ms in (14, 32, 45):
+        for n in range(40):
+            loss.fault("kill", ms, ms, "broker-0", id=f"more-{ms}-{n}")
+    steps = told(record_story(loss.files(), "orders-0", 0, 5))
+    assert len([step for step in steps if step[2]]) == 38
+    count = [
+        step for step in whole if step[2] == "client" or step[1] in ("good", "cause", "bad") or "stored" in step[3]
+    ]
+    assert [step for step in count if step not in steps] == []
+    left_out = sum(int(step[3].split()[1]) for step in steps if not step[2])
+    assert left_out + 38 == len(whole) + 3 * 40 * 2

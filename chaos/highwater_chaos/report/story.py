@@ -2,13 +2,14 @@
 
 The story of a record follows it through the node events: produced and acknowledged, stored by these replicas,
 covered by the high watermark; then every decision about its partition and every fault on its replicas until a
-leader without it came to lead. That last step is the one that lost it.
+leader without it came to lead, or the last copy of it was cut off. That last step is the one that lost it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.timeline import fault_label
@@ -17,12 +18,14 @@ from highwater_chaos.report.timeline import fault_label
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step of a story. ``weight``: ``plain``, ``good`` (safety established or kept), ``fault``, ``cause`` (the
-    decision that was wrong) or ``bad`` (the loss)."""
+    decision that was wrong) or ``bad`` (the loss). ``of_record``: about the record itself, so that no story is told
+    without it."""
 
     time_ns: int
     who: str
     text: str
     weight: str = "plain"
+    of_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,10 @@ class Story:
 def record_story(run: RunFiles, partition: str, offset: int, value: int | None) -> Story:
     """The story of the record at ``offset`` of ``partition`` (and with ``value``, where known)."""
     replicas = _replicas(run, partition)
+    sent = _Sent.of(run, partition, value)
     steps = [
         *_client_steps(run, partition, value),
-        *_node_steps(run, partition, offset, replicas),
+        *_node_steps(run, partition, offset, replicas, sent),
         *_fault_steps(run, replicas),
     ]
     steps.sort(key=lambda step: step.time_ns)
@@ -49,16 +53,54 @@ def record_story(run: RunFiles, partition: str, offset: int, value: int | None) 
     return Story(f"{named} at offset {offset} of {partition}", tuple(_abridged(kept)))
 
 
-_HEAD, _TAIL = 8, 30
+_MOST: Final = 38
+"""Steps of a story that are shown."""
+_FIRST: Final = 8
+"""Of too many steps that count, so many of the first are shown, and the rest of the last."""
 
 
 def _abridged(steps: list[Step]) -> list[Step]:
-    """How a record became safe, and the steps that led to its loss; what lies in between is only counted."""
-    if len(steps) <= _HEAD + _TAIL:
+    """What happened to the record, the wrong decision and the loss; of all else what came last before them. What is
+    left out is counted where it was."""
+    if len(steps) <= _MOST:
         return steps
-    left_out = steps[_HEAD:-_TAIL]
-    gap = Step(left_out[0].time_ns, "", f"… {len(left_out)} more faults and decisions")
-    return [*steps[:_HEAD], gap, *steps[-_TAIL:]]
+    shown = [n for n, step in enumerate(steps) if step.of_record or step.weight in ("cause", "bad")]
+    shown = shown if len(shown) <= _MOST else [*shown[:_FIRST], *shown[_FIRST - _MOST :]]
+    others = sorted(set(range(len(steps))).difference(shown))
+    room = _MOST - len(shown)
+    told = sorted({*shown, *others[len(others) - room :]})
+    abridged: list[Step] = []
+    following = 0
+    for n in told:
+        if n > following:
+            gap = f"… {n - following} more {'step' if n == following + 1 else 'faults and decisions'}"
+            abridged.append(Step(steps[following].time_ns, "", gap))
+        abridged.append(steps[n])
+        following = n + 1
+    return abridged
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """When a value was sent, and when that was acknowledged (ns); None: not in the history."""
+
+    invoked_ns: int | None = None
+    acknowledged_ns: int | None = None
+
+    @classmethod
+    def of(cls, run: RunFiles, partition: str, value: int | None) -> _Sent:
+        times: dict[str, int] = {}
+        for row in run.operations:
+            if value is not None and row["f"] == "send" and row["type"] in ("invoke", "ok"):
+                for element in row.get("value") or ():
+                    if element.get("value") == value and element.get("key") == partition:
+                        times.setdefault(row["type"], row["time"])
+        return cls(times.get("invoke"), times.get("ok"))
+
+    def allows(self, time_ns: int) -> bool:
+        """Whether an append at that time can be that of this send."""
+        until = self.acknowledged_ns
+        return self.invoked_ns is not None and self.invoked_ns <= time_ns and (until is None or time_ns <= until)
 
 
 def _replicas(run: RunFiles, partition: str) -> frozenset[int]:
@@ -82,39 +124,91 @@ def _client_steps(run: RunFiles, partition: str, value: int | None) -> Iterator[
                 first_read = row
     if first_read is not None:
         who, operation = first_read["process"], first_read["index"]
-        yield Step(first_read["time"], "client", f"process {who} read it (operation {operation})")
+        yield Step(first_read["time"], "client", f"process {who} read it (operation {operation})", of_record=True)
     elif row is not None:
-        yield Step(row["time"], "client", "no client ever read it, and the final reads did not find it", "bad")
+        yield Step(row["time"], "client", "no client ever read it, and the final reads did not find it", "bad", True)
 
 
 def _send_step(row: Row, element: Row) -> Step:
-    who = f"process {row['process']}"
+    who, operation = f"process {row['process']}", f"(operation {row['index']})"
+    weight = "plain"
     match row["type"]:
         case "invoke":
-            return Step(row["time"], "client", f"{who} sent it (operation {row['index']})")
+            text = f"{who} sent it {operation}"
         case "ok":
             at = f" at offset {element['offset']}" if element.get("offset") is not None else ""
-            return Step(row["time"], "client", f"{who} got it acknowledged{at} (operation {row['index']})", "good")
+            text, weight = f"{who} got it acknowledged{at} {operation}", "good"
         case "fail":
-            return Step(row["time"], "client", f"the send of {who} failed (operation {row['index']})")
+            text = f"the send of {who} failed {operation}"
         case _:
-            return Step(row["time"], "client", f"{who} never learned whether it was written (operation {row['index']})")
+            text = f"{who} never learned whether it was written {operation}"
+    return Step(row["time"], "client", text, weight, of_record=True)
 
 
-def _node_steps(run: RunFiles, partition: str, offset: int, replicas: frozenset[int]) -> Iterator[Step]:
-    trail = _Trail(partition, offset, replicas)
+def _node_steps(run: RunFiles, partition: str, offset: int, replicas: frozenset[int], sent: _Sent) -> Iterator[Step]:
+    trail = _Trail(partition, offset, replicas, sent, _copy_told(run, partition, offset, sent))
     for row in run.events:
         yield from trail.steps(row)
+
+
+class _Copies:
+    """Which record each replica has at one offset.
+
+    Leaders of two epochs may append different records at one offset. A record is named by the row (its ``seq``) with
+    which a leader appended it; a follower has the one that its leader had.
+    """
+
+    def __init__(self, offset: int) -> None:
+        self._offset = offset
+        self._leaders: dict[int, str] = {}
+        """Who appended last as leader, or became leader, in each leader epoch."""
+        self.of: dict[str, int] = {}
+
+    def take(self, row: Row) -> None:
+        """Learn from an event of the partition."""
+        node, kind = row["node"], row["kind"]
+        if kind == "became-leader" or (kind == "log-appended" and row["reason"] == "leader"):
+            self._leaders[row["leader_epoch"]] = node
+        if kind == "log-appended" and row["offset"] <= self._offset < row["end_offset"]:
+            leader = node if row["reason"] == "leader" else self._leaders.get(row["leader_epoch"], "")
+            seq: int = row["seq"]
+            self.of[node] = seq if leader == node else self.of.get(leader, seq)
+        elif kind in _CUTS and _end_of(row) <= self._offset:
+            self.of.pop(node, None)
+
+
+def _copy_told(run: RunFiles, partition: str, offset: int, sent: _Sent) -> int | None:
+    """The record that the story is about: what was appended while it was sent; else what was committed, or came
+    first."""
+    copies = _Copies(offset)
+    appended: list[tuple[int, int]] = []
+    committed: int | None = None
+    for row in run.events:
+        if row.get("partition") != partition:
+            continue
+        copies.take(row)
+        copy = copies.of.get(row["node"])
+        if row["kind"] == "log-appended" and copy == row["seq"]:
+            appended.append((row["time_ns"], row["seq"]))
+        elif row["kind"] == "high-watermark" and row["offset"] > offset and committed is None:
+            committed = copy
+    of_send = [copy for time_ns, copy in appended if sent.allows(time_ns)]
+    if of_send:
+        return of_send[-1 if sent.acknowledged_ns is not None else 0]
+    return committed if committed is not None or not appended else appended[0][1]
 
 
 class _Trail:
     """Follows one record through the node events, in their order."""
 
-    def __init__(self, partition: str, offset: int, replicas: frozenset[int]) -> None:
+    def __init__(self, partition: str, offset: int, replicas: frozenset[int], sent: _Sent, told: int | None) -> None:
         self._partition = partition
         self._replicas = replicas
         self._offset = offset
-        self._holders: set[str] = set()
+        self._sent = sent
+        self._told = told
+        self._copies = _Copies(offset)
+        self._begun = False
         self._committed = False
         self._lost = False
         self._seen_changes: set[tuple[str, int]] = set()
@@ -131,40 +225,65 @@ class _Trail:
                 return
         if row.get("partition", self._partition) != self._partition:
             return
-        text, weight = self._meaning(row)
+        before = self._copies.of.get(row["node"])
+        if row.get("partition") is not None:
+            self._copies.take(row)
+        text, weight, of_record = self._meaning(row, before)
         if text:
-            yield Step(row["time_ns"], row["node"], text, weight)
+            yield Step(row["time_ns"], row["node"], text, weight, of_record)
 
-    def _meaning(self, row: Row) -> tuple[str, str]:
+    def _meaning(self, row: Row, before: int | None) -> tuple[str, str, bool]:
+        after = self._copies.of.get(row["node"])
         match row["kind"]:
-            case "log-appended" | "log-truncated" | "log-cut" | "log-loaded":
-                return self._of_log(row)
+            case "log-appended" if row["offset"] <= self._offset < row["end_offset"] and not self._lost:
+                return self._appended(row, after)
+            case kind if kind in _CUTS:
+                if before is None or before != self._told or after is not None:
+                    return "", "", False
+                return self._cut(row)
             case "high-watermark" if row["offset"] > self._offset and not self._committed:
+                if after not in (None, self._told):
+                    return "", "", False
                 self._committed = True
-                return f"high watermark passed it ({row['offset']}): the log said it was safe", "good"
-            case "became-leader" if self._committed and not self._lost and row["end_offset"] <= self._offset:
-                self._lost = True
-                end = row["end_offset"]
-                return (
-                    f"became leader in epoch {row['leader_epoch']} with log end offset {end}: the record is lost",
-                    "bad",
-                )
-            case _ if self._holders:
-                return _of_cluster(row)
-        return "", ""
+                return f"high watermark passed it ({row['offset']}): the log said it was safe", "good", True
+            case "became-leader" if self._begun and not self._lost and after != self._told:
+                return self._led_without(row, after)
+            case _ if self._begun:
+                return *_of_cluster(row), False
+        return "", "", False
 
-    def _of_log(self, row: Row) -> tuple[str, str]:
-        if row["kind"] == "log-appended":
-            if self._lost or not row["offset"] <= self._offset < row["end_offset"]:
-                return "", ""
-            self._holders.add(row["node"])
-            role = "stored it as leader" if row["reason"] == "leader" else "copied it from the leader"
-            return f"{role} in epoch {row['leader_epoch']}", "plain"
-        left = row["offset"] if row["kind"] == "log-truncated" else row["end_offset"]
-        if row["node"] not in self._holders or left > self._offset:
-            return "", ""
-        self._holders.discard(row["node"])
-        return f"no longer has it: {_why(row)}", "fault"
+    def _appended(self, row: Row, copy: int | None) -> tuple[str, str, bool]:
+        if copy != self._told and not self._begun:
+            return "", "", False
+        self._begun = True
+        it = "it" if copy == self._told else "another record at this offset"
+        role = f"stored {it} as leader" if row["reason"] == "leader" else f"copied {it} from the leader"
+        return f"{role} in epoch {row['leader_epoch']}", "plain", True
+
+    def _cut(self, row: Row) -> tuple[str, str, bool]:
+        text = f"no longer has it: {_why(row)}"
+        acknowledged = self._sent.acknowledged_ns is not None and self._sent.acknowledged_ns <= row["time_ns"]
+        if self._lost or not (acknowledged or self._committed) or self._told in self._copies.of.values():
+            return text, "fault", True
+        self._lost = True
+        return f"{text}; no replica has it now", "bad", True
+
+    def _led_without(self, row: Row, copy: int | None) -> tuple[str, str, bool]:
+        end = f"with log end offset {row['end_offset']}" if copy is None else "with another record at this offset"
+        if copy is None and row["end_offset"] > self._offset:
+            return "", "", False  # it was not seen how it got its log
+        self._lost = self._committed
+        outcome = "the record is lost" if self._lost else "it does not have the record"
+        return f"became leader in epoch {row['leader_epoch']} {end}: {outcome}", "bad" if self._lost else "plain", True
+
+
+_CUTS: Final = ("log-truncated", "log-cut", "log-loaded")
+"""Events after which a log ends where they say."""
+
+
+def _end_of(row: Row) -> int:
+    end: int = row["offset"] if row["kind"] == "log-truncated" else row["end_offset"]
+    return end
 
 
 def _of_cluster(row: Row) -> tuple[str, str]:
