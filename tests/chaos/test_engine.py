@@ -17,6 +17,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster, load_experiment
 from highwater_chaos.judged_run import write_judged
 from highwater_chaos.refusals import BackendCannotError, refusals
+from highwater_chaos.run_result import settings_of_run
 from highwater_chaos.units import EventsPerSecond
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.consumer import RecordingConsumer
@@ -27,6 +28,19 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios" / "kip-903"
 
 def run(experiment, **options):
     return run_experiment(experiment, SimBackend(**options))
+
+
+class SeveralClocks(SimBackend):
+    """As if each node ran on a machine of its own."""
+
+    def clock_errors_ns(self):
+        return {"broker-0": 3 * MS, "broker-1": 0}
+
+
+def test_how_far_clocks_may_be_off_is_judged_by(make_experiment):
+    experiment = make_experiment('[{"wait": "100ms"}]')
+    for backend, errors in ((SeveralClocks(), {"broker-0": 3 * MS, "broker-1": 0}), (SimBackend(), None)):
+        assert settings_of_run(experiment, run_experiment(experiment, backend)).clock_errors_ns == errors
 
 
 def acknowledged_and_read(result):

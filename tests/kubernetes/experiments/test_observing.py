@@ -204,6 +204,21 @@ def test_the_machine_of_a_stopped_node_loses_power() -> None:
     assert reasons == ["stop", "power-loss"]
 
 
+def test_how_far_events_may_be_off_is_told_of_each_node() -> None:
+    """Those of the ensemble have the leader's wall clock, of which no agent is asked."""
+    agents = {"broker-0": Machine(ahead=5, error=70 * SECOND), "zookeeper-0": Machine()}
+    with ThreadPoolExecutor(2) as threads:
+        intake = Intake(threads, borrowed=False)
+        intake.follow([pod_on(name, agent) for name, agent in agents.items()], lambda *who: None)
+        for agent in agents.values():
+            agent.answer = line(time.monotonic_ns(), WALL)
+            intake._clocks.look(agent)  # type: ignore[arg-type]
+        intake.take()
+        errors = intake.clock_errors_ns()
+    assert errors["broker-0"] >= 70 * SECOND
+    assert errors["zookeeper-0"] == ASSUMED_CLOCK_ERROR_NS
+
+
 def test_all_is_known_up_to_the_last_time_that_all_answered_and_had_no_more() -> None:
     agents = {"broker-0": Machine(), "broker-1": Machine()}
     pods = [pod_on(name, agent) for name, agent in agents.items()]

@@ -100,7 +100,7 @@ class ClusterObserver:
 
     def _report(self, node_id: int, event: NodeEvent) -> None:
         name, now = self._names[node_id], time.monotonic_ns()
-        self._metadata.append(Observed(now, time.time_ns(), name, self._site.incarnation(name), event))
+        self._metadata.append(Observed(now, _wall_of(now), name, self._site.incarnation(name), event))
 
     def _complain(self, what: str) -> None:
         if len(self._notes) < _MAX_NOTES:
