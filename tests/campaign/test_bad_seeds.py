@@ -17,7 +17,7 @@ from highwater_chaos.campaign import seed
 from highwater_chaos.campaign.processes import on_processes
 from highwater_chaos.campaign.seed import Outcome, Unit
 
-RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS, IS_KILLED_ONCE = range(101, 107)
+RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS, IS_KILLED_ONCE, SPINS_IN_C, IS_STOPPED = range(101, 109)
 
 
 def fate_of(unit: Unit, marker: Path) -> Outcome:
@@ -37,20 +37,29 @@ def fate_of(unit: Unit, marker: Path) -> Outcome:
         case 106 if not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
+        case 107:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPROF})
+            while True:
+                pass
+        case 108:  # as on a machine that runs something else for longer than the seed may take
+            subprocess.Popen(["/bin/sh", "-c", f"sleep 1.3; kill -CONT {os.getpid()}"])
+            os.kill(os.getpid(), signal.SIGSTOP)
     return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
 
 
 def test_each_bad_seed_is_an_outcome_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seed, "_GRACE_SECONDS", 1)
     monkeypatch.setattr(seed, "_judged", lambda unit: fate_of(unit, tmp_path / "killed"))
-    seeds = [1, 2, RAISES, 3, SLEEPS, SPINS, HANGS_IN_C, 4, EXITS, IS_KILLED_ONCE, *range(5, 40)]
+    bad = [RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS, IS_KILLED_ONCE, SPINS_IN_C, IS_STOPPED]
+    seeds = [1, 2, *bad, *range(3, 40)]
     found = {one.seed: one for one in on_processes((Unit("x", number, patience=1) for number in seeds), 3)}
     assert sorted(found) == sorted(seeds)
     errors = {number: one.reasons[0] for number, one in found.items() if one.verdict == "error"}
-    assert sorted(errors) == [RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS]
+    assert sorted(errors) == [RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS, SPINS_IN_C]
     assert "ValueError: seed 101 went wrong" in errors[RAISES]
-    assert "the seed took longer than --patience" in errors[SLEEPS]
-    assert "the seed took longer than --patience" in errors[SPINS]
+    assert "the seed took longer than --patience (real time, 10 times over)" in errors[SLEEPS]
+    assert "the seed took longer than --patience (processor time)" in errors[SPINS]
+    assert errors[SPINS_IN_C] == "its process ended, 2 times: signal SIGXCPU"
     assert errors[HANGS_IN_C] == "its process ended, 2 times: exit status 1"
     assert errors[EXITS] == "its process ended, 2 times: exit status 7"
     assert (found[IS_KILLED_ONCE].verdict, found[IS_KILLED_ONCE].attempts) == ("pass", 2)

@@ -7,12 +7,14 @@ process.
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
+import resource
 import signal
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -29,6 +31,8 @@ from highwater_pipeline.transitions import signature
 from highwater_runtime.sim import freeze_collector
 from highwater_runtime.sim.garbage import THRESHOLDS
 
+_REAL_TIME: Final = 10
+"""A seed may take so many times its processor time: other programs use the processor, too."""
 _GRACE_SECONDS: Final = 10
 """How long a seed that was interrupted may take to stop, before its process is ended."""
 
@@ -37,8 +41,8 @@ class Unit(msgspec.Struct, frozen=True, rename="camel"):
     """One seed of one experiment, everything included that another process needs to run it.
 
     ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``mode`` may
-    restrict them). ``combinations``: report them as well. ``patience`` is in seconds
-    of real time. ``store``: where the run is kept, as a path or an address that every worker can open; empty: nowhere.
+    restrict them). ``combinations``: report them as well. ``patience``: seconds of processor time. ``store``: where the
+    run is kept, as a path or an address that every worker can open; empty: nowhere.
     """
 
     experiment: str
@@ -119,21 +123,42 @@ def run_unit(unit: Unit) -> Outcome:
     A seed that does not return to Python when its time is over ends the process.
     """
     began, began_cpu = time.perf_counter(), time.process_time()
-    before = signal.signal(signal.SIGALRM, _too_long)
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
-        faulthandler.dump_traceback_later(unit.patience + _GRACE_SECONDS, exit=True, file=nowhere)
-        signal.alarm(unit.patience)
+    with _bounded(unit.patience):
         try:
             outcome = _judged(unit)
         except (Exception, TooLong):  # whatever it is, it is a finding
             outcome = failed(unit, traceback.format_exc(limit=-12))
-        finally:
-            signal.alarm(0)
-            faulthandler.cancel_dump_traceback_later()
-            signal.signal(signal.SIGALRM, before)
     return msgspec.structs.replace(
         outcome, cpu_seconds=time.process_time() - began_cpu, wall_seconds=time.perf_counter() - began
     )
+
+
+@contextmanager
+def _bounded(seconds: int) -> Iterator[None]:
+    """Raise :class:`TooLong` after so much processor time, or ``_REAL_TIME`` times as much real time.
+
+    A seed that only waits for a busy machine is no error. If Python does not get to raise it, the kernel ends the
+    process for its processor time, and a thread of C for its real time.
+    """
+    in_real_time = seconds * _REAL_TIME
+    before = {number: signal.signal(number, _too_long) for number in (signal.SIGPROF, signal.SIGALRM)}
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    most = math.ceil(time.process_time()) + seconds + _GRACE_SECONDS
+    lowest = min((limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY), default=most)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
+        faulthandler.dump_traceback_later(in_real_time + _GRACE_SECONDS, exit=True, file=nowhere)
+        resource.setrlimit(resource.RLIMIT_CPU, (min(most, lowest), hard))
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        signal.setitimer(signal.ITIMER_REAL, in_real_time)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+            faulthandler.cancel_dump_traceback_later()
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def failed(unit: Unit, why: str, attempts: int = 1) -> Outcome:
@@ -218,5 +243,6 @@ def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
     )
 
 
-def _too_long(_number: int, _frame: object) -> None:
-    raise TooLong("the seed took longer than --patience")
+def _too_long(number: int, _frame: object) -> None:
+    time_of = "processor time" if number == signal.SIGPROF else f"real time, {_REAL_TIME} times over"
+    raise TooLong(f"the seed took longer than --patience ({time_of})")

@@ -108,9 +108,7 @@ def campaign(
     ] = 0,
     patience: Annotated[
         int,
-        typer.Option(
-            min=1, max=_MOST_PATIENCE, metavar="SECONDS", help="How long one seed may take; longer is an error."
-        ),
+        typer.Option(min=1, max=_MOST_PATIENCE, metavar="SECONDS", help="Processor time that one seed may take."),
     ] = 300,
     mutants: Annotated[
         bool, typer.Option("--mutants", help="Run with bugs put in on purpose: does a campaign find them?")
