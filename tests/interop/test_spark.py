@@ -1,4 +1,4 @@
-"""Spark's Kafka source and sink, of the version that PySpark has."""
+"""Spark's Kafka source and sink, in the Spark that PySpark brings."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ import pytest
 pyspark = pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
 
+CONNECTOR = "4.2.0"
+"""Maven Central has no ``spark-sql-kafka-0-10`` of PySpark's own version in full. This is the newest that it has, and
+it runs in that Spark."""
+
 POM = """<?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -24,7 +28,7 @@ POM = """<?xml version="1.0" encoding="UTF-8"?>
     <dependency>
       <groupId>org.apache.spark</groupId>
       <artifactId>spark-sql-kafka-0-10_{scala}</artifactId>
-      <version>{spark}</version>
+      <version>{connector}</version>
     </dependency>
   </dependencies>
 </project>
@@ -35,7 +39,7 @@ POM = """<?xml version="1.0" encoding="UTF-8"?>
 def spark_jars(resolve_pom):
     (library,) = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
     scala = ".".join(library.stem.rpartition("-")[2].split(".")[:2])
-    return resolve_pom(POM.format(scala=scala, spark=pyspark.__version__))
+    return resolve_pom(POM.format(scala=scala, connector=CONNECTOR))
 
 
 def test_a_topic_is_written_read_in_part_and_streamed(spark_jars, cluster, topic_of, tmp_path):

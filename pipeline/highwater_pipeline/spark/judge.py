@@ -161,7 +161,7 @@ def _merged(runs: int, found: Sequence[Any], checks: Sequence[str] | None) -> li
 
 def _loader(
     paths: Sequence[str], settings: Settings | None
-) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def load(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for run in batch["id"].to_pylist():
@@ -193,7 +193,7 @@ def _chunk(run: int, partition: str | None, part: str, number: int, facts: bytes
     )
 
 
-def _checker(names: Sequence[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+def _checker(names: Sequence[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = (row for batch in batches for row in batch.to_pylist())
         for (run, partition), chunks in groupby(rows, key=itemgetter("run", "partition")):
@@ -222,7 +222,7 @@ def _check_chunks(run: int, partition: str, chunks: Iterator[dict[str, Any]], na
 
 def _store_checker(
     units: Sequence[tuple[int, StoredUnit]], about: Sequence[tuple[RunFacts, tuple[str, ...] | None]]
-) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch["id"].to_pylist():

@@ -73,7 +73,7 @@ def spark_check_registers(spark: SparkSession, path: AnyPath | str, limits: Limi
 # --- in the tasks ---------------------------------------------------------------------------------------------------
 
 
-def _loader(path: str) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+def _loader(path: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def load(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for _ in range(batch.num_rows):
