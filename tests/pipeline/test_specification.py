@@ -31,9 +31,11 @@ walk = _load("specification_walk")
 Row = dict[str, Any]
 
 
-def refusals(rows: list[Row], *, exact_order: bool = True, is_zookeeper: bool = False) -> list[Refusal]:
+def refusals(
+    rows: list[Row], *, exact_order: bool = True, is_zookeeper: bool = False, compacted: bool = False
+) -> list[Refusal]:
     decisions = Decisions.of(rows, is_zookeeper=is_zookeeper, unclean=False)
-    machine = Machine(decisions, exact_order=exact_order)
+    machine = Machine(decisions, exact_order=exact_order, compacted=compacted)
     return [*judge_decisions(decisions), *(refusal for row in rows for refusal in machine.step(row))]
 
 
@@ -168,6 +170,17 @@ class History:
         self.broker(0, "log-loaded", 2, offset=0, end_offset=11, reason="recovered")
         fields = {"leader_epoch": 0, "partition_epoch": 0, "replicas": [0, 1, 2], "isr": [0, 1, 2]}
         return self.broker(0, "became-leader", 2, offset=hw, end_offset=11, **fields)
+
+    def creates(self, number: int, incarnation: int, start: int, end: int) -> History:
+        return self.broker(number, "log-loaded", incarnation, offset=start, end_offset=end, reason="created")
+
+    def begins_again(self, number: int, at: int, end: int, epoch: int) -> History:
+        fields = {"leader_epoch": epoch, "offset": at, "end_offset": end, "reason": "restart-at"}
+        return self.broker(number, "log-truncated", **fields)
+
+    def takes(self, isr: list[int], at: int) -> History:
+        """The leader takes over a committed ISR."""
+        return self.broker(0, "isr-taken", partition_epoch=at, leader_epoch=0, isr=isr)
 
     def stops(self, number: int, incarnation: int, reason: str = "stop") -> History:
         return self.broker(number, "node-stopped", incarnation, reason=reason)
@@ -490,7 +503,50 @@ CASES: list[tuple[str, Tail, Tail]] = [
     ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(11)),
     ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(10).acknowledges(0, 10)),
     ("acknowledge", lambda h: h.shrinks([0, 1]).acknowledges(0, 5), lambda h: h.shrinks([0]).acknowledges(0, 5)),
+    # --- one bound each, from both sides ---
+    ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 10, 10, 0)),
+    ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 9, 11, 0)),
+    ("load", lambda h: h.creates(2, 2, 3, 3), lambda h: h.creates(2, 2, 3, 4)),
+    ("load", lambda h: h.creates(2, 2, 3, 3), lambda h: h.creates(2, 2, 3, 2)),
+    ("truncate", lambda h: h.truncates(2, 10, 10, 0), lambda h: h.truncates(2, 11, 10, 0)),
+    (
+        "truncate",
+        lambda h: h.fails_over().truncates(0, 10, 12, 1),
+        lambda h: h.fails_over().truncates(0, 10, 13, 1),
+    ),
+    ("log-start", lambda h: h.deletes_below(5, 2), lambda h: h.deletes_below(5, 2).deletes_below(5, 2)),
+    # Who begins again elsewhere, or is cut back below its log start, has that as its log start.
+    (
+        "log-start",
+        lambda h: h.fails_over().begins_again(0, 0, 12, 1).appends(0, 0, 10, 1, "follower").deletes_below(4, 0),
+        lambda h: h.left_behind().restarts_at(10).broker(0, "log-start-moved", 2, offset=0, end_offset=9, reason="x"),
+    ),
+    (
+        "log-start",
+        lambda h: (
+            h.deletes_below(5, 2)
+            .truncates(2, 3, 10, 0)
+            .deletes_below(3, 0)
+            .appends(2, 3, 9, 0, "follower")
+            .deletes_below(4, 2)
+        ),
+        lambda h: h.deletes_below(5, 2).deletes_below(4, 2),
+    ),
+    ("role", lambda h: h.takes([0, 1, 2], at=0), lambda h: h.shrinks([0, 1]).takes([0, 1, 2], at=0)),
+    ("proposal-end", lambda h: h.takes([0, 1, 2], at=0), lambda h: h.takes([0, 1], at=0)),
+    ("role", lambda h: h.elects().leads(1, 1, 1, 10, [1]), lambda h: h.elects().leads(1, 2, 1, 10, [1])),
+    (
+        "proposal-end",
+        lambda h: h.proposes(0, [0, 1], 0, 0).decides(0, 0, 1, [0, 1]).ends(0, [0, 1], 0, 1),
+        lambda h: h.proposes(0, [0, 1], 0, 0).ends(0, [0, 1, 2], 0, 0, "superseded"),
+    ),
+    (
+        "proposal-end",
+        lambda h: h.proposes(0, [0, 1], 0, 0).decides(0, 0, 1, [0, 1]).ends(0, [0, 1], 0, 1),
+        lambda h: h.proposes(0, [0, 1], 0, 0).decides(0, 0, 1, [0, 1]).ends(0, [0, 1], 0, 1, "forgotten"),
+    ),
 ]
+"""Whatever was known of a partition, one step that is permitted, and one like it that is not."""
 
 
 @pytest.mark.parametrize(("rule", "kept", "broken"), CASES, ids=[f"{n}-{case[0]}" for n, case in enumerate(CASES)])
@@ -508,11 +564,98 @@ def test_every_rule_has_a_case() -> None:
     assert {rule for rule, _, _ in CASES} | {"read-committed"} == {*RULES}
 
 
+COMPACTED: list[tuple[Tail, set[str]]] = [
+    (lambda h: h.appends(0, 12, 13, 0), set()),
+    (lambda h: h.appends(0, 9, 13, 0), {"append"}),
+    (lambda h: h.fails_over().truncates(0, 9, 12, 1), set()),
+    (lambda h: h.commits(0, 0).broker(0, "batch-committed", leader_epoch=0, offset=7, end_offset=9, epoch=0), set()),
+    (lambda h: h.fails_over().appends(1, 12, 13, 1).appends(0, 12, 13, 1, "follower"), set()),
+]
+"""After compaction logs have gaps, and a batch may have gone on one replica and not yet on the other."""
+
+
+@pytest.mark.parametrize(("tail", "found"), COMPACTED)
+def test_compacted_logs(tail: Tail, found: set[str]) -> None:
+    history = History()
+    tail(history)
+    assert {refusal.rule for refusal in refusals(history.events.rows, compacted=True)} == found
+    assert refusals(history.events.rows) != []
+
+
+ONLY_EXACT: list[Tail] = [
+    lambda h: h.left_behind().restarts_at(11),
+    lambda h: h.broker(2, "log-loaded", 2, offset=0, end_offset=11, reason="recovered"),
+    lambda h: h.stops(2, 1, "kill").loads(2, 2, 9),
+    lambda h: h.appends(1, 10, 12, 0, "follower").appends(0, 10, 12, 0),
+    lambda h: h.appends(0, 10, 11, 0).appends(1, 10, 11, 0, "follower").moves(0, 11, 0),
+    lambda h: h.left_behind().proposes(1, [1, 2, 0], 1, 1),
+    lambda h: h.deletes_below(4, 0, 1).answers_deletion(4),
+    lambda h: h.elects().leads(1, 1, 1, 10, [1], hw=6),
+]
+
+
+@pytest.mark.parametrize("tail", ONLY_EXACT)
+def test_replicas_at_one_moment_are_compared_only_in_an_exact_order(tail: Tail) -> None:
+    history = History()
+    tail(history)
+    assert refusals(history.events.rows) != []
+    assert refusals(history.events.rows, exact_order=False) == []
+
+
+def test_what_is_no_step_of_a_broker() -> None:
+    history = History()
+    history.events.add("controller-0", "log-appended", leader_epoch=0, offset=3, end_offset=4, reason="leader")
+    history.broker(0, "fenced").proposes(0, [0, 1], 0, 0).ends(0, [0, 1, 2], 0, 0, "INELIGIBLE_REPLICA")
+    assert {one.rule for one in refusals(history.events.rows)} == {"proposal-end"}
+    assert refusals(history.events.rows, is_zookeeper=True) == [], "there the leader writes its ISR itself"
+
+
+def test_what_is_permitted_is_said() -> None:
+    def permitted(*tails: Tail) -> tuple[str, ...]:
+        history = History()
+        for tail in tails:
+            tail(history)
+        return refusals(history.events.rows)[-1].permitted
+
+    assert permitted(lambda h: h.appends(0, 11, 12, 0)) == (
+        "take a role that was decided, of leader epoch 0 or higher",
+        "append at 10 in leader epoch 0",
+        "move the high watermark above 5, up to 10",
+        "acknowledge what ends at 5 or below",
+        "propose an ISR based on partition epoch 0",
+    )
+    assert permitted(lambda h: h.shrinks([0]).appends(0, 11, 12, 0))[2] == (
+        "no move of the high watermark: the ISR is below min.insync.replicas, 2"
+    )
+    assert permitted(lambda h: h.proposes(0, [0, 1], 0, 0).moves(0, 10, 0).appends(0, 11, 12, 0))[2:] == (
+        "no move of the high watermark: the ISR has fetched up to 10",
+        "acknowledge what ends at 10 or below",
+    )
+    assert permitted(lambda h: h.appends(2, 11, 12, 0, "follower")) == (
+        "take a role that was decided, of leader epoch 0 or higher",
+        "append at 10 what broker 0 has, in leader epoch 0, up to 10",
+        "truncate to the first record that differs from the leader's",
+    )
+    assert permitted(lambda h: h.stops(2, 1).loads(2, 2, 9)) == (
+        "take a role that was decided",
+        "load its log with log end offset 10 or less",
+    )
+
+
+def _kept() -> list[list[Row]]:
+    histories = []
+    for _, kept, _ in CASES:
+        history = History()
+        kept(history)
+        histories.append(history.events.rows)
+    return histories
+
+
 def test_what_is_not_known_is_not_refused() -> None:
     """A recording that begins in the middle: the first event of each kind says what the state is."""
-    rows = History().fails_over().truncates(0, 10, 12, 1).events.rows
-    for first in range(len(rows)):
-        assert refusals(rows[first:]) == [], rows[first]
+    for rows in [*_kept(), History().fails_over().truncates(0, 10, 12, 1).events.rows]:
+        for first in range(len(rows)):
+            assert refusals(rows[first:]) == [], rows[first]
 
 
 @settings(max_examples=60, deadline=None)

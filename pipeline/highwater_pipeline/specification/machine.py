@@ -7,13 +7,12 @@ recorded order is exact.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from highwater_pipeline.specification.decisions import NO_LEADER, Decisions
 from highwater_pipeline.specification.lineage import UNKNOWN, Lineage
+from highwater_pipeline.specification.permitted import Led, permitted_steps
 from highwater_pipeline.specification.refusal import Refusal
 from highwater_pipeline.specification.replica import Replica
 
@@ -24,27 +23,8 @@ Broken = Iterator[tuple[str, str]]
 _PROPOSAL_ENDS: Final = ("committed", "superseded", "INELIGIBLE_REPLICA")
 
 
-@dataclass(slots=True)
-class _Led:
-    """A leader epoch: the leader's log as it was at the ``start`` of the epoch, and how far it has gone on since.
-    ``moves``: the log end offset and the high watermark at each move of the latter."""
-
-    broker: int
-    log: Lineage | None
-    start: int
-    end: int
-    row: int
-    ends: list[int] = field(default_factory=list)
-    high_watermarks: list[int] = field(default_factory=list)
-
-    def epoch_at(self, offset: int) -> int:
-        """Epoch of the leader's record at ``offset``; −1 if that is not known."""
-        return UNKNOWN if self.log is None else self.log.at(offset)
-
-    def high_watermark_known_at(self, end: int) -> int:
-        """The high watermark that the leader had when it sent the last record below ``end``, at least."""
-        place = bisect_left(self.ends, end)
-        return self.high_watermarks[place - 1] if place else 0
+def _epoch(leader_epoch: int | None) -> int:
+    return UNKNOWN if leader_epoch is None else leader_epoch
 
 
 class Machine:
@@ -56,7 +36,7 @@ class Machine:
         self._exact = exact_order
         self._compacted = compacted
         self._replicas: dict[int, Replica] = {}
-        self._led: dict[int, _Led] = {}
+        self._led: dict[int, Led] = {}
         self._high_watermark = 0
         self._high_watermark_row = -1
         self._steps: Final[dict[str, Callable[[Replica, Event], Broken]]] = {
@@ -97,8 +77,11 @@ class Machine:
             replica.restart(event["incarnation"])
         refusals = []
         for rule, what in take(replica, event):  # a step yields what it breaks before it changes the state
-            state, permitted = replica.to_dict(), tuple(self._permitted(replica))
-            refusals.append(Refusal(rule, what, event["row"], state, permitted, self._because(replica, event)))
+            led, of_event = self._led.get(_epoch(replica.leader_epoch)), self._led.get(_epoch(event["leader_epoch"]))
+            permitted = tuple(permitted_steps(replica, led, self._replicas, exact_order=self._exact))
+            rows = (replica.role_row, replica.end_row, -1 if of_event is None else of_event.row)
+            because = tuple(dict.fromkeys(row for row in rows if row >= 0))
+            refusals.append(Refusal(rule, what, event["row"], replica.to_dict(), permitted, because))
         return refusals
 
     # --- a node ---------------------------------------------------------------------------------------------------
@@ -114,7 +97,7 @@ class Machine:
 
     def _other(self, replica: Replica, event: Event) -> Broken:
         if event["reason"] == "log-offline":
-            replica.offline_since = event["time_ns"] if replica.role == "leader" else None
+            replica.offline_since = None if replica.role == "follower" else event["time_ns"]
             replica.role = "none"
             if replica.end is not None:
                 replica.log.extend(replica.end, UNKNOWN)  # the append that failed may have left whole batches
@@ -183,7 +166,7 @@ class Machine:
                 replica.high_watermark = max(sent, replica.high_watermark or 0)
         replica.end, replica.end_row = end, event["row"]
 
-    def _append_of_leader(self, replica: Replica, led: _Led | None, start: int, end: int, epoch: int) -> Broken:
+    def _append_of_leader(self, replica: Replica, led: Led | None, start: int, end: int, epoch: int) -> Broken:
         if led is None or led.log is None:
             return
         if self._exact and end > led.end:
@@ -201,11 +184,10 @@ class Machine:
                     f" {led.broker}, the leader of epoch {epoch}",
                 )
 
-    def _epoch_of_leader(self, led: _Led, offset: int) -> int:
+    def _epoch_of_leader(self, led: Led, offset: int) -> int:
         """Epoch of the leader's record at ``offset``; −1 if that is not known, or the leader has deleted it."""
-        leader = self._replicas.get(led.broker)
-        deleted = leader is not None and leader.start is not None and offset < leader.start
-        return UNKNOWN if deleted else led.epoch_at(offset)
+        start = self._replicas[led.broker].start
+        return UNKNOWN if start is not None and offset < start else led.epoch_at(offset)
 
     def _truncate(self, replica: Replica, event: Event) -> Broken:
         to, end, epoch = event["offset"], event["end_offset"], event["leader_epoch"]
@@ -237,14 +219,14 @@ class Machine:
             replica.high_watermark = min(replica.high_watermark, to)
         replica.end, replica.end_row = to, event["row"]
 
-    def _restart_at(self, replica: Replica, led: _Led | None, to: int) -> Broken:
+    def _restart_at(self, replica: Replica, led: Led | None, to: int) -> Broken:
         """A follower begins again where its leader's log starts: what lies before is deleted there."""
-        leader = None if led is None else self._replicas.get(led.broker)
-        if self._exact and leader is not None and leader.start is not None and to > leader.start:
+        start = None if led is None else self._replicas[led.broker].start
+        if self._exact and led is not None and start is not None and to > start:
             yield (
                 "truncate",
-                f"the log begins again at {to}, but that of broker {leader.broker}, the leader of epoch"
-                f" {replica.leader_epoch}, starts at {leader.start}",
+                f"the log begins again at {to}, but that of broker {led.broker}, the leader of epoch"
+                f" {replica.leader_epoch}, starts at {start}",
             )
 
     def _move_start(self, replica: Replica, event: Event) -> Broken:
@@ -314,7 +296,7 @@ class Machine:
         snapshot = None if led is not None else replica.log.copy()  # a leader that returns may have lost records
         if snapshot is not None:
             snapshot.extend(end, epoch)
-        self._led[epoch] = _Led(replica.broker, snapshot, end, end, event["row"])
+        self._led[epoch] = Led(replica.broker, snapshot, end, end, event["row"])
         replica.end, replica.end_row, replica.role_row = end, event["row"], event["row"]
 
     def _follow(self, replica: Replica, event: Event) -> Broken:
@@ -375,7 +357,7 @@ class Machine:
                         yield "high-watermark-isr", f"{what}, but broker {broker} {how_far} in leader epoch {epoch}"
         replica.high_watermark = to
         led = self._led.get(epoch)
-        if led is not None and led.broker == replica.broker:
+        if led is not None:
             led.ends.append(led.end)
             led.high_watermarks.append(to)
         if to > self._high_watermark:
@@ -447,9 +429,9 @@ class Machine:
     def _acknowledge(self, replica: Replica, event: Event) -> Broken:
         start, end = event["offset"], event["end_offset"]
         what = f"[{start}, {end}) was acknowledged"
-        if replica.role != "none" or replica.offline_since != event["time_ns"]:
+        if replica.offline_since != event["time_ns"]:
             yield from self._as_leader(replica, event, "acknowledge", what)
-        if replica.role != "follower" and replica.high_watermark is not None and end > replica.high_watermark:
+        if replica.high_watermark is not None and end > replica.high_watermark:
             yield "acknowledge", what
         if replica.isr is not None and replica.min_isr is not None and len(replica.isr) < replica.min_isr:
             yield "acknowledge", f"{what} with the ISR {list(replica.isr)}"
@@ -473,47 +455,3 @@ class Machine:
                         "records-deleted",
                         f"{what}, but the log of broker {broker} started at {member.furthest_start}",
                     )
-
-    # --- what examples show ---------------------------------------------------------------------------------------
-
-    def _because(self, replica: Replica, event: Event) -> tuple[int, ...]:
-        rows = [replica.role_row, replica.end_row]
-        led = self._led.get(event["leader_epoch"]) if event["leader_epoch"] is not None else None
-        if led is not None:
-            rows.append(led.row)
-        return tuple(dict.fromkeys(row for row in rows if row >= 0))
-
-    def _permitted(self, replica: Replica) -> Iterator[str]:
-        """The steps that are permitted to the replica, in words."""
-        epoch, end = replica.leader_epoch, replica.end
-        yield "take a role that was decided" + ("" if epoch is None else f", of leader epoch {epoch} or higher")
-        if replica.role == "leader":
-            yield f"append at {end} in leader epoch {epoch}"
-            yield from self._permitted_to_leader(replica)
-        elif replica.role == "follower":
-            led = self._led.get(epoch) if epoch is not None else None
-            upto = "" if led is None or not self._exact else f", up to {led.end}"
-            yield f"append at {end} what broker {replica.leader} has, in leader epoch {epoch}{upto}"
-            yield "truncate to the first record that differs from the leader's"
-        else:
-            yield "load its log" + ("" if end is None else f" with log end offset {end} or less")
-
-    def _permitted_to_leader(self, replica: Replica) -> Iterator[str]:
-        isr, end, high_watermark = replica.isr, replica.end, replica.high_watermark
-        if isr is None or end is None or high_watermark is None:
-            return
-        if replica.min_isr is not None and len(isr) < replica.min_isr:
-            yield f"no move of the high watermark: the ISR is below min.insync.replicas, {replica.min_isr}"
-        else:
-            members = {*isr, *(replica.open or ())} - {replica.broker}
-            epoch = -1 if replica.leader_epoch is None else replica.leader_epoch
-            known = [self._replicas[b].reached.get(epoch, 0) for b in members if b in self._replicas]
-            least = min([end, *known]) if self._exact else end
-            if least > high_watermark:
-                yield f"move the high watermark above {high_watermark}, up to {least}"
-            else:
-                yield f"no move of the high watermark: the ISR has fetched up to {least}"
-        if high_watermark:
-            yield f"acknowledge what ends at {high_watermark} or below"
-        if replica.open is None:
-            yield f"propose an ISR based on partition epoch {replica.partition_epoch}"

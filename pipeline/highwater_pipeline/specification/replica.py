@@ -17,9 +17,10 @@ class Replica:
     has proposed as leader. ``loaded_in``: the incarnation that reported its log last; ``stopped``: how that ended.
     ``offline_since``: when its log failed while it led; in that moment it still acknowledges what passed its high
     watermark just before. ``furthest_start``: the highest log start offset that it has had, as a power loss may undo
-    the last move of it. ``is_begun_here``: the log was created for this topic. (Without
-    topic ids it may be what a deleted topic of the same name left, with its high watermark.) ``is_cut``: recovery has
-    cut it since it was loaded last. ``end_row`` and ``role_row``: the events that show the log's end and the role."""
+    the last move of it; known of a log that was created here. ``is_begun_here``: the log was created for this topic.
+    (Without topic ids it may be what a deleted topic of the same name left, with its high watermark.) ``is_cut``:
+    recovery has cut it since it was loaded last. ``end_row`` and ``role_row``: the events that show the log's end and
+    the role."""
 
     broker: int
     incarnation: int = 0
@@ -55,7 +56,8 @@ class Replica:
     def starts_at(self, offset: int) -> None:
         """The log starts at ``offset`` from now on."""
         self.start = offset
-        self.furthest_start = max(offset, self.furthest_start or 0)
+        if self.is_begun_here:
+            self.furthest_start = max(offset, self.furthest_start or 0)
 
     def forget_log(self) -> None:
         """Nothing is known of the log from now on."""
