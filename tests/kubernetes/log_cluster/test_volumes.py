@@ -90,10 +90,13 @@ def test_a_pod_waits_for_its_node_until_a_person_gives_the_disk_up(stage: Any, w
 
 
 def test_no_agent_is_told_before_it_is_written_down(stage: Any, wait_for: Any) -> None:
-    refused = stage.api.fault(verb="patch", resource="logclusters/status", status=500, times=None)
+    begun = stage.api.fault(verb="get", resource="logclusters", when="after", times=None)
+    stage.api.fault(verb="patch", resource="logclusters/status", status=500, times=None)
     stage.start()
     stage.create(storage=CRASHABLE)
-    wait_for(lambda: len(refused.hits) > 1 and stage.pods(), "attempts")
+    wait_for(lambda: node_of(stage) is not None, "a node")
+    before = len(begun.hits)
+    wait_for(lambda: len(begun.hits) > before + 1, "an attempt that knows of the node")
     assert all(VOLUME_NODE not in pod["metadata"].get("annotations", {}) for pod in stage.pods().values())
 
 
