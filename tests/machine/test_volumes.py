@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -370,6 +371,24 @@ def loops_over(folder: Path) -> list[str]:
         with contextlib.suppress(OSError):
             files.append(path.read_text(errors="surrogateescape").strip())
     return [file for file in files if file.startswith(str(folder))]
+
+
+def test_who_is_about_to_end_keeps_no_image(machine: Any, kind: Any) -> None:
+    """Its copy of the mount has gone, and it lets go of the file system a moment later. The image is not copied, for
+    which the disk below may have no room."""
+    volume = machine.volume(kind)
+    ending = Elsewhere("exec 3>{0}/theirs")
+    ending.start(Path(volume.mount_point))
+    image = Path(volume.image).stat().st_ino
+    volume.unmount()
+    assert loop.is_claimed(Path(volume.image))
+    end = threading.Timer(0.1, ending.end)
+    end.start()
+    try:
+        volume.mount()
+    finally:
+        end.join()
+    assert Path(volume.image).stat().st_ino == image
 
 
 @pytest.mark.parametrize("fault", ["power loss", "disk error"])

@@ -36,6 +36,7 @@ _CONTROL: Final = "/dev/loop-control"
 _MAJOR: Final = 7
 _DETACHED_WITHIN: Final = 10.0
 _IDLE_WITHIN: Final = 10.0
+_PASSES_WITHIN: Final = 1.0
 _SYSTEM: Final = Path("/sys/block")
 _TRIES: Final = 100
 
@@ -71,11 +72,16 @@ def is_claimed(image: Path) -> bool:
 
 
 def detach(image: Path) -> None:
-    """Detach every loop device over the image; returns when they are free, or held by a file system alone.
+    """Detach every loop device over the image; returns when they are free, or held by a file system alone, which did
+    not go within a second. For an image that is not mounted here.
 
     Raises:
         MachineError: one does not go.
     """
+    # A process that ends, and had a copy of the mount, lets go of it some milliseconds after its copy is gone.
+    passing = time.monotonic() + _PASSES_WITHIN
+    while is_claimed(image) and time.monotonic() < passing:
+        time.sleep(0.005)
     deadline = time.monotonic() + _DETACHED_WITHIN
     file = _identity(image)
     while left := [one for one in _over(image) if not _is_claimed(one.number)]:
