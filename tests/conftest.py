@@ -2,7 +2,7 @@
 
 A file's tests go to one worker, and those that share what is slow to make (a session of Spark, a cluster of processes)
 too, so that it is made once. Long tests that share nothing go to whichever worker is free. Tests of real processes
-mostly wait; they are spread among those that compute, so that more workers than the machine has cores fill the waits.
+mostly wait: most workers take those, and some of them what computes, so that the processor has always something to do.
 What takes longest comes first, so that no worker is left with it at the end.
 """
 
@@ -190,6 +190,11 @@ def _children() -> list[int]:
     return found
 
 
+def waits(unit: str) -> bool:
+    """Whether the tests of a unit mostly wait."""
+    return unit == "spark" or unit.removeprefix("tests/").startswith(WAITING)
+
+
 def unit_of(nodeid: str) -> str:
     """What goes to one worker."""
     test = nodeid.removeprefix("tests/")
@@ -207,8 +212,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class Units(LoadScopeScheduling):
+        """Every fourth worker takes what computes, while there is any, and the others what waits."""
+
         def _split_scope(self, nodeid: str) -> str:
             return unit_of(nodeid)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            computes = self.nodes.index(node) % 4 == 3
+            chosen = next((unit for unit in self.workqueue if waits(unit) != computes), None)
+            if chosen is not None:
+                self.workqueue.move_to_end(chosen, last=False)
+            super()._assign_work_unit(node)
 
     config.option.loadscopereorder = False
     return Units(config, log)
@@ -253,30 +267,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     units: dict[str, list[pytest.Item]] = {}
     for item in items:
         units.setdefault(unit_of(item.nodeid), []).append(item)
-    items[:] = [item for unit in _spread(units) for item in unit]
+    items[:] = [item for name in sorted(units, key=_rank) for item in units[name]]
 
 
-def _rank(unit: str) -> int:
+def _rank(unit: str) -> tuple[int, bool]:
+    """Spark first, for it takes long; then what takes longest, then files, and single tests last, so that all workers
+    end at about the same time."""
     file = unit.removeprefix("tests/")
-    return next((rank for rank, start in enumerate(LONGEST) if file.startswith(start)), len(LONGEST))
-
-
-def _spread(units: dict[str, list[pytest.Item]]) -> Iterator[list[pytest.Item]]:
-    """Spark first, for it takes long; then those that wait, evenly among the others.
-
-    Of each the longest come first, then files, and single tests last, so that all workers end at about the same time.
-    """
-    yield units.pop("spark", [])
-    names = sorted(units, key=lambda unit: (_rank(unit), "::" in unit))
-    waiting = [units[name] for name in names if name.removeprefix("tests/").startswith(WAITING)]
-    computing = [units[name] for name in names if not name.removeprefix("tests/").startswith(WAITING)]
-    done = 0
-    for number, unit in enumerate(waiting, 1):
-        yield unit
-        until = len(computing) * number // len(waiting)
-        yield from computing[done:until]
-        done = until
-    yield from computing[done:]
+    rank = next((rank for rank, start in enumerate(LONGEST) if file.startswith(start)), len(LONGEST))
+    return -1 if unit == "spark" else rank, "::" in unit
 
 
 @pytest.fixture
