@@ -20,7 +20,6 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
 from highwater_chaos.judging import judge_recordings, write_verdict
 from highwater_chaos.live_run import LiveRun
-from highwater_chaos.machine_record import machine_troubles, new_disks
 from highwater_chaos.run_directory import new_run_directory, new_spool_directory, write_recordings
 from highwater_chaos.run_log import logged_to
 from highwater_chaos.run_result import RunResult
@@ -110,14 +109,7 @@ def run_and_forget(
         write_run(directory, experiment, result, wire=wire)
         summary = read_summary(directory)
         outcomes = assertions.judge_assertions(experiment.spec, directory)
-        verdict = verdict_of(
-            experiment,
-            summary,
-            judge_recordings(experiment, directory),
-            outcomes,
-            machine_troubles(directory),
-            new_disks(directory),
-        )
+        verdict = verdict_of(experiment, summary, judge_recordings(experiment, directory), outcomes)
         keep(directory)
         return result, verdict
 

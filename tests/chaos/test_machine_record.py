@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from highwater_chaos.backends.kubernetes.conclusion import conclusion
+from highwater_chaos.backends.kubernetes.conclusion import conclusion, reason_of
+from highwater_chaos.backends.protocol import InvariantViolation
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.cli import main
+from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment.load import parse_experiment
+from highwater_chaos.judged_run import write_judged, write_run
 from highwater_chaos.machine_record import LEAST_FREE, MACHINES_FILE, machine_troubles, new_disks, troubles_in
+from highwater_chaos.run_directory import new_run_directory
 from highwater_chaos.run_settings import settings_of
 from highwater_chaos.run_summary import RunSummary
 from highwater_chaos.verdict import verdict_of
@@ -103,6 +110,42 @@ def test_a_new_disk_that_nobody_ordered_may_explain_everything(tmp_path: Path, a
     assert verdict["verdict"] == ("inconclusive" if anomalies else "pass")
     assert verdict["excuses"] == verdict["inconclusiveReasons"] == (disks if anomalies else [])
     assert set(verdict["anomalies"]) == set(anomalies)
+    assert disks[0] in reason_of(verdict)
+
+
+class OnMachines(SimBackend):
+    """As if the run had been on Kubernetes, where it got a new disk, and a machine had too much to do."""
+
+    def files(self) -> dict[str, bytes]:
+        rows = [{"pod": "demo-broker-0", "newDisks": 1}, TROUBLES["load"]]
+        return {**super().files(), MACHINES_FILE: "".join(f"{json.dumps(row)}\n" for row in rows).encode()}
+
+
+class Crashing(OnMachines):
+    def violations(self) -> list[InvariantViolation]:
+        return [InvariantViolation("node-crash", 1, "broker-0", "it ended")]
+
+
+@pytest.mark.parametrize("backend", [OnMachines, Crashing])
+def test_every_command_judges_by_what_the_machines_recorded(
+    backend: type[OnMachines], tmp_path: Path, make_experiment: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run itself, ``check`` of a run that was judged, and of one that was not."""
+    experiment = make_experiment('[{"wait": "100ms"}]')
+    result = run_experiment(experiment, backend())
+    judged = write_judged(experiment, result, tmp_path, "judged", wire=False)
+    with new_run_directory(tmp_path, "recorded") as (directory, recorded):
+        write_run(directory, experiment, result, wire=False)
+    (disk,) = judged.verdict["newDisks"]
+    assert disk == "demo-broker-0 got a new, empty disk in place of one that was given up"
+    excuses = [disk, *troubles_in([TROUBLES["load"]])] if backend is Crashing else []
+    assert judged.verdict["excuses"] == excuses
+    for run in (judged.directory, recorded):
+        with pytest.raises(SystemExit) as ended:
+            main(["check", str(run), "--json"])
+        assert ended.value.code == (2 if excuses else 0)
+        assert json.loads(capsys.readouterr().out)["reasons"][: len(excuses)] == excuses
+        assert disk in (run / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

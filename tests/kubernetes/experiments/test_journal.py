@@ -96,3 +96,24 @@ def test_how_far_a_fault_got_is_written_with_what_is_written_next(kube_api: Any,
     journal.write(lambda now: {"reason": now["status"]["journal"][0]["state"]})
     assert states() == ["undone"]
     assert kube_api.get(*KIND, "demo", "default")["status"]["reason"] == "undone", "and decided by"
+
+
+def test_counts_are_written_with_the_journal_and_follow_what_is_seen_later(
+    kube_api: Any, journal: StatusJournal
+) -> None:
+    """A fault is seen in force, and healed, after the last entry about it: what it says then must not stay."""
+    counts = {"planned": 1, "injected": 0, "confirmed": 0, "healed": 0}
+    journal.extra = lambda: {"faults": counts}
+
+    def written() -> Any:
+        return kube_api.get(*KIND, "demo", "default")["status"].get("faults")
+
+    fault, _ = journal.intend("kill broker-0", ["demo-broker-0"], SECOND)
+    assert written() == counts
+    counts = counts | {"injected": 1}
+    journal.note(fault, "done", "gone")
+    assert written() == counts
+    for seen in ("confirmed", "healed"):
+        counts = counts | {seen: 1}
+        until(lambda now=counts: looked(journal) and written() == now, f"{seen} to be written without an entry", 10.0)
+        journal.check_now_and_then()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.cluster import Place
 from highwater_chaos.backends.kubernetes.machines import machine_rows
 from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
@@ -45,8 +48,15 @@ def test_only_disks_that_were_replaced_during_the_run_are_facts_of_it(kube_api: 
         ]
         (tmp_path / MACHINES_FILE).write_bytes(rows)
         assert [one.split()[0] for one in new_disks(tmp_path)] == ["demo-broker-1", "demo-controller-0"]
+        volumes(demo_broker_0=2, demo_controller_0=2, demo_broker_1=1)
+        watched.look_now_and_then()
+        assert watched._looking is not None
+        watched._looking.result()
         kube_api.delete(*CLUSTER)
-        assert machine_rows([], 0, watched) == rows, "what was seen stays"
+        rows = rows.replace(b'0", "newDisks": 1', b'0", "newDisks": 2')
+        assert machine_rows([], 0, watched) == rows, "what was seen meanwhile stays"
+        backend: Any = SimpleNamespace(_nodes={}, _threads=ThreadPoolExecutor(1), _since=0, _watched=watched)
+        assert KubernetesBackend.files(backend) == {MACHINES_FILE: rows}, "it is a file of the run"
         kube_api.fault(verb="get", resource="logclusters", status=403, times=None)
         (unknown,) = machine_rows([], 0, watched).splitlines()
         assert json.loads(unknown)["cluster"] == "its disks are not known"
