@@ -268,6 +268,28 @@ spec: {timeout: %s, cluster: {topics: [{name: orders}]}, schedule: %s}
 
 
 @pytest.mark.parametrize(
+    ("schedule", "found"),
+    [
+        ("[{random: {for: 100s, every: 0.000000001ms, faults: {kill: 1}}}]", "100,000,000,001"),
+        ("[{random: {for: 100s, every: 0s, faults: {kill: 1}}}]", "100,000,000,001"),
+        ("[{repeat: {times: 10000, steps: [{repeat: {times: 10000, steps: [{wait: 0s}]}}]}}]", "100,010,001"),
+        ("[{repeat: {times: 10000, steps: [" + "{heal: all}, " * 10 + "]}}]", "100,001"),
+        ("[{parallel: [[{repeat: {times: 10000, steps: [" + "{heal: all}, " * 10 + "]}}]]}]", "100,002"),
+    ],
+)
+def test_a_schedule_that_would_not_end_is_refused(schedule: str, found: str) -> None:
+    text = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: demo}
+spec: {timeout: 3m, cluster: {topics: [{name: orders}]}, schedule: %s}
+"""
+    with pytest.raises(ExperimentError, match=f"spec.schedule: expected at most 100,000 steps.*; found {found}"):
+        parse_experiment(text % schedule, "cx.yaml")
+    parse_experiment(text % "[{random: {for: 100s, every: 1001us, faults: {kill: 1}}}]", "cx.yaml")
+
+
+@pytest.mark.parametrize(
     ("members", "partition", "config", "found"),
     [
         (2, 49, "{}", ""),

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
+from highwater_chaos.experiment.extent import MOST_STEPS, least_ns, steps_done
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Workload
 from highwater_chaos.experiment.partitions import (
@@ -65,6 +66,7 @@ def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> lis
             return [Problem("spec.clusterRef", _REFERENCE)]
         return [
             *_timeout(experiment),
+            *_length(experiment),
             *topic_property_problems(spec),
             *_checks(experiment),
             *_expectations(experiment),
@@ -72,6 +74,7 @@ def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> lis
         ]
     return [
         *_timeout(experiment),
+        *_length(experiment),
         *topic_property_problems(spec),
         *_cluster(spec.cluster),
         *_workload(experiment, spec.cluster),
@@ -97,7 +100,7 @@ def switch_problem(name: str, value: str, cluster: Cluster | None = None) -> str
 
 def _timeout(experiment: ChaosExperiment) -> Iterator[Problem]:
     """A run that cannot end in time would be inconclusive after all of its time."""
-    spec, least = experiment.spec, _least(experiment.spec.schedule)
+    spec, least = experiment.spec, least_ns(experiment.spec.schedule)
     if spec.timeout == 0:
         yield Problem("spec.timeout", "expected more than 0: the schedule has to have time to run")
     elif least >= spec.timeout:
@@ -108,19 +111,14 @@ def _timeout(experiment: ChaosExperiment) -> Iterator[Problem]:
         )
 
 
-def _least(steps: list[Step]) -> int:
-    """Nanoseconds that these steps take if no condition has to be waited for."""
-    total = 0
-    for step in steps:
-        if step.parallel is not None:
-            total += max(_least(branch) for branch in step.parallel)
-        elif step.repeat is not None:
-            total += step.repeat.times * _least(step.repeat.steps)
-        elif step.random is not None:
-            total += step.random.for_
-        else:
-            total += step.wait or 0
-    return total
+def _length(experiment: ChaosExperiment) -> Iterator[Problem]:
+    done = steps_done(experiment.spec.schedule)
+    if done > MOST_STEPS:
+        yield Problem(
+            "spec.schedule",
+            f"expected at most {MOST_STEPS:,} steps, each repetition and each random fault (for / every) counted;"
+            f" found {done:,}",
+        )
 
 
 def _cluster(cluster: Cluster) -> Iterator[Problem]:
