@@ -40,11 +40,14 @@ def test_a_local_master_takes_neither_interpreter_nor_spark_from_the_environment
 ) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.pyspark.python /nonexistent\nspark.master spark://nowhere:1\n")
     environment = {**os.environ, **OF_ANOTHER_SPARK, "SPARK_CONF_DIR": str(tmp_path)}
+    here = tmp_path / "here"
+    here.mkdir(mode=0o555)
     command = [HIGHWATER, "check", failed_run, "--engine", "spark", "--json"]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["verdict"] == "fail"
     assert len(done.stderr.splitlines()) == 2
+    assert list(here.iterdir()) == []  # root may write there, and PySpark 4.0 did
 
 
 @pytest.mark.spark
