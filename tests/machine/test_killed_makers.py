@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from highwater_chaos.machine import undoing
+from highwater_chaos.machine.guardian import _Apart
 from highwater_chaos.machine.heal import heal
 from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.journal import JOURNAL, Journal
+from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import KINDS, from_journal
 from highwater_chaos.machine.runs import locked
 
@@ -75,6 +76,24 @@ def entries(run: Path) -> list[Any]:
     with locked(run):
         journal.refresh()
     return list(journal.entries.values())
+
+
+def logged(run: Path, event: str) -> list[str]:
+    """By what, as the guardian's lines of an event say."""
+    lines = [json.loads(line) for line in (run / "guardian.log").read_text().splitlines()]
+    return [line["by"] for line in lines if (line["component"], line["event"]) == ("guardian", event)]
+
+
+def test_what_keeps_a_fault_from_being_undone_is_logged_once(tmp_path: Path, capfd: Any) -> None:
+    apart = _Apart(tmp_path)
+    entry = Entry("1", "pause", {}, 0, tag="fault-7:broker-0")
+    for error in ("it hangs", "it hangs", "it is gone", "it hangs"):
+        apart.log_once(entry, error)
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert [(one["event"], one["fault"], one["error"]) for one in lines] == [
+        ("fault not undone", "fault-7", "overdue: it hangs"),
+        ("fault not undone", "fault-7", "overdue: it is gone"),
+    ]
 
 
 def test_every_kind_is_killed_here() -> None:
@@ -163,6 +182,7 @@ def test_a_maker_that_hangs_does_not_keep_its_faults(maker: Any, await_true: Any
     assert [one.kind for one in entries(made.run)[: -len(FAULTS)] if one.undone_by is not None] == []
     for one in faults:
         assert from_journal(one.kind, one.resource).left() is None
+    await_true(lambda: logged(made.run, "fault undone") == ["deadline"] * len(faults), "a line for each")
     made.process.send_signal(signal.SIGCONT)
 
 

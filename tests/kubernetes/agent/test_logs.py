@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+from itertools import pairwise
 from typing import Any
 
+import pytest
 from agent_world import NODE, Agent, World, await_true, in_seconds
 from log_schema import EVENTS, parsed
+
+from highwater_operator.agent.fault_log import log_change
+from highwater_operator.agent.records import FaultRecord
 
 
 def test_the_life_of_each_fault_is_in_the_log(agent: Agent, world: World) -> None:
@@ -36,3 +42,27 @@ def test_the_life_of_each_fault_is_in_the_log(agent: Agent, world: World) -> Non
     assert guardians
     for told in (parsed(one.read_text().splitlines()) for one in guardians):
         assert {one["component"] for one in told} <= {"guardian"}
+
+
+@pytest.mark.parametrize(
+    ("states", "events"),
+    [
+        (("injecting", "failed: no"), ["fault failed"]),
+        (("injecting", "inForce", "inForce: busy", "inForce: busy", "inForce: hangs", "expired", "expired"),
+         ["fault injected", "fault not undone", "fault not undone", "fault undone"]),
+        (("injecting", "done", "done"), ["fault injected"]),
+        (("inForce", "inForce", "healed", "healed"), ["fault undone"]),
+    ],
+)  # fmt: skip
+def test_each_transition_is_one_line(states: tuple[str, ...], events: list[str], caplog: Any) -> None:
+    caplog.set_level(logging.INFO)
+    request = {"kind": "pause", "pod": {"namespace": "default", "name": "a-broker-0"}}
+    records: list[Any] = [None]
+    for state, _, error in (one.partition(": ") for one in states):
+        records.append(FaultRecord("fault-1", state, request, error=error))  # type: ignore[arg-type]
+    for before, after in pairwise(records[1:] if states[0] == "inForce" else records):
+        log_change(before, after, "request")
+    assert [one.getMessage() for one in caplog.records] == events
+    assert {one.fields["fault"] for one in caplog.records} == {"fault-1"}
+    errors = [one.fields["error"] for one in caplog.records if "error" in one.fields]
+    assert errors == [*dict.fromkeys(error for _, colon, error in (one.partition(": ") for one in states) if colon)]
