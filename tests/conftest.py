@@ -19,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
+from highwater_chaos.machine import linux, proc
 from highwater_pipeline.remote import _filesystem
 from highwater_runtime.sim.garbage import freeze_collector
 
@@ -125,14 +127,38 @@ QUICK_EXAMPLES_OF_MANY = 10
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let processes of tests get the signals that they are tested with.
+    """Let processes of tests get the signals that they are tested with, and keep the mounts of tests to themselves.
 
-    A shell that starts this in the background, or ``nohup``, has them ignored, and a program inherits that. A handler
-    it does not inherit.
+    A shell that starts this in the background, or ``nohup``, has signals ignored, and a program inherits that. A
+    handler it does not inherit.
     """
+    if os.geteuid() == 0 and sys.platform == "linux":
+        _own_mounts()
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def _own_mounts() -> None:
+    """Give this process, a worker say, a mount namespace of its own.
+
+    Whoever starts a container gets copies of all mounts that it sees, and holds the file systems of tests that run at
+    the same time elsewhere: their volumes are in use then, and are not removed.
+    """
+    table = Path("/proc/self/mountinfo").read_text(errors="surrogateescape")
+    shared = any(" / / " in line and " shared:" in line for line in table.splitlines())
+    others = [mount.point for mount in proc.mounts() if mount.source.startswith("/dev/loop")]
+    try:
+        linux.unshare(linux.CLONE_NEWNS)
+        linux.mount("none", Path("/"), "", linux.MS_REC | linux.MS_PRIVATE)
+    except OSError:
+        return  # a container without the right to mount: tests that would are skipped
+    if shared:  # as it is on most machines, and with other effects
+        linux.mount("none", Path("/"), "", linux.MS_REC | linux.MS_SHARED)
+    for point in reversed(others):
+        if point.startswith(tempfile.gettempdir()):
+            with contextlib.suppress(OSError):
+                linux.umount(Path(point), linux.MNT_DETACH)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -23,6 +23,7 @@ MS_NOSUID: Final = 2
 MS_NOATIME: Final = 1024
 MS_BIND: Final = 4096
 MS_REC: Final = 16384
+MS_PRIVATE: Final = 1 << 18
 MS_SHARED: Final = 1 << 20
 MNT_DETACH: Final = 2
 _WAIT_BEFORE: Final = 1
@@ -36,7 +37,6 @@ _MOUNT_SETATTR: Final = 442
 _OPEN_TREE_CLONE: Final = 1
 _MOVE_MOUNT_EMPTY_PATHS: Final = 0x04 | 0x40
 _AT_EMPTY_PATH: Final = 0x1000
-_MS_PRIVATE: Final = 1 << 18
 RESOLVE_NO_MAGICLINKS: Final = 0x02
 RESOLVE_NO_SYMLINKS: Final = 0x04
 RESOLVE_IN_ROOT: Final = 0x10
@@ -114,7 +114,7 @@ def copy_mount(point: Path) -> int:
     if fd < 0:
         _check(fd, f"open_tree {point}")
     try:
-        private = (ctypes.c_uint64 * 4)(0, 0, _MS_PRIVATE, 0)
+        private = (ctypes.c_uint64 * 4)(0, 0, MS_PRIVATE, 0)
         result = _libc().syscall(_MOUNT_SETATTR, fd, b"", _AT_EMPTY_PATH, ctypes.byref(private), ctypes.sizeof(private))
         _check(result, "mount_setattr")
     except OSError:

@@ -13,13 +13,14 @@ from experiments.conftest import KIND, SYSTEM, experiment, until
 from experiments.test_borrowed import CLUSTER, Lent, borrowing, held_by, lend, lent, live, refused
 from experiments.test_rights import RBAC
 
-from conftest import CRDS
 from highwater_chaos.backends.kubernetes.reference import held_by as holder_of
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster
 from highwater_operator.experiments.context import ExperimentContext, RunnerSettings
 from highwater_operator.kube import AsyncKube
 from highwater_operator.resources.crds import definitions
 from highwater_operator.resources.installed import lacking
+
+from ..conftest import CRDS
 
 __all__ = ["live"]
 DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
