@@ -3,6 +3,8 @@
 ``cluster.json`` lies in the cluster's directory, beside a directory for each node (``data``, config, log). Where that
 directory is not the usual one, a small file under the usual name says where it is. Usual is
 ``$XDG_DATA_HOME/highwater/clusters`` (``~/.local/share/…``).
+
+A record says which processes are ended and what is run, so none is obeyed that another user may have written.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import msgspec
 
 from highwater_chaos.backends.local.layout import LOOPBACK
 from highwater_chaos.local_cluster.errors import LocalClusterError
+from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.ownership import check_kept
 from highwater_chaos.machine.proc import boot_id
 from highwater_runtime.ports import Endpoint
 
@@ -127,6 +131,7 @@ def home(environment: Mapping[str, str] = os.environ) -> Path:
 def directory_of(name: str) -> Path:
     """Where the cluster of this name is, or would be."""
     pointer = home() / f"{name}.json"
+    _ensure_own(pointer)
     try:
         return Path(str(msgspec.json.decode(pointer.read_bytes())["directory"]))
     except FileNotFoundError:
@@ -167,6 +172,7 @@ def find(name: str) -> ClusterRecord | None:
 def load(directory: Path) -> ClusterRecord | None:
     """The record in a directory; None: there is none."""
     path = directory / _RECORD
+    _ensure_own(path)
     try:
         return msgspec.json.decode(path.read_bytes(), type=ClusterRecord)
     except FileNotFoundError:
@@ -177,9 +183,17 @@ def load(directory: Path) -> ClusterRecord | None:
         ) from error
 
 
+def _ensure_own(path: Path) -> None:
+    try:
+        check_kept(path, "choose a directory of your own (--data, XDG_DATA_HOME)")
+    except MachineError as error:
+        raise LocalClusterError(str(error)) from error
+
+
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Keep other commands from changing the same cluster meanwhile; the directory must exist."""
+    _ensure_own(directory / _LOCK)
     fd = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:

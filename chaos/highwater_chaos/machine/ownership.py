@@ -3,7 +3,8 @@
 A journal says what to delete, unmount and kill. If root healed from one that somebody else wrote, that user would be
 root. So the state directory, and each directory above it, must belong to root or to this user, and nobody else may
 write there; a run and its files must be this user's own. In a directory with the sticky bit, as /tmp has it, others may
-write, but cannot rename or remove what is not theirs.
+write, but cannot rename or remove what is not theirs. The same goes for programs that are kept in the user's cache, and
+for records of clusters, which name processes to end: HOME may be another user's (``sudo -E``).
 """
 
 from __future__ import annotations
@@ -21,12 +22,22 @@ class NotOwnError(MachineError):
     """Another user may have written it. What it says is not done."""
 
 
+def check_kept(place: Path, advice: str) -> None:
+    """The same as :func:`check_place` for a file or a directory that is used by any path, links on the way included.
+
+    Raises:
+        PlaceError: somebody else can change it, or put another one in its place.
+    """
+    for path in dict.fromkeys((Path(os.path.abspath(place)), place.resolve())):  # noqa: PTH100 - links as they are
+        check_place(path, advice)
+
+
 def check_place(directory: Path, advice: str) -> None:
     """See that nobody else can change a directory, or put another one in its place. What does not exist yet is passed
     over.
 
     Args:
-        directory: absolute and resolved.
+        directory: absolute and resolved. It may be a file, too.
         advice: what the user can do instead; ends the message.
 
     Raises:
@@ -38,18 +49,19 @@ def check_place(directory: Path, advice: str) -> None:
             found = place.lstat()
         except (FileNotFoundError, NotADirectoryError):
             continue
-        if not (stat.S_ISDIR(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+        if stat.S_IFMT(found.st_mode) not in (stat.S_IFDIR, stat.S_IFLNK, stat.S_IFREG):
             continue  # nothing is below it, and nothing can be made there
         if found.st_uid not in trusted:
             why = f"it belongs to {_user(found.st_uid)}"
-        elif _others_may_write(found) and not found.st_mode & stat.S_ISVTX:
+        elif _others_may_change(found):
             why = f"others may write to it (mode {stat.S_IMODE(found.st_mode):o})"
         else:
             continue
         below = "" if place == directory else f", in which {directory} lies"
         me = "root" if os.geteuid() == 0 else f"user {os.geteuid()} or root"
         raise PlaceError(
-            f"{place}{below}: expected a directory of {me} to which nobody else may write, but {why}; {advice}"
+            f"{place}{below}: expected {'a directory' if stat.S_ISDIR(found.st_mode) else 'a file'} of {me} to which"
+            f" nobody else may write, but {why}; {advice}"
         )
 
 
@@ -89,6 +101,12 @@ def read_own(place: Path, offset: int = 0) -> bytes:
 def _no_link(path: str, flags: int) -> int:
     # A FIFO in its place must not block whoever heals.
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _others_may_change(found: os.stat_result) -> bool:
+    # A link cannot be written to, only replaced.
+    sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+    return not stat.S_ISLNK(found.st_mode) and not sticky and _others_may_write(found)
 
 
 def _others_may_write(found: os.stat_result) -> bool:

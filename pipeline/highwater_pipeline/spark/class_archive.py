@@ -4,12 +4,17 @@ A JVM that starts Spark parses and verifies some ten thousand classes each time.
 exits (dynamic CDS, Java 13 and newer) and map that into memory from then on. The archive belongs to one Java and one
 Spark; a JVM that finds another than its own ignores it. It lives in the user's cache and may be deleted at any time.
 
+A JVM runs what is in it. So only a file that this user alone can have written is used, also if the cache is another
+user's (``sudo -E``), and the JVM gets it by a descriptor: nobody can put another in its place meanwhile.
+
 ``python -m highwater_pipeline.spark.warm_up`` makes it (half a minute, once); sessions use it where it is.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -47,9 +52,24 @@ def archive_path(java: Java) -> Path:
 
 
 def jvm_options(java: Java) -> list[str]:
-    """Return the JVM options that use the archive; none if there is no archive."""
-    path = archive_path(java)
-    return ["-Xshare:auto", f"-XX:SharedArchiveFile={path}"] if path.exists() and " " not in str(path) else []
+    """Return the JVM options that use the archive; none if there is no archive of this user's own."""
+    archive = _own(archive_path(java))
+    return [] if archive is None else ["-Xshare:auto", f"-XX:SharedArchiveFile={archive}"]
+
+
+@functools.cache
+def _own(path: Path) -> Path | None:
+    """A name for the file that stays its own as long as this process lives; None: there is none, or others may have
+    written it."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    found = os.fstat(fd)
+    if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022:
+        return Path(f"/proc/{os.getpid()}/fd/{fd}")
+    os.close(fd)
+    return None
 
 
 def make_archive(timeout_s: float = 600) -> Path:

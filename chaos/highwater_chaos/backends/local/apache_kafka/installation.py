@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.backends.local.apache_kafka.training import make_class_archive
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.ownership import check_kept
 from highwater_pipeline.java import Java, JavaNotFound, find_java, search_path
 
 VERSION: Final = "4.3.1"
@@ -124,9 +126,15 @@ def available() -> str | None:
         find_java(who="Apache Kafka")
     except JavaNotFound as error:
         return str(error)
-    if not _is_installed(_directory()) and _maven() is None:
+    directory = _directory()
+    try:
+        for place in (directory, *directory.rglob("*")):  # what is in them is run
+            check_kept(place, "set XDG_CACHE_HOME to a directory of your own")
+    except MachineError as error:
+        return str(error)
+    if not _is_installed(directory) and _maven() is None:
         return (
-            f"the jars of Apache Kafka {VERSION} are not in {_directory()}, and there is no mvn on PATH to fetch"
+            f"the jars of Apache Kafka {VERSION} are not in {directory}, and there is no mvn on PATH to fetch"
             " them: install Maven (apt install maven)"
         )
     return None
