@@ -109,8 +109,9 @@ def test_the_log_cluster_is_deleted_in_the_middle_of_a_real_run(real: Any, tmp_p
     assert json.loads((directory / "verdict.json").read_text())["acknowledged"] > 0
 
 
-def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, tmp_path: Path) -> None:
+def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, tmp_path: Path, caplog: Any) -> None:
     """As when its node is drained. Logs that a kubelet does not give are asked for at once, not one after the other."""
+    caplog.set_level("INFO", "highwater.runner")
     real.start()
     no_logs = real.api.faults.add(Fault(verb="get", resource="pods/log", times=None, status=500))
     schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": "90s"}}, {"wait": "90s"}]
@@ -130,6 +131,7 @@ def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, t
     directory = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
     verdict = json.loads((directory / "verdict.json").read_text())
     assert verdict["verdict"] == "inconclusive"
+    assert [one.fields["verdict"] for one in caplog.records if one.getMessage() == "verdict"] == ["inconclusive"]
     assert verdict["acknowledged"] > 0
     assert (directory / "dumps" / "replica_log.jsonl").stat().st_size > 0
     assert len({hit.name for hit in no_logs.hits[:3]}) == 3
