@@ -1,4 +1,5 @@
-"""What the bytes of a record's value mean: a number. Our producers write decimal digits, and pad them with spaces."""
+"""What the bytes of a record mean. The value is a number: our producers write decimal digits, and pad them with spaces.
+The key follows from the value, so that whoever knows one knows the other."""
 
 from __future__ import annotations
 
@@ -9,6 +10,11 @@ from zlib import crc32
 _WRITTEN: Final = b"0123456789 "
 _MOST: Final = 2**63 - 1
 """What a table of a run can hold, in its column ``value``."""
+
+
+def key_of(value: int, keys: int) -> bytes | None:
+    """The key of the record with this value, if records have so many keys; 0: they have none."""
+    return b"%d" % (value % keys) if keys else None
 
 
 def value_of(data: bytes | None) -> int:

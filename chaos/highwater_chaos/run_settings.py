@@ -11,6 +11,7 @@ from highwater_chaos.experiment.properties import (
     Properties,
     elects_uncleanly,
     every_step,
+    keys_of,
     properties_of_nodes,
     properties_of_topics,
 )
@@ -44,6 +45,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         idempotence=spec.workload.idempotence,
         retention=tuple(sorted(deleting)),
         compaction=tuple(sorted(compacting)),
+        keys=keys_of(spec),
         deletion=tuple(sorted(deletion)),
         unclean=tuple(sorted(unclean)),
         lost_command_ms=_lost_command_ms(spec),

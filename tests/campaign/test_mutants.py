@@ -146,7 +146,7 @@ def test_who_has_the_function_by_name_has_the_mutant_too() -> None:
         ("last-isr-member-removed", "consumer-groups", "isr-empty"),
         ("group-commit-answered-at-append", "consumer-groups", "group-offset-uncommitted"),
         pytest.param("group-keeps-first-commit", "consumer-groups", "group-offset-stale", marks=AGAIN),
-        ("compaction-drops-last-record", "consumer-groups", "compaction-lost-record"),
+        ("compaction-drops-last-record", "compacted-topics", "committed-loss"),
         pytest.param("recovery-point-at-end", "consumer-groups", "recovery-point-durable", marks=AGAIN),
         ("recovery-point-before-fsync", "consumer-groups", "recovery-point-durable"),
         ("epoch-cache-survives-truncation", "leaders-to-and-fro", "leader-epoch-cache"),

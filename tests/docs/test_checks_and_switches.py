@@ -79,6 +79,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "idempotence": "idempotence: false",
         "retention": "retention.ms",
         "compaction": "compact",
+        "keys": "workload.keys",
         "deletion": "a topic is deleted",
         "final_reads_cut_short": "before the final reads were complete",
         "unclean": "unclean.leader.election.enable",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from highwater_chaos.experiment import ExperimentError, dump_experiment, load_experiment, parse_experiment
+from highwater_chaos.experiment.properties import keys_of
 
 BAD = [
     ("timeout: 3m", "timout: 3m", "cx.yaml:6: spec.timout: unknown field; did you mean 'timeout'?"),
@@ -348,9 +350,6 @@ def problem_of(text: str, found: str, instead: str) -> list[str]:
             "config: {min.insync.replicas: 1.5}",
             "text or a whole number or true or false; found 1.5",
         ),
-        ("config: {}", "config: {cleanup.policy: compact}", "its records have no keys"),
-        ("config: {}", "config: {cleanup.policy: 'compact,delete'}", "its records have no keys"),
-        ("mode: kraft", "mode: kraft\n    config: {log.cleanup.policy: compact}", "its records have no keys"),
         (
             "mode: kraft",
             "mode: kraft\n    metadataVersion: 3.7",
@@ -371,13 +370,29 @@ def test_files_that_cannot_work_are_refused_with_one_message(found: str, instead
     assert message in told
 
 
-def test_a_compacted_topic_that_nobody_writes_to_is_none_of_our_business() -> None:
-    text = TOPICS.replace("cleanup.polcy: delete", "cleanup.policy: compact")
-    assert problem_of(text, "timeout: 3m", "timeout: 4m") == [], "a step creates it, and the workload leaves it alone"
-    assert problem_of(text, "producers: 1", "producers: 0") == []
-    produced = "producers: 0}\n  schedule:\n    - produce: {partition: orders-0}"
-    two = text.replace("config: {}", "config: {cleanup.policy: compact}")
-    assert len(problem_of(two, "producers: 1}\n  schedule:", produced)) == 1
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ([], 0),
+        ([("config: {}", "config: {cleanup.policy: 'compact,delete'}")], 100),
+        ([("mode: kraft", "mode: kraft\n    config: {log.cleanup.policy: compact}")], 100),
+        (
+            [
+                ("mode: kraft", "mode: kraft\n    config: {log.cleanup.policy: compact}"),
+                ("{}", "{cleanup.policy: delete}"),
+            ],
+            0,
+        ),
+        ([("cleanup.polcy: delete", "cleanup.policy: compact")], 100),
+        ([("cleanup.polcy: delete", "cleanup.policy: compact"), ("producers: 1", "producers: 1, topics: [orders]")], 0),
+        ([("producers: 1", "producers: 1, keys: 7")], 7),
+    ],
+)
+def test_records_have_keys_where_a_topic_to_which_they_go_is_compacted(changes: Any, keys: int) -> None:
+    text = TOPICS
+    for found, instead in [*changes, ("cleanup.polcy", "cleanup.policy")]:
+        text = text.replace(found, instead)
+    assert keys_of(parse_experiment(text, "x").spec) == keys
 
 
 TOPICS = """

@@ -135,6 +135,7 @@ def runs(draw: Any, new_story: Any) -> RunTables:
         idempotence=draw(st.sampled_from([True, True, False, None])),
         retention=draw(topics),
         compaction=draw(topics),
+        keys=draw(st.sampled_from([None, 0, 2])),
         deletion=draw(topics),
         exact_order=draw(st.booleans()),
     )

@@ -179,6 +179,15 @@ class Workload(Model):
         int,
         Field(ge=0, le=1_000_000, description="Bytes of a record's value, at least; our own producers fill it up."),
     ] = 0
+    keys: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=1_000_000,
+            description="How many keys the records have, which repeat. Absent: 100 if a topic to which the workload"
+            " writes is compacted; else records have no keys.",
+        ),
+    ] = None
     group_members: Annotated[
         int,
         Field(

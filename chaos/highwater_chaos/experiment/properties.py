@@ -7,12 +7,17 @@ beginning, or a step creates them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from highwater_chaos.experiment.model import ExperimentSpec
 from highwater_chaos.experiment.steps import CreateTopic, Step
 
 Properties = dict[str, str]
 """By Kafka's names."""
+
+
+_COMPACTS: Final = "compact"
+_KEYS: Final = 100
 
 
 def every_step(steps: Sequence[Step]) -> Iterator[Step]:
@@ -51,6 +56,17 @@ def properties_of_topics(spec: ExperimentSpec) -> list[tuple[str, Properties]]:
 def elects_uncleanly(properties: Properties) -> bool:
     """Return whether properties of a topic or of nodes allow a leader from outside the ISR."""
     return properties.get("unclean.leader.election.enable", "false").lower() == "true"
+
+
+def keys_of(spec: ExperimentSpec) -> int:
+    """Return how many keys the records of the workload have; 0: none. Compacted topics take no records without keys."""
+    if spec.workload.keys is not None:
+        return spec.workload.keys
+    by_default = any(_COMPACTS in one.get("log.cleanup.policy", "") for one in properties_of_nodes(spec) or ())
+    written = spec.workload.topics
+    of_topics = [one for name, one in properties_of_topics(spec) if written is None or name in written]
+    compacts = any(_COMPACTS in one.get("cleanup.policy", _COMPACTS * by_default) for one in of_topics)
+    return _KEYS if compacts else 0
 
 
 def _as_text(config: Mapping[str, str | int | bool]) -> Properties:

@@ -1,24 +1,14 @@
-"""Properties of topics that cannot work: unknown ones, impossible values, and compaction of records without keys."""
+"""Properties of topics that cannot work: unknown ones, and impossible values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Final
 
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.model import ExperimentSpec
-from highwater_chaos.experiment.properties import every_step
 from highwater_chaos.experiment.steps import CreateTopic, Step
-from highwater_runtime.metadata.topic_config import CLEANUP_POLICY, TOPIC_PROPERTIES, check_topic_property
-
-_OF_BROKERS: Final = "log.cleanup.policy"
-_COMPACTS: Final = "compact"
-_NO_KEYS: Final = (
-    "expected a policy without compact in a topic to which the experiment writes: its records have no keys, and a"
-    " compacted topic refuses such records (INVALID_RECORD); found {found!r}. Use delete, or name other topics in"
-    " spec.workload.topics"
-)
+from highwater_runtime.metadata.topic_config import TOPIC_PROPERTIES, check_topic_property
 
 
 def topic_property_problems(spec: ExperimentSpec) -> Iterator[Problem]:
@@ -30,7 +20,6 @@ def topic_property_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         for name, value in topic.config.items() if ours else ():
             if problem := _wrong(name, value):
                 yield Problem(f"{path}.config.{name}", problem)
-    yield from _compacted(spec, topics)
 
 
 def _topics_at_first(spec: ExperimentSpec) -> Iterator[tuple[str, CreateTopic]]:
@@ -66,20 +55,3 @@ def _wrong(name: str, value: str | int | bool) -> str | None:
 def as_text(value: str | int | bool) -> str:
     """A property's value as brokers are told it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _compacted(spec: ExperimentSpec, topics: list[tuple[str, CreateTopic]]) -> Iterator[Problem]:
-    """Compacted topics to which the workload, or a step, writes."""
-    of_brokers: Mapping[str, str | int | bool] = {} if spec.cluster is None else spec.cluster.config
-    by_default = as_text(of_brokers.get(_OF_BROKERS, ""))
-    at_first = {topic.name for _, topic in _topics_at_first(spec)}
-    written = at_first if spec.workload.topics is None else set(spec.workload.topics)
-    if spec.workload.producers == 0:
-        produced = (step.produce for step in every_step(spec.schedule))
-        written = {one.partition.rpartition("-")[0] for one in produced if one is not None}
-    for path, topic in topics:
-        policy = as_text(topic.config.get(CLEANUP_POLICY, by_default))
-        if topic.name in written and _COMPACTS in policy:
-            own = CLEANUP_POLICY in topic.config
-            where = f"{path}.config.{CLEANUP_POLICY}" if own else f"spec.cluster.config.{_OF_BROKERS}"
-            yield Problem(where, _NO_KEYS.format(found=policy))

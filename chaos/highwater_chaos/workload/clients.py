@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from highwater_chaos.experiment import ChaosExperiment, Cluster
+from highwater_chaos.experiment.properties import keys_of
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.client_group import ClientSettings, ClientStatus, Group, HostedClients, Role
 from highwater_chaos.workload.client_host import ClientHost, HostsClientProcesses
@@ -76,6 +77,7 @@ class Clients:
         self._host = host
         self._mode = experiment.cluster.mode
         self._workload = experiment.spec.workload
+        self._keys = keys_of(experiment.spec)
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
         self._written = dict.fromkeys(self._topics)
@@ -307,6 +309,7 @@ class Clients:
             topics=self._topics,
             interval_ns=int(SECOND / self._rate_of_one),
             record_size=workload.record_size,
+            keys=self._keys,
             acks=_ACKS[workload.acks],
             idempotence=workload.idempotence,
             request_timeout_ns=workload.request_timeout,

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from highwater_chaos.record_values import key_of
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
 from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, REFUSED_ALWAYS, error_name
@@ -57,7 +58,8 @@ def batch_bytes(records: int, record_size: int) -> int:
 @dataclass(frozen=True, slots=True)
 class ProducerOptions:
     """``interval_ns``: mean time between sends; each varies by up to a half, by the client's own randomness.
-    ``record_size``: a record's value is filled up with spaces to so many bytes.
+    ``record_size``: a record's value is filled up with spaces to so many bytes. ``keys``: how many keys records have;
+    0: none.
 
     ``request_timeout_ns`` is how long the client waits for an answer, ``ack_timeout_ns`` how long the broker may wait
     for the ISR before it answers REQUEST_TIMED_OUT (None: the same). ``may_be_duplicated``: a fault of the experiment
@@ -70,6 +72,7 @@ class ProducerOptions:
     topics: Sequence[str]
     interval_ns: int
     record_size: int = 0
+    keys: int = 0
     acks: int = -1
     idempotence: bool = True
     request_timeout_ns: int = 2 * SECOND
@@ -295,7 +298,13 @@ class RecordingProducer:
             batch.sequence, batch.epoch = partition.next_sequence, self._producer_epoch
             partition.next_sequence = (partition.next_sequence + len(batch.records)) % _SEQUENCES
         records = build_batch(
-            [Record(value=str(record.value).encode().ljust(options.record_size)) for record in batch.records],
+            [
+                Record(
+                    key=key_of(record.value, options.keys),
+                    value=str(record.value).encode().ljust(options.record_size),
+                )
+                for record in batch.records
+            ],
             producer_id=self._producer_id if options.idempotence else -1,
             producer_epoch=batch.epoch,
             base_sequence=batch.sequence,

@@ -9,8 +9,9 @@ batch, first committed in leader epoch L, is lost if one of these holds:
   below the dump's first, are not judged: they have been deleted.)
 * the topic was deleted, though the settings say that it may not be deleted.
 
-Where a replica has compacted the partition, only the first counts. Compaction keeps the offsets and removes records,
-each replica at its own time: a batch may well be another one then.
+Where a replica has compacted the partition, only the first counts, and an acknowledged record that is the last of its
+key and that no replica's dump has. Compaction keeps the offsets and removes records, each replica at its own time: a
+batch may well be another one then.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from highwater_pipeline.checks.columns import (
     who,
 )
 from highwater_pipeline.checks.log_starts import own_log_starts
+from highwater_pipeline.checks.promises import NO_OFFSETS, LastOfKeys, log_start_of
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
@@ -81,8 +83,10 @@ def committed_loss(unit: Unit) -> Finding:
     leaders = of_kind(unit.events, "became-leader")
     dump = _last_leaders_dump(leaders, unit)
     short = _lacked_by_a_leader(batches, leaders)
+    compacted_away = _compacted_away(unit, dump) if is_compacted(unit.events) else NO_OFFSETS
     if is_compacted(unit.events):
-        replaced_in, gone = np.full(len(short), -1, np.int64), np.zeros(len(short), np.bool_)
+        replaced_in = np.full(len(short), -1, np.int64)
+        gone = np.searchsorted(compacted_away, batches.end) > np.searchsorted(compacted_away, batches.offset)
     else:
         replaced_in, gone = _replaced_in(batches, committed), _lacked_by_dump(batches, dump)
     deleted = _deleted(unit)
@@ -90,7 +94,8 @@ def committed_loss(unit: Unit) -> Finding:
         gone = np.zeros(len(short), np.bool_)  # brokers that were away keep what is left of a deleted topic
     deletion = deleted if unit.facts.settings.deletes_topic(unit.partition) is False else None
     lost = np.flatnonzero(short | (replaced_in >= 0) | gone | (deletion is not None))
-    records = int((batches.end - batches.offset)[lost].sum())
+    records = np.where(short | (not len(compacted_away)), batches.end - batches.offset, 1)
+    count = int(records[lost].sum())
 
     def examples() -> Iterator[Example]:
         for batch in lost.tolist():
@@ -111,7 +116,18 @@ def committed_loss(unit: Unit) -> Finding:
                 proof = rows_of("node_event", [report["row"]]) + rows_of("replica_log", dumped)
             yield _example(unit, batches, batch, report, later, proof, fate)
 
-    return finding(records, examples())
+    return finding(count, examples())
+
+
+def _compacted_away(unit: Unit, dump: _Dump | None) -> Ints:
+    """Offsets of acknowledged records that compaction had to keep, and that no replica has."""
+    start, is_certain = log_start_of(unit)
+    if dump is None or not is_certain:
+        return NO_OFFSETS
+    must_stay = LastOfKeys(unit).offsets
+    has = ints(dumped_records(unit.replica_log), "offset")
+    gone: Ints = must_stay[(must_stay >= start) & ~np.isin(must_stay, has)]
+    return gone
 
 
 def _deleted(unit: Unit) -> Example | None:
@@ -296,7 +312,10 @@ def _dump_differs(
     rows = ints(there, "row")[order_by(ints(there, "offset"))]
     later: Example = {key: leader[key] for key in ("node", "leader_epoch")}
     later["dumped_records"] = len(rows)
-    what = "holds other records there" if len(rows) else f"ends at offset {int(dump.end[-1])}"
+    end = int(dump.end[-1])
+    what = "holds other records there" if len(rows) else f"ends at offset {end}"
+    if not len(rows) and end > batches.offset[batch]:
+        what = "lacks it, though it is the last of its key,"
     fate = f"but the log of {leader['node']}, the last leader, {what} at the end of the run"
     return later, rows[:SHOWN].tolist(), fate
 

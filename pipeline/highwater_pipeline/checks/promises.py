@@ -4,13 +4,15 @@
   until the record passes the high watermark. Node events show that: the leader that appended at that offset while the
   send was open gives the leader epoch, and ``batch-committed`` shows that a batch of that epoch passed the HW there.
 * A record is promised to be there at the end unless its topic was deleted, its offset lies below the log start, or
-  compaction may have removed it. How far a log start may move is for ``retention-too-greedy`` to judge.
+  compaction may have removed it. Compaction keeps the last record of each key, where keys are known. How far a log
+  start may move is for ``retention-too-greedy`` to judge.
 
 Where settings or events that decide it were not recorded, the answer is :data:`~version_order.UNKNOWN`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -18,13 +20,14 @@ from typing import Final
 import numpy as np
 
 from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.checks.columns import ints, is_any, of_kind
+from highwater_pipeline.checks.columns import dumped_records, ints, is_any, of_kind
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen
-from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.micro_operations import FAIL, OK
 from highwater_pipeline.units import RunFacts, Unit
 from highwater_pipeline.view import View
 
 LOG_START_MOVED: Final = "log-start-moved"
+NO_OFFSETS: Final = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,16 @@ class Promised:
 
     @cached_property
     def _log_start(self) -> tuple[int, bool]:
-        return _log_start(self._unit)
+        return log_start_of(self._unit)
 
     @property
     def log_start(self) -> int:
         """The offset below which records may have been deleted."""
         return self._log_start[0]
+
+    @cached_property
+    def _keys(self) -> LastOfKeys:
+        return LastOfKeys(self._unit)
 
     @cached_property
     def _appends(self) -> Appends:
@@ -79,6 +86,8 @@ class Promised:
         placed, why = self._placed(seen)
         kept = placed.copy() if self._exists else np.full_like(placed, NO)
         kept = np.minimum(kept, np.int8(self.whole))
+        if self.whole == NO and self._exists:
+            kept[self._keys.are_last(seen) & (placed == YES)] = YES
         log_start, certain = self._log_start
         if log_start > 0:
             # A record whose offset is not known may have stood below a log start that has moved.
@@ -123,6 +132,44 @@ class Promised:
         top = int(max(epochs.max(), appends.epoch.max())) + 1
         is_committed = np.isin(appends.offset * top + appends.epoch, offsets * top + epochs)
         return np.concatenate([[0], np.cumsum(is_committed)])
+
+
+class LastOfKeys:
+    """Which acknowledged records compaction must keep: those behind which no record of their key stands, nor may stand.
+
+    None if it is not known how records have keys.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._count: Final = unit.facts.settings.keys or 0
+        self._newest: Final = np.full(self._count, -1, np.int64)
+        self._may_be_newer: Final = np.zeros(self._count, np.bool_)
+        for seen in self._seen():
+            key, has_offset = seen.value % self._count, (seen.is_send | seen.is_poll) & (seen.offset >= 0)
+            np.maximum.at(self._newest, key[has_offset], seen.offset[has_offset])
+            self._may_be_newer[key[seen.is_send & (seen.outcome != FAIL) & (seen.offset < 0)]] = True
+        if self._count:
+            log = dumped_records(unit.replica_log)
+            np.maximum.at(self._newest, ints(log, "value", 0) % self._count, ints(log, "offset"))
+
+    def _seen(self) -> Iterator[Seen]:
+        if self._count:
+            yield from (Seen(self._unit.partition, part) for _, part in self._unit.history.by_range("row"))
+
+    def are_last(self, seen: Seen) -> Bools:
+        """Whether micro-operations are sends of such records."""
+        if not self._count:
+            return np.zeros(seen.table.num_rows, np.bool_)
+        key = seen.value % self._count
+        is_acknowledged = seen.is_send & (seen.outcome == OK) & (seen.offset >= 0)
+        are_last: Bools = is_acknowledged & (self._newest[key] == seen.offset) & ~self._may_be_newer[key]
+        return are_last
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """Their offsets, ascending."""
+        return np.unique(np.concatenate([NO_OFFSETS, *(seen.offset[self.are_last(seen)] for seen in self._seen())]))
 
 
 def recorded(facts: RunFacts, *kinds: str) -> bool:
@@ -200,7 +247,7 @@ def expand(start: Ints, end: Ints, what: Ints) -> tuple[Ints, Ints]:
     return start[where] + within, what[where]
 
 
-def _log_start(unit: Unit) -> tuple[int, bool]:
+def log_start_of(unit: Unit) -> tuple[int, bool]:
     """The offset below which records may have been deleted, and whether that is certain.
 
     Nodes say where a log start moved. Where they do not, a consumer that was put at an offset is a witness, and only if

@@ -5,7 +5,7 @@ many there were would let a run pass that has hardly a record left.
 
 Retention and DeleteRecords remove heads of logs, and replicas report each move of their log start. A record counts for
 the reason of the first move past it. Compaction reports nothing: what it took are the acknowledged offsets of a
-compacted topic at which no replica has a record at the end.
+compacted topic at which no replica has a record at the end, without those of the last record of a key, which are lost.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from highwater_pipeline.arrays import Ints
 from highwater_pipeline.checks.client_topics import client_topics
 from highwater_pipeline.checks.columns import bools, ints, is_any, of_kind
+from highwater_pipeline.checks.promises import LastOfKeys
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
 
@@ -56,7 +57,8 @@ def _of_topic(unit: Unit) -> Iterator[tuple[str, int]]:
         dumped = np.unique(ints(log, "offset"))
         above = offsets[offsets >= reached]
         end = int(dumped.max(initial=-1))
-        yield COMPACTION, int((~np.isin(above[above < end], dumped)).sum())
+        lost = LastOfKeys(unit).offsets
+        yield COMPACTION, int((~np.isin(above[above < end], np.concatenate([dumped, lost]))).sum())
 
 
 def _acknowledged(unit: Unit) -> Ints:

@@ -95,6 +95,32 @@ def not_compacted(story: Story) -> None:
     _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="segment-rolled", partition=P0)
 
 
+def _compacted_twice(story: Story) -> Story:
+    """Values 1, 2, 3 of two keys were read, and compaction has left value 3 alone."""
+    story.send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (1, 2), (2, 3)).under(compaction=("orders",), keys=2)
+    story.started(0, epoch=10, leo=0).state([0], offset=20).leads(0, 0, leo=0).appends(0, 0, 3, leader=True)
+    story.commits(0, 0, 1, crc=1).commits(0, 1, 2, crc=2).commits(0, 2, 3, crc=3)
+    return story.event("broker-0", "transition", reason="compaction-begun", partition=P0).dump(0, (2, 0, 3))
+
+
+@case(committed_loss=1)
+def compaction_took_the_last_of_a_key(story: Story) -> None:
+    """Value 2 was read, so no client misses it. But it is the last of its key, and no replica has it."""
+    _compacted_twice(story)
+
+
+@case("pass")
+def another_replica_has_the_last_of_a_key(story: Story) -> None:
+    """Each replica is compacted at its own time; this one counts on the other, as it may lead next."""
+    _compacted_twice(story).dump(1, (1, 0, 2), (2, 0, 3))
+
+
+@case("pass")
+def a_tail_may_have_replaced_it(story: Story) -> None:
+    """Value 4, of which nobody knows where it was written, has the key of value 2."""
+    _compacted_twice(story).send(4, outcome="info")
+
+
 @case("pass")
 def topic_created_anew(story: Story) -> None:
     """Offsets and epochs begin again with a topic of the same name: its first generation was deleted, not lost."""

@@ -294,6 +294,36 @@ def _written_again_after(story: Story, seconds: float, *, waited: float = 0, eve
     return story.poll((2, 1)).dump_of_producer(0, (0, 0, 1), (1, 1, 2), (2, 0, 1)).dump_end(0, 3)
 
 
+def _two_keys(story: Story, *read: int) -> Story:
+    """Values 1 and 3 have one key, 2 and 4 another; of each offset the value is one more."""
+    story.under(compaction=("orders",), keys=2).send(1, at=0).send(2, at=1).send(3, at=2).send(4, at=3).send(5, at=4)
+    return story.poll(*((value - 1, value) for value in read))
+
+
+@case("pass")
+def superseded_in_a_compacted_topic(story: Story) -> None:
+    """What a later record of its key replaces may be gone before anybody reads it."""
+    _two_keys(story, 4, 5)
+
+
+@case(lost_write=1, unseen=1)
+def last_of_its_key(story: Story) -> None:
+    """Compaction keeps the last record of each key: nobody found value 4."""
+    _two_keys(story, 1, 3, 5)
+
+
+@case("pass")
+def perhaps_not_the_last_of_its_key(story: Story) -> None:
+    """Value 6 has the key of value 4, and nobody knows whether and where it was written."""
+    _two_keys(story, 1, 3, 5).send(6, outcome="info")
+
+
+@case("pass")
+def last_of_its_key_where_keys_are_not_known(story: Story) -> None:
+    """The same without a word on keys: any record may have replaced it."""
+    _two_keys(story, 1, 3, 5).under(compaction=("orders",), keys=None)
+
+
 @case("pass")
 def producer_forgotten(story: Story) -> None:
     """The leader forgot the producer two seconds after value 2 was created, so it takes any sequence."""

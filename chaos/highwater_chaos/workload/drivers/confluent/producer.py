@@ -16,6 +16,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from highwater_chaos.record_values import key_of
 from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
 from highwater_chaos.workload.drivers.confluent.outcomes import describe, is_definite
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
@@ -110,6 +111,7 @@ class _DrivenProducer:
             self._producer.produce(
                 topic,
                 value=str(value).encode(),
+                key=key_of(value, self._options.keys),
                 partition=index,
                 on_delivery=partial(self._delivered, operation, key, value),
             )
