@@ -17,24 +17,21 @@ without evidence, no acknowledged write. A run with such a reason is inconclusiv
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import (
     Backend,
     BackendError,
     HasClocks,
     InvariantViolation,
-    ObservesWithDelay,
     RecordsToFiles,
 )
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
-from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.steps import Admin, CreateTopic
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import FaultRecord
@@ -43,11 +40,10 @@ from highwater_chaos.live_run import LiveRun
 from highwater_chaos.load import Load
 from highwater_chaos.metric_samples import MetricSamples
 from highwater_chaos.process import Process, Scheduler, Sleep
-from highwater_chaos.readiness import nodes_ready, unready
 from highwater_chaos.recorder import FROM_BYTES, Recorder
+from highwater_chaos.recovery import CATCH_UP_NS, LAST_UNKNOWN, Recovery
 from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.run_result import Phase, RunResult, run_id
-from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
@@ -63,16 +59,10 @@ _SETUP_NS: Final = 60 * SECOND
 _STEADY_NS: Final = 2 * SECOND
 _FIRST_ACK_NS: Final = 30 * SECOND
 _HEAL_NS: Final = 180 * SECOND
-_AFTER_RECOVERY_NS: Final = 2 * SECOND
 _DRAIN_NS: Final = 60 * SECOND
 _SAMPLE_NS: Final = 1 * SECOND
-_NAMED: Final = 10
-"""How many partitions a sentence names."""
 _LONG_NS: Final = 24 * 3600 * SECOND
 """For what has a bound of its own."""
-_CATCH_UP_NS: Final = 30 * SECOND
-"""How long events that are still on their way are waited for, before a finding follows from what is not there."""
-_LAST_UNKNOWN: Final = "what nodes did last could not be read"
 _END_NS: Final = 30 * SECOND
 """How long processes of clients may take to end once they have nothing left to do."""
 
@@ -161,8 +151,8 @@ class _Run:
         self.done: list[DoneStep] = []
         self.faults: list[FaultRecord] = []
         self.fault_manager: FaultManager | None = None
-        self._administration: Administration | None = None
         self.deadline_ns = 0
+        self.recovery = Recovery(self)
         self.final_reads_cut_short = False
         self._phase = ""
         self._phase_began = 0
@@ -192,11 +182,15 @@ class _Run:
                 self._begin("fault")
                 self._fault()
             self._begin("recovered")
-            self._recover()
+            self.recovery.recover()
             self._begin("final")
             self._read_all()
-        if not self._catch_up(self.backend.now_ns() + _CATCH_UP_NS):
-            self.inconclusive_reasons.append(f"{_LAST_UNKNOWN} when the run ended")
+        elif self._runs_in_vain():
+            self._begin("recovered")
+            self.recovery.recover()
+        if not self.recovery.catch_up(self.backend.now_ns() + CATCH_UP_NS):
+            self.inconclusive_reasons.append(f"{LAST_UNKNOWN} when the run ended")
+        self.recovery.look_back()
         self._begin("")
         self._record()
         if self.recorder is not None:
@@ -239,6 +233,7 @@ class _Run:
             clock_errors_ns=dict(self.backend.clock_errors_ns()) if isinstance(self.backend, HasClocks) else None,
             spool=self.own_spool,
             recorder=self.recorder,
+            features=self.recovery.features,
         )
 
     def _dump(self) -> Iterable[bytes]:
@@ -283,7 +278,9 @@ class _Run:
             self.recorder.look(self.clients.history_files(), self.backend.event_files().paths)
 
     def _observe(self) -> None:
-        self.view.observe(self.backend.events_since(self.view.next_seq))
+        events = self.backend.events_since(self.view.next_seq)
+        self.view.observe(events)
+        self.recovery.observe(events)
         if not self.has_ended_early and (why := self.ends_early()) is not None:
             self._end_early(why)
         if self.on_turn is not None and self.live is not None:
@@ -314,15 +311,15 @@ class _Run:
         self.inconclusive_reasons.append(f"the run was ended early, in its phase {self._phase!r}: {why}")
         self.progress("ending")
 
-    def _go_on(self, predicate: Callable[[], bool], limit_ns: int) -> bool:
+    def go_on(self, predicate: Callable[[], bool], limit_ns: int) -> bool:
         """Let the run go on until ``predicate``; False if ``limit_ns`` or an early end comes first."""
         return self.scheduler.run(lambda: predicate() or self.has_ended_early, limit_ns) and predicate()
 
-    def _until(self, predicate: Callable[[], bool], timeout_ns: int, reason: Callable[[], str]) -> bool:
+    def until(self, predicate: Callable[[], bool], timeout_ns: int, reason: Callable[[], str]) -> bool:
         """Let the run go on until ``predicate``; add an inconclusive reason if that takes longer than ``timeout_ns``
         or the run may."""
         limit = min(self.backend.now_ns() + timeout_ns, self.deadline_ns)
-        if self._go_on(predicate, limit):
+        if self.go_on(predicate, limit):
             return True
         if self.has_ended_early:
             return False
@@ -334,37 +331,31 @@ class _Run:
             self.inconclusive_reasons.append(f"{reason()} (waited {format_duration(timeout_ns)})")
         return False
 
-    def _catch_up(self, limit_ns: int) -> bool:
-        """Let the run go on until all that happened up to now is known; False if that takes until ``limit_ns``."""
-        if not isinstance(self.backend, ObservesWithDelay):
-            return True
-        backend, now = self.backend, self.backend.now_ns()
-        return self._go_on(lambda: backend.observed_until_ns() >= now, limit_ns)
-
-    def _pass_time(self, ns: int) -> None:
-        self._go_on(lambda: False, min(self.backend.now_ns() + ns, self.deadline_ns))
+    def pass_time(self, ns: int) -> None:
+        self.go_on(lambda: False, min(self.backend.now_ns() + ns, self.deadline_ns))
 
     # --- phases ---
 
     def _set_up(self) -> bool:
         self.clients.start_admin()
-        administration = Administration(self.clients, self.view, self.backend)
         # A node that has ended by itself (a finding or an inconclusive reason) will not come up, however long one
         # waits.
-        if not self._until(
-            lambda: self._nodes_ready() or bool(self.view.crashed) or bool(self.backend.inconclusive_reasons()),
+        if not self.until(
+            lambda: self.recovery.is_ready() or bool(self.view.crashed) or bool(self.backend.inconclusive_reasons()),
             _SETUP_NS,
-            lambda: f"the cluster did not come up: {self._unready()}",
+            lambda: f"the cluster did not come up: {self.recovery.unready()}",
         ):
             return False
-        if not self._nodes_ready():
-            self.inconclusive_reasons.append(f"the cluster did not come up: {self._unready()}")
+        if not self.recovery.is_ready():
+            self.inconclusive_reasons.append(f"the cluster did not come up: {self.recovery.unready()}")
             return False
         for topic in (*self.cluster.topics, *self._register_topics()):
-            if not self._create(administration, topic):
+            if not self._create(topic):
                 return False
-        return self._until(
-            self._is_whole, _SETUP_NS, lambda: f"topics did not get all their replicas in sync: {self._unready()}"
+        return self.until(
+            self.recovery.is_whole,
+            _SETUP_NS,
+            lambda: f"topics did not get all their replicas in sync: {self.recovery.unready()}",
         )
 
     def _register_topics(self) -> list[CreateTopic]:
@@ -372,15 +363,20 @@ class _Run:
             return []
         return [CreateTopic(name=REGISTER_TOPIC, partitions=1, replication_factor=min(3, self.cluster.brokers))]
 
-    def _create(self, administration: Administration, topic: CreateTopic) -> bool:
+    def _runs_in_vain(self) -> bool:
+        """Whether every node runs, but the cluster did not come up: nothing but the cluster itself keeps it from it."""
+        explained = self.view.crashed or self.backend.inconclusive_reasons() or self.has_ended_early
+        return not explained and self.recovery.is_readable()
+
+    def _create(self, topic: CreateTopic) -> bool:
         result: list[str | None] = []
 
         def create() -> Process[None]:
-            error = yield from administration.run(Admin(create_topic=topic))
+            error = yield from self.recovery.administration.run(Admin(create_topic=topic))
             result.append(error)
 
         self.scheduler.spawn(f"create {topic.name}", create())
-        if not self._until(lambda: bool(result), _SETUP_NS, lambda: f"topic {topic.name} was not created"):
+        if not self.until(lambda: bool(result), _SETUP_NS, lambda: f"topic {topic.name} was not created"):
             return False
         if result[0] is not None:
             self.inconclusive_reasons.append(f"topic {topic.name} could not be created: {result[0]}")
@@ -388,10 +384,10 @@ class _Run:
 
     def _be_steady(self) -> bool:
         self.clients.start_workload()
-        self._pass_time(_STEADY_NS)
+        self.pass_time(_STEADY_NS)
         if self.experiment.spec.workload.producers == 0 or self.experiment.spec.workload.acks == "0":
             return True
-        return self._until(
+        return self.until(
             lambda: self.clients.acknowledged > 0,
             _FIRST_ACK_NS,
             lambda: "no write was acknowledged before the first fault",
@@ -411,20 +407,19 @@ class _Run:
         if self.live is not None:
             self.live.faults = self.faults
         self.show_faults(self.faults)
-        self._administration = administration = Administration(self.clients, self.view, self.backend)
         runner = ScheduleRunner(
             self.cluster,
             World(self.backend, self.view, lambda: self.clients.acknowledged, fault_manager.caught),
             self.scheduler,
             fault_manager,
-            administration.run,
+            self.recovery.administration.run,
             lambda number: derive_random(seed, "random", number),
             Batches(self.clients).write,
         )
         self.journal, self.done = runner.journal, runner.done
         try:
             task = self.scheduler.spawn("schedule", runner.run(self.experiment.spec.schedule))
-            if not self._go_on(lambda: task.done, self.deadline_ns) and not self.has_ended_early:
+            if not self.go_on(lambda: task.done, self.deadline_ns) and not self.has_ended_early:
                 waiting = f", waiting for {task.waiting_for}" if task.waiting_for else ""
                 self.inconclusive_reasons.append(
                     f"the run's timeout of {format_duration(self.experiment.spec.timeout)} came in the middle of the"
@@ -437,119 +432,18 @@ class _Run:
             heal = self.scheduler.spawn("heal all", fault_manager.heal_all())
             self.scheduler.run(lambda: heal.done, self.backend.now_ns() + _HEAL_NS)
 
-    @property
-    def _throttled(self) -> Collection[str]:
-        """Topics that steps have throttled."""
-        return () if self._administration is None else self._administration.throttled
-
-    def _remove_throttles(self, administration: Administration) -> None:
-        def remove() -> Process[None]:
-            error = yield from administration.remove_throttles()
-            if error is not None:
-                self.inconclusive_reasons.append(error)
-
-        task = self.scheduler.spawn("remove throttles", remove())
-        self._go_on(lambda: task.done, self.deadline_ns)
-        task.cancel()
-
-    def _recover(self) -> None:
-        # Past the deadline everything is healed, and nothing more is waited for.
-        recovery = self.experiment.spec.recovery
-        committed = committed_metadata(self.cluster, self.view)
-
-        def voters_behind() -> list[str]:
-            return behind(self.cluster, self.view, self._healthy(), committed)
-
-        if self._becomes_whole(voters_behind) and not self._until(
-            lambda: not voters_behind(), recovery, lambda: f"the quorum did not recover: {', '.join(voters_behind())}"
-        ):
-            self._unavailable(voters_behind)
-        since = self.backend.now_ns()
-        self._pass_time(_AFTER_RECOVERY_NS)
-        if self.fault_manager is not None:
-            self.fault_manager.look_once_more()
-        self._see_progress(since)
-
-    def _becomes_whole(self, voters_behind: Callable[[], Sequence[str]]) -> bool:
-        """Wait until the cluster is whole. A throttle slows only its own topic: the others recover before it ends."""
-
-        def in_time() -> bool:
-            recovery = self.experiment.spec.recovery
-            if self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
-                return True
-            self._unavailable(
-                lambda: overdue(self.cluster, self.view, self._healthy(), self._throttled) or voters_behind()
-            )
-            return False
-
-        whole = in_time()
-        if self._administration is None or not self._throttled:
-            return whole
-        self._remove_throttles(self._administration)
-        return whole and in_time()
-
-    def _see_progress(self, since_ns: int) -> None:
-        """Let every partition that was written to and can take writes acknowledge one after ``since_ns``."""
-        nothing_yet = self.clients.acknowledged == 0 and self.experiment.spec.workload.acks != "0"
-        silent = self._silent(since_ns)
-        if nothing_yet or not silent or self.backend.now_ns() >= self.deadline_ns:
-            return
-        recovery = self.experiment.spec.recovery
-        self.clients.start_probe(silent, recovery)
-
-        def is_silent(name: str) -> bool:
-            at_ns = self.clients.acknowledged_at(name)
-            return at_ns is not None and at_ns < since_ns
-
-        def all_written() -> bool:
-            while silent and not is_silent(silent[0]):
-                silent.pop(0)
-            return not silent
-
-        def still() -> list[str]:
-            return [name for name in silent if is_silent(name)]
-
-        def missing() -> list[str]:
-            able = set(writable(self.cluster, self.view, self._healthy()))
-            stuck = [name for name in still() if name in able]
-            return [_no_writes(stuck)] if stuck and not self.clients.status().inconclusive_reasons else []
-
-        if not self._until(all_written, recovery, lambda: f"{_no_writes(still())} after the cluster had recovered"):
-            self._unavailable(missing)
-
-    def _silent(self, since_ns: int) -> list[str]:
-        """Partitions that were written to, can take writes, and have acknowledged none since."""
-        able = writable(self.cluster, self.view, self._healthy())
-        return [name for name in able if (at_ns := self.clients.acknowledged_at(name)) is not None and at_ns < since_ns]
-
-    def _healthy(self) -> set[str]:
-        return healthy_nodes(self.cluster, self.view, self.backend.state, self.faults)
-
-    def _unavailable(self, missing: Callable[[], Sequence[str]]) -> None:
-        """Progress was overdue for as long as ``spec.recovery``: a finding if every fault is seen to be gone, and
-        if all events up to now are known. ``missing``: what is overdue, by what is known when it is called."""
-        if self.backend.now_ns() >= self.deadline_ns or not all(fault.healed for fault in self.faults):
-            return
-        if not self._catch_up(min(self.backend.now_ns() + _CATCH_UP_NS, self.deadline_ns)):
-            self.inconclusive_reasons.append(f"{_LAST_UNKNOWN}: whether the cluster recovered is not known")
-            return
-        waited = format_duration(self.experiment.spec.recovery)
-        for what in missing():
-            story = f"{waited} after all faults had been healed, with a healthy majority, {what}"
-            self.violations.append(InvariantViolation("unavailable", self.backend.now_ns(), "the cluster", story))
-
     def _read_all(self) -> None:
         clients = self.clients
         self.load = self._load()
         clients.finish("producer")
         clients.finish("register")
         patience = self.experiment.spec.workload.delivery_timeout + self.experiment.spec.workload.request_timeout
-        self._until(
+        self.until(
             lambda: clients.idle("producer"),
             patience + SECOND,
             lambda: f"{clients.status().open} operations had no outcome when the run ended",
         )
-        self._until(
+        self.until(
             lambda: clients.idle("register"),
             patience,
             lambda: "operations on registers had no outcome when the run ended",
@@ -558,8 +452,8 @@ class _Run:
             clients.start_final_reader(self._written())
             self._drain()
         clients.finish("consumer", "group-member")
-        self._until(lambda: clients.idle("consumer"), _DRAIN_NS, lambda: "a consumer's last poll did not end")
-        self._go_on(lambda: clients.idle("group-member"), min(self.backend.now_ns() + _DRAIN_NS, self.deadline_ns))
+        self.until(lambda: clients.idle("consumer"), _DRAIN_NS, lambda: "a consumer's last poll did not end")
+        self.go_on(lambda: clients.idle("group-member"), min(self.backend.now_ns() + _DRAIN_NS, self.deadline_ns))
         self._end_clients()
 
     def _written(self) -> list[str]:
@@ -581,16 +475,13 @@ class _Run:
         def left() -> str:
             return f"the final reads did not reach the high watermark: {clients.not_drained()}"
 
-        if not self._until(is_over, _LONG_NS, left):
+        if not self.until(is_over, _LONG_NS, left):
             self.final_reads_cut_short = True
         elif not clients.drained():
             self.inconclusive_reasons.append(f"{left()} (nothing was read for {format_duration(_DRAIN_NS)})")
-            self.final_reads_cut_short = not self._is_readable()
-
-    def _is_readable(self) -> bool:
-        """Whether nothing but the cluster itself can keep clients from reading: every fault is seen to be gone, and
-        every node is healthy."""
-        return all(fault.healed for fault in self.faults) and self._healthy() == {*node_names(self.cluster)}
+            self.final_reads_cut_short = not self.recovery.is_readable()
+            if not self.final_reads_cut_short:
+                self.recovery.unavailable(lambda: [left()], "final reads", _DRAIN_NS)
 
     def _end_clients(self) -> None:
         """Let processes of clients end, also past the run's time-out: what they did is in files then."""
@@ -614,22 +505,3 @@ class _Run:
             held_back=status.held_back,
             acknowledged=status.acknowledged,
         )
-
-    # --- what the cluster looks like ---
-
-    def _nodes_ready(self) -> bool:
-        return nodes_ready(self.cluster, self.view, self.backend.state)
-
-    def _is_whole(self) -> bool:
-        expected = {topic.name for topic in self.cluster.topics}
-        there = self.view.topics.keys()
-        lagging = [name for name in self.view.under_replicated() if name.rpartition("-")[0] not in self._throttled]
-        return self._nodes_ready() and (expected <= there or bool(self.journal)) and not lagging
-
-    def _unready(self) -> str:
-        return unready(self.cluster, self.view, self.backend.state)
-
-
-def _no_writes(partitions: Sequence[str]) -> str:
-    more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
-    return f"no write was acknowledged in {', '.join(partitions[:_NAMED])}{more}"

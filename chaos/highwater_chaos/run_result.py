@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.features import Feature
 from highwater_chaos.load import Load
 from highwater_chaos.run_settings import settings_of
 from highwater_chaos.workload.history import Operation
@@ -74,6 +75,8 @@ class RunResult:
     """How far the run times of each node's events may be off, by node; None: all nodes have one clock."""
     spool: object = None
     """Keeps the files that the result lies in."""
+    features: dict[str, Feature] = field(default_factory=dict)
+    """How each feature did that clients or nodes need (:mod:`highwater_chaos.progress`)."""
     recorder: Recorder | None = None
     """Makes Parquet of these files; None: nothing does."""
 

@@ -18,6 +18,7 @@ import msgspec
 from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.features import Feature
 from highwater_chaos.load import Load
 from highwater_chaos.manifest import MANIFEST_FILE, BadSummary, digest_of, has_manifest, make_manifest, verify
 from highwater_chaos.run_environment import environment_here
@@ -51,6 +52,8 @@ class _Written(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     wire: bool
     settings: Settings
     load: Load | None = None
+    features: dict[str, Feature] = {}
+    """How each feature did; empty: the run was recorded before anybody looked."""
     environment: dict[str, str] = {}
     began_unix_ns: int | None = None
     """When run time began, by the clock by which nodes write their logs; None in the simulator."""
@@ -87,6 +90,7 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
         wire=wire,
         settings=settings_of_run(experiment, result),
         load=result.load,
+        features=result.features,
         environment=environment_here(),
         began_unix_ns=None if result.backend == "sim" else result.began_unix_ns,
         faults=[record.to_dict() for record in result.faults],

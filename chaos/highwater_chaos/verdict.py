@@ -117,6 +117,7 @@ def verdict_of(
         "anomalies": anomalies,
         "assertions": [one.to_dict() for one in assertions],
         "checks": checks,
+        "features": {name: msgspec.to_builtins(feature) for name, feature in sorted(run.features.items())},
         "faults": run.faults,
         "seed": run.seed,
         "backend": run.backend,
@@ -172,8 +173,11 @@ def _add_violations(
     spec: ExperimentSpec, run: RunSummary, anomalies: dict[str, dict[str, Any]], checks: dict[str, str]
 ) -> None:
     """Broken invariants that no check reports (those of the quorum, or what a check did not see)."""
-    named = (*QUORUM_INVARIANTS, *STATE_INVARIANTS, *ON_REQUEST, *AVAILABILITY)
+    named = (*QUORUM_INVARIANTS, *STATE_INVARIANTS, *ON_REQUEST)
     checks.update({name: "ok" for name in named if name in spec.checks})
+    recovered = run.features.get("recovery")
+    judged = recovered is not None and recovered.state == "ok"
+    checks.update({name: "ok" if judged else "not-available" for name in AVAILABILITY if name in spec.checks})
     seen = dict.fromkeys(violation.name for violation in run.violations)
     for name in seen:
         if name in anomalies or not is_judged(name, spec):

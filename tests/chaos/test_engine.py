@@ -221,7 +221,7 @@ def test_what_nobody_can_read_without_a_fault_is_not_seen(make_experiment, tmp_p
     monkeypatch.setattr(RecordingConsumer, "_fetch", lambda *_: None)
     result = run(experiment)
     verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
-    assert (verdict["verdict"], list(verdict["anomalies"])) == ("fail", ["unseen"])
+    assert (verdict["verdict"], list(verdict["anomalies"])) == ("fail", ["unseen", "unavailable"])
 
 
 def test_the_final_reader_waits_for_every_partition_that_was_written_to(make_experiment, monkeypatch):

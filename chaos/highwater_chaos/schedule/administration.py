@@ -7,6 +7,7 @@ which only begins: ``await`` its end with an ``isr`` condition.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -40,6 +41,41 @@ from highwater_runtime.ports import SECOND
 _TIMEOUT_NS: Final = 60 * SECOND
 
 
+@dataclass(slots=True)
+class Asked:
+    """A step that was asked for, in run time (ns). ``outcome`` None: there is none yet, and perhaps never.
+
+    ``topic_ids`` and ``replicas``: what the partitions that it names had when it was asked.
+    """
+
+    step: Admin
+    began_ns: int
+    topic_ids: frozenset[str]
+    replicas: tuple[int, ...]
+    ended_ns: int | None = None
+    outcome: AdminOutcome | None = None
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether the cluster said that it has done it."""
+        return self.outcome is not None and self.outcome.error is None
+
+    @property
+    def topic(self) -> str | None:
+        """The topic that it changes; None: not one."""
+        match self.step.chosen:
+            case CreateTopic(name=name) | DeleteTopic(name=name):
+                return name
+            case AddPartitions(topic=topic) | RemoveThrottle(topic=topic):
+                return topic
+            case (
+                Reassign(partition=partition) | CancelReassign(partition=partition) | DeleteRecords(partition=partition)
+            ):
+                return _split(partition)[0]
+            case _:
+                return None
+
+
 class Administration:
     """Carries out ``admin`` steps."""
 
@@ -49,6 +85,8 @@ class Administration:
         self._backend = backend
         self.throttled: Final[dict[str, None]] = {}
         """Topics whose replicas may be throttled, because a step said so."""
+        self.asked: Final[list[Asked]] = []
+        """Every step, in the order in which they were asked for."""
 
     def remove_throttles(self) -> Process[str | None]:
         """End what is left of the throttles of earlier steps; returns why that failed, or None."""
@@ -60,17 +98,33 @@ class Administration:
 
     def run(self, step: Admin) -> Process[str | None]:
         """Carry out one step; returns why it failed, or None."""
-        outcomes: list[AdminOutcome] = []
-        self._backend.post(partial(self._submit, step, outcomes.append))
-        answered = yield Until(lambda: bool(outcomes), 2 * _TIMEOUT_NS, f"admin {step.choice}")
-        if not answered:
+        asked = self._note(step)
+
+        def ended(outcome: AdminOutcome) -> None:
+            asked.ended_ns, asked.outcome = self._backend.now_ns(), outcome
+
+        self._backend.post(partial(self._submit, step, ended))
+        answered = yield Until(lambda: asked.outcome is not None, 2 * _TIMEOUT_NS, f"admin {step.choice}")
+        if not answered or asked.outcome is None:
             return "no answer"
-        if outcomes[0].error is not None:
-            return outcomes[0].error
+        if asked.outcome.error is not None:
+            return asked.outcome.error
         if isinstance(step.chosen, RemoveThrottle):
             self.throttled.pop(step.chosen.topic, None)
-        shown = yield Until(partial(self._is_shown, step), _TIMEOUT_NS, f"the cluster shows {outcomes[0].what}")
-        return None if shown else f"{outcomes[0].what} was answered, but the cluster does not show it"
+        shown = yield Until(partial(self._is_shown, step), _TIMEOUT_NS, f"the cluster shows {asked.outcome.what}")
+        return None if shown else f"{asked.outcome.what} was answered, but the cluster does not show it"
+
+    def _note(self, step: Admin) -> Asked:
+        asked = Asked(step, self._backend.now_ns(), frozenset(), ())
+        named = getattr(step.chosen, "partition", None)
+        partitions = self._view.partitions
+        asked.topic_ids = frozenset(
+            one.topic_id for name, one in partitions.items() if _split(name)[0] == asked.topic or name == named
+        )
+        if named in partitions:
+            asked.replicas = tuple(partitions[named].replicas)
+        self.asked.append(asked)
+        return asked
 
     def _submit(self, step: Admin, on_outcome: Callable[[AdminOutcome], None]) -> None:
         admin = self._clients.admin

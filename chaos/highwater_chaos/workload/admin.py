@@ -72,10 +72,12 @@ _OF_LEADERS: Final = frozenset({"DeleteRecordsRequest"})
 
 @dataclass(frozen=True, slots=True)
 class AdminOutcome:
-    """How a request ended; ``error`` is None when it was carried out."""
+    """How a request ended; ``error`` is None when it was carried out. ``answered``: whether there was an answer for
+    good, within its time."""
 
     what: str
     error: str | None
+    answered: bool = True
 
 
 OnOutcome = Callable[[AdminOutcome], None]
@@ -298,7 +300,7 @@ class AdminClient:
     def _try(self, job: _Job) -> None:
         now = self._ports.clock.now_ns()
         if now >= job.deadline_ns:
-            self._finish(job, f"not done in time: {job.last_error}")
+            self._finish(job, f"not done in time: {job.last_error}", answered=False)
             return
         self._attempt += 1
         to = self._bootstrap[self._attempt % len(self._bootstrap)]
@@ -350,8 +352,8 @@ class AdminClient:
         else:
             self._finish(job, message)
 
-    def _finish(self, job: _Job, error: str | None) -> None:
-        job.on_outcome(AdminOutcome(job.what, error))
+    def _finish(self, job: _Job, error: str | None, *, answered: bool = True) -> None:
+        job.on_outcome(AdminOutcome(job.what, error, answered))
         self._next()
 
 

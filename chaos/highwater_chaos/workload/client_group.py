@@ -14,7 +14,7 @@ import msgspec
 
 from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
 from highwater_chaos.workload.group_member import GroupMember, MemberOptions
-from highwater_chaos.workload.history import HistoryRecorder
+from highwater_chaos.workload.history import HistoryRecorder, Tried
 from highwater_chaos.workload.producer import ProducerOptions, RecordingProducer
 from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
 from highwater_runtime.ports import NodeCore, Ports
@@ -49,6 +49,8 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     operations without outcome. ``idle``: roles of which every client has finished. ``drained``: whether every final
     reader has read everything, and if not, ``remaining`` says what is left by partition. ``news``: partitions that were
     written to since the last reported status, with the run time of the latest acknowledgement (−1: none yet).
+    ``tried``: how the other kinds of operations go, by client; of clients that do not count them, nothing.
+    ``refusal``: the error with which a send failed last, as long as none was acknowledged.
     ``inconclusive_reasons``: why the history of the group is not to be trusted.
     """
 
@@ -63,6 +65,8 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     drained: bool = False
     remaining: dict[str, str] = {}
     news: dict[str, int] = {}
+    tried: tuple[Tried, ...] = ()
+    refusal: str = ""
     inconclusive_reasons: tuple[str, ...] = ()
 
 
@@ -127,6 +131,8 @@ class HostedClients:
             # A host may make a core later than it is asked to.
             drained=len(self._readers) == self._readers_asked_for and all(one.drained for one in self._readers),
             remaining={key: where for reader in self._readers for key, where in reader.remaining().items()},
+            tried=tuple(recorder.tried.values()),
+            refusal=recorder.refusal,
             inconclusive_reasons=tuple(inconclusive_reasons),
         )
 

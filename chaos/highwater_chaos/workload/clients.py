@@ -94,14 +94,14 @@ class Clients:
 
     # --- starting ---
 
-    def start_admin(self) -> None:
-        """The client that creates topics."""
+    def start_admin(self, name: str = "admin-0") -> None:
+        """The client that creates topics; of another name: one in its place, which has nothing to wait for."""
 
         def make(ports: Ports) -> NodeCore:
             self.admin = AdminClient(self._host.bootstrap(), ports, mode=self._mode)
             return self.admin
 
-        self._host.add_client("admin-0", make)
+        self._host.add_client(name, make)
 
     def start_workload(self) -> None:
         """Producers and consumers as the experiment asks."""
@@ -261,6 +261,8 @@ class Clients:
             held_back=sum(one.held_back for one in each),
             read=sum(one.read for one in each),
             open=sum(one.open for one in each),
+            tried=tuple(tried for one in each for tried in one.tried),
+            refusal=next((one.refusal for one in each if one.refusal), ""),
             inconclusive_reasons=tuple(reason for one in each for reason in one.inconclusive_reasons),
         )
 

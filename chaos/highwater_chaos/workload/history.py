@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -52,6 +52,20 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     attempts: int | None = None
 
 
+class Tried(msgspec.Struct, frozen=True):
+    """How one kind of operation goes for one client. Run times, −1: never. ``since_ns``: when the first operation began
+    of those after the latest that succeeded; ``ok_ns``: when that one ended. A poll without a record is no success."""
+
+    f: OperationKind
+    client: str
+    since_ns: int
+    ok_ns: int = -1
+
+
+_COUNTED: Final = frozenset({"poll", "commit", "committed", "read", "write"})
+"""The kinds of operations whose success is counted by client: of sends it is by partition."""
+
+
 class HistoryRecorder:
     """Writes down what the clients of one process did, in the order in which it happened.
 
@@ -76,6 +90,9 @@ class HistoryRecorder:
         """What has changed in :attr:`acknowledged_ns` since this was last emptied."""
         self.read = 0
         """Records that polls have returned."""
+        self.tried: dict[tuple[OperationKind, str], Tried] = {}
+        self.refusal = ""
+        """The error with which a send failed last, as long as none was acknowledged."""
         self._now_ns = now_ns
         self._keep = self.operations.append if keep is None else keep
         self._index = 0
@@ -103,7 +120,11 @@ class HistoryRecorder:
             self._next_process += 1
         time = self._append("invoke", process, f, micro_ops, client=client)
         self._open[process] = f, time
-        if f == "send":
+        if f in _COUNTED:
+            tried = self.tried.get((f, client))
+            if tried is None or tried.since_ns < 0:
+                self.tried[f, client] = Tried(f, client, time, -1 if tried is None else tried.ok_ns)
+        elif f == "send":
             for micro_op in micro_ops:
                 if micro_op.key not in self.acknowledged_ns:
                     self.acknowledged_ns[micro_op.key] = self.news[micro_op.key] = -1
@@ -124,12 +145,16 @@ class HistoryRecorder:
                 self.acknowledged_ns[micro_op.key] = self.news[micro_op.key] = time
         elif f == "poll":
             self.read += len(micro_ops)
+        if f in _COUNTED and (micro_ops or f != "poll"):
+            self.tried[f, client] = Tried(f, client, -1, time)
 
     def fail(
         self, client: str, process: int, value: Iterable[MicroOp], error: str, *, attempts: int | None = None
     ) -> None:
         """The operation certainly did not take effect, and never will."""
         f, _ = self._complete(client, process, reusable=True)
+        if f == "send" and not self.acknowledged:
+            self.refusal = error
         self._append("fail", process, f, tuple(value), client=client, error=error, attempts=attempts)
 
     def info(

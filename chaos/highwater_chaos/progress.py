@@ -1,0 +1,290 @@
+"""Whether what clients ask of a cluster ever succeeds, feature by feature: one contract for each.
+
+Worked example: four clients read registers, and every linearizable read times out. All nodes are healthy, writes are
+acknowledged, nothing is lost. Without a contract such a run would be a pass.
+
+A contract says what was asked, what counts as success, and why a cluster may be unable. It is judged once all faults
+are healed and the cluster is whole: each feature that was asked for must succeed once more, since the heal, within
+``spec.recovery`` (and what the clients' own time-outs add). What the cluster has acknowledged of administration must
+show in the committed metadata by then, unless a later request may have undone it. A feature that was not asked for, or
+that could not succeed, is not judged, and the verdict says so.
+
+Two kinds of contracts look back instead (:mod:`highwater_chaos.upkeep`): what nodes must do by themselves, and records
+that DeleteRecords was acknowledged to have removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.experiment import ExperimentSpec
+from highwater_chaos.experiment.model import REGISTER_TOPIC
+from highwater_chaos.experiment.steps import (
+    AddPartitions,
+    CancelReassign,
+    CreateTopic,
+    DeleteRecords,
+    DeleteTopic,
+    Reassign,
+)
+from highwater_chaos.features import Feature
+from highwater_chaos.schedule.administration import Asked
+from highwater_chaos.upkeep import GROUPS, Kept, Upkeep
+from highwater_chaos.workload.history import OperationKind, Tried
+from highwater_runtime.ports import SECOND
+
+_GROUP_NS: Final = 60 * SECOND
+"""Time for members of a group beside ``spec.recovery``: sessions of former members end, a generation begins twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What contracts look at. ``acknowledged_ns`` is of a partition's latest write; ``since_ns``: when all faults had
+    been healed."""
+
+    spec: ExperimentSpec
+    view: ClusterView
+    tried: Callable[[], Sequence[Tried]]
+    acknowledged_ns: Callable[[str], int | None]
+    writable: Callable[[], Collection[str]]
+    asked: Sequence[Asked]
+    asked_again: Sequence[Asked]
+    """Administration of a kind that had never been answered, asked for on a topic of the harness's own."""
+    throttled: Collection[str]
+    since_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """``asked``: whether anybody asked for the feature; ``unfit``: why it cannot be judged, empty if it can; ``owed``:
+    what has not succeeded so far, as clauses; ``more_ns``: the time that it has beside ``spec.recovery``."""
+
+    feature: str
+    asked: Callable[[Situation], bool]
+    owed: Callable[[Situation], list[str]]
+    unfit: Callable[[Situation], str] = lambda _situation: ""
+    more_ns: int = 0
+
+
+# --- clients -------------------------------------------------------------------------------------------------------
+
+
+def _of_clients(
+    f: OperationKind,
+    feature: str,
+    unfit: Callable[[Situation], str],
+    *,
+    each: bool = False,
+    more_ns: int = 0,
+) -> Contract:
+    """One operation of this kind must succeed since the heal; ``each``: one of each client."""
+
+    def tried(situation: Situation) -> list[Tried]:
+        return [one for one in situation.tried() if one.f == f and one.client != "final-reader"]
+
+    def owed(situation: Situation) -> list[str]:
+        every = tried(situation)
+        late = [one for one in every if one.ok_ns < situation.since_ns]
+        if not each and len(late) < len(every):
+            return []
+        waiting = sorted((one.since_ns, one.client) for one in late if one.since_ns >= 0)
+        began = [f"the first without success began at {since / 1e9:.3f} s ({client})" for since, client in waiting[:1]]
+        return began or ([f"{late[0].client} asked for none"] if late else [])
+
+    return Contract(feature, lambda situation: bool(tried(situation)), owed, unfit, more_ns)
+
+
+def _without_topics(situation: Situation) -> str:
+    assert situation.spec.cluster is not None
+    declared = [topic.name for topic in situation.spec.cluster.topics]
+    missing = [name for name in situation.spec.workload.topics or declared if name not in situation.view.topics]
+    return f"topic {missing[0]} is not there" if missing else ""
+
+
+def _unfit_for_groups(situation: Situation) -> str:
+    cluster = situation.spec.cluster
+    assert cluster is not None
+    internal = [name for name in situation.view.partitions if name.rpartition("-")[0] == GROUPS]
+    able = situation.writable()
+    stuck = [name for name in internal if name not in able]
+    if stuck:
+        return f"{stuck[0]} cannot take writes"
+    replicas = int(cluster.config.get("offsets.topic.replication.factor", 3))
+    in_sync = int(cluster.config.get("min.insync.replicas", 1))
+    if not internal and (replicas > cluster.brokers or in_sync > min(replicas, cluster.brokers)):
+        return f"{GROUPS} needs more brokers than there are"
+    return _without_topics(situation)
+
+
+def _unfit_for_reading(situation: Situation) -> str:
+    latest = [situation.acknowledged_ns(name) for name in situation.view.partitions]
+    if not any(at is not None and at >= situation.since_ns for at in latest):
+        return "nothing was written"
+    return _without_topics(situation)
+
+
+def _unfit_for_registers(situation: Situation) -> str:
+    return "" if REGISTER_TOPIC in situation.view.topics else f"topic {REGISTER_TOPIC} is not there"
+
+
+# --- administration ------------------------------------------------------------------------------------------------
+
+
+def _missing_created(step: CreateTopic, _asked: Asked, view: ClusterView) -> str:
+    total = step.partitions if step.assignment is None else len(step.assignment)
+    return "" if view.topics.get(step.name, 0) >= total else f"topic {step.name} has no {total} partitions"
+
+
+def _missing_added(step: AddPartitions, _asked: Asked, view: ClusterView) -> str:
+    return "" if view.topics.get(step.topic, 0) >= step.total else f"{step.topic} has no {step.total} partitions"
+
+
+def _missing_deleted(step: DeleteTopic, asked: Asked, view: ClusterView) -> str:
+    left = [one for one in view.partitions.values() if one.partition.rpartition("-")[0] == step.name]
+    return next((f"{one.partition} is still there" for one in left if one.topic_id in asked.topic_ids), "")
+
+
+def _missing_moved(step: Reassign, asked: Asked, view: ClusterView) -> str:
+    partition = view.partitions.get(step.partition)
+    if (
+        partition is None
+        or partition.topic_id not in asked.topic_ids
+        or sorted(partition.replicas) == sorted(step.replicas)
+    ):
+        return ""
+    return f"{step.partition} has replicas {partition.replicas}, not {step.replicas}"
+
+
+_SHOWN: Final[Mapping[type, tuple[str, Callable[..., str]]]] = {
+    CreateTopic: ("creation of topics", _missing_created),
+    AddPartitions: ("addition of partitions", _missing_added),
+    DeleteTopic: ("deletion of topics", _missing_deleted),
+    Reassign: ("reassignment", _missing_moved),
+}
+_DELETION_OF_RECORDS: Final = "deletion of records"
+_FEATURES: Final = {
+    "createTopic": "creation of topics",
+    "addPartitions": "addition of partitions",
+    "deleteTopic": "deletion of topics",
+    "reassign": "reassignment",
+    "cancelReassign": "taking back a reassignment",
+    "electLeaders": "election of leaders",
+    "deleteRecords": _DELETION_OF_RECORDS,
+    "removeThrottle": "configuration",
+}
+"""The features of administration, by the kind of step."""
+
+
+def _stands(asked: Asked, situation: Situation) -> bool:
+    """Whether nothing that was asked for later, or at the same time, may have undone a step."""
+    mine = asked.step.chosen
+    for other in situation.asked:
+        if other is asked or (other.ended_ns is not None and other.ended_ns <= asked.began_ns):
+            continue
+        theirs = other.step.chosen
+        if isinstance(theirs, DeleteTopic) and theirs.name == asked.topic and not isinstance(mine, DeleteTopic):
+            return False
+        # A topic that was not deleted cannot be created: that is refused.
+        created = isinstance(theirs, CreateTopic) and not _is_refused(other)
+        if created and isinstance(mine, DeleteTopic) and other.topic == mine.name:
+            return False
+        if (
+            isinstance(mine, Reassign)
+            and isinstance(theirs, Reassign | CancelReassign)
+            and theirs.partition == mine.partition
+        ):
+            return False
+    return True
+
+
+def _is_refused(asked: Asked) -> bool:
+    return asked.outcome is not None and asked.outcome.answered and asked.outcome.error is not None
+
+
+def _at(asked: Asked) -> str:
+    return f"acknowledged at {(asked.ended_ns or 0) / 1e9:.3f} s"
+
+
+def _of_administration(kind: str) -> Contract:
+    """What was acknowledged shows; and of a kind that never got an answer, one more request gets one."""
+
+    def of_kind(every: Sequence[Asked]) -> list[Asked]:
+        return [one for one in every if one.step.choice == kind]
+
+    def owed(situation: Situation) -> list[str]:
+        mine = of_kind(situation.asked)
+        answered = [one for one in mine if one.outcome is not None and one.outcome.answered]
+        if not answered:
+            again = of_kind(situation.asked_again)
+            if any(one.outcome is not None and one.outcome.answered for one in again):
+                return []
+            return [f"none was ever answered; the first was asked for at {mine[0].began_ns / 1e9:.3f} s"]
+        clauses = []
+        for one in answered:
+            shown = _SHOWN.get(type(one.step.chosen))
+            if shown is None or not one.acknowledged or not _stands(one, situation):
+                continue
+            missing = shown[1](one.step.chosen, one, situation.view)
+            if missing and one.topic not in situation.throttled:
+                clauses.append(f"{missing}, though that was {_at(one)}")
+        return clauses
+
+    return Contract(_FEATURES[kind], lambda situation: bool(of_kind(situation.asked)), owed)
+
+
+CONTRACTS: Final[tuple[Contract, ...]] = (
+    _of_clients("read", "reads of registers", _unfit_for_registers),
+    _of_clients("write", "writes of registers", _unfit_for_registers),
+    _of_clients("committed", "joins of groups", _unfit_for_groups, more_ns=_GROUP_NS),
+    _of_clients("commit", "commits of groups", _unfit_for_groups, more_ns=_GROUP_NS),
+    _of_clients("poll", "reads of consumers", _unfit_for_reading, each=True),
+    *map(_of_administration, _FEATURES),
+)
+"""Those that a recovered cluster has time for. Writes have one of their own, for each partition."""
+
+
+def unanswered(asked: Sequence[Asked]) -> list[str]:
+    """The kinds of administration that were asked for and never answered, in order."""
+    kinds = dict.fromkeys(one.step.choice for one in asked if one.step.choice in _FEATURES)
+    answered = {one.step.choice for one in asked if one.outcome is not None and one.outcome.answered}
+    return [kind for kind in kinds if kind not in answered]
+
+
+# --- what is looked back at ----------------------------------------------------------------------------------------
+
+
+def of_upkeep(kept: Sequence[Kept], recorded: Collection[str], why_not: str) -> dict[str, Feature]:
+    """Judge what nodes must do by themselves. ``recorded``: the kinds of events that were; ``why_not`` the others."""
+    found = {}
+    for one in kept:
+        missing = [kind for kind in one.needs if kind not in recorded]
+        if missing:
+            found[one.feature] = Feature("not-available", why_not)
+        elif one.due and not one.done:
+            first = min(one.due, key=lambda due: due.since_ns)
+            what = f"none happened: {first.what} was due from {first.since_ns / 1e9:.3f} s on, within"
+            found[one.feature] = Feature("failed", f"{what} {first.within_ns / 1e9:.1f} s, and no fault hit that node")
+        else:
+            found[one.feature] = Feature("ok" if one.done else "not-asked")
+    return found
+
+
+def of_deleted_records(asked: Sequence[Asked], upkeep: Upkeep, recorded: Collection[str], why_not: str) -> Feature:
+    """Whether each log began, on one broker at least, where DeleteRecords was acknowledged to let it begin."""
+    acknowledged = [
+        (one, one.step.chosen)
+        for one in asked
+        if one.acknowledged and isinstance(one.step.chosen, DeleteRecords) and one.step.chosen.before is not None
+    ]
+    if not acknowledged:
+        return Feature("not-asked")
+    if "log-start-moved" not in recorded:
+        return Feature("not-available", why_not)
+    for one, step in acknowledged:
+        if upkeep.log_starts.get(step.partition, 0) < (step.before or 0):
+            what = f"no log of {step.partition} ever began at {step.before}, though that was {_at(one)}"
+            return Feature("failed", what)
+    return Feature("ok")

@@ -1,0 +1,368 @@
+"""The phase *recovered*: waits until the cluster is whole and every feature has succeeded once more, and says what is
+``unavailable`` if that takes too long. :mod:`.availability` says what healthy nodes owe, :mod:`.progress` what clients
+are owed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
+from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay, TimedEvent
+from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.experiment import ChaosExperiment, Cluster
+from highwater_chaos.experiment.nodes import node_names
+from highwater_chaos.experiment.steps import (
+    AddPartitions,
+    Admin,
+    CancelReassign,
+    CreateTopic,
+    DeleteRecords,
+    DeleteTopic,
+    ElectLeaders,
+    Reassign,
+    RemoveThrottle,
+)
+from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.faults import FaultRecord
+from highwater_chaos.features import Feature
+from highwater_chaos.process import Process, Scheduler
+from highwater_chaos.progress import (
+    CONTRACTS,
+    Contract,
+    Situation,
+    of_deleted_records,
+    of_upkeep,
+    unanswered,
+)
+from highwater_chaos.readiness import nodes_ready, unready
+from highwater_chaos.schedule.administration import Administration
+from highwater_chaos.schedule.fault_manager import FaultManager
+from highwater_chaos.upkeep import Upkeep
+from highwater_chaos.workload.clients import Clients
+from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
+from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_runtime.ports import SECOND
+
+CATCH_UP_NS: Final = 30 * SECOND
+"""How long events that are still on their way are waited for, before a finding follows from what is not there."""
+LAST_UNKNOWN: Final = "what nodes did last could not be read"
+_AFTER_RECOVERY_NS: Final = 2 * SECOND
+_NAMED: Final = 10
+"""How many partitions a sentence names."""
+_PROBED: Final = "highwater-progress"
+"""The topic on which administration is asked for again."""
+_REFUSED: Final = frozenset(
+    {
+        "CORRUPT_MESSAGE",
+        "INVALID_RECORD",
+        "INVALID_REQUIRED_ACKS",
+        "INVALID_TIMESTAMP",
+        "MESSAGE_TOO_LARGE",
+        "POLICY_VIOLATION",
+        "RECORD_LIST_TOO_LARGE",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "UNSUPPORTED_COMPRESSION_TYPE",
+        "UNSUPPORTED_FOR_MESSAGE_FORMAT",
+        "UNSUPPORTED_VERSION",
+    }
+)
+"""Errors of a write that no healthy cluster would take either."""
+
+
+class Running(Protocol):
+    """What is asked of a run that goes on."""
+
+    experiment: ChaosExperiment
+    backend: Backend
+    cluster: Cluster
+    view: ClusterView
+    scheduler: Scheduler
+    clients: Clients
+    inconclusive_reasons: list[str]
+    violations: list[InvariantViolation]
+    journal: list[tuple[int, str]]
+    faults: list[FaultRecord]
+    fault_manager: FaultManager | None
+    deadline_ns: int
+
+    def go_on(self, predicate: Callable[[], bool], limit_ns: int) -> bool:
+        """Let the run go on until ``predicate``; False if ``limit_ns`` or an early end comes first."""
+
+    def until(self, predicate: Callable[[], bool], timeout_ns: int, reason: Callable[[], str]) -> bool:
+        """The same, with an inconclusive reason if that takes longer."""
+
+    def pass_time(self, ns: int) -> None:
+        """Let time pass, but not beyond the run's deadline."""
+
+
+class Recovery:
+    """Of one run. ``features``: how each feature did, once it is known."""
+
+    def __init__(self, run: Running) -> None:
+        self._run = run
+        self._upkeep = Upkeep(run.experiment.spec, run.view)
+        self._wait_ns = run.experiment.spec.recovery
+        self.administration = Administration(run.clients, run.view, run.backend)
+        self._again = Administration(run.clients, run.view, run.backend)
+        self._since_ns = 0
+        self.features: dict[str, Feature] = {}
+
+    def observe(self, events: Iterable[TimedEvent]) -> None:
+        """Take in what the run's view has taken in."""
+        self._upkeep.observe(events)
+
+    # --- the phase ---
+
+    def recover(self) -> None:
+        """Let the run go on until the cluster has recovered, or until it is known not to."""
+        # Past the deadline everything is healed, and nothing more is waited for.
+        run = self._run
+        committed = committed_metadata(run.cluster, run.view)
+        self._since_ns = run.backend.now_ns()
+
+        def voters_behind() -> list[str]:
+            return behind(run.cluster, run.view, self.healthy(), committed)
+
+        whole = self._becomes_whole(voters_behind)
+        if whole and not run.until(
+            lambda: not voters_behind(),
+            self._wait_ns,
+            lambda: f"the quorum did not recover: {', '.join(voters_behind())}",
+        ):
+            self.unavailable(voters_behind, "recovery")
+        since_ns = run.backend.now_ns()
+        run.pass_time(_AFTER_RECOVERY_NS)
+        if run.fault_manager is not None:
+            run.fault_manager.look_once_more()
+        self.features.setdefault("recovery", Feature("ok" if whole else "not-available"))
+        self._see_writes(since_ns)
+        self._see_features(since_ns)
+
+    def _remove_throttles(self) -> None:
+        def remove() -> Process[None]:
+            error = yield from self.administration.remove_throttles()
+            if error is not None:
+                self._run.inconclusive_reasons.append(error)
+
+        task = self._run.scheduler.spawn("remove throttles", remove())
+        self._run.go_on(lambda: task.done, self._run.deadline_ns)
+        task.cancel()
+
+    def _becomes_whole(self, voters_behind: Callable[[], Sequence[str]]) -> bool:
+        """Wait until the cluster is whole. A throttle slows only its own topic: the others recover before it ends."""
+        run = self._run
+
+        def in_time() -> bool:
+            if run.until(self.is_whole, self._wait_ns, lambda: f"the cluster did not recover: {self.unready()}"):
+                return True
+            self.unavailable(
+                lambda: overdue(run.cluster, run.view, self.healthy(), self._throttled) or voters_behind(), "recovery"
+            )
+            return False
+
+        whole = in_time()
+        if not self._throttled:
+            return whole
+        self._remove_throttles()
+        return whole and in_time()
+
+    # --- writes ---
+
+    def _see_writes(self, since_ns: int) -> None:
+        """Let every partition that was written to and can take writes acknowledge one after ``since_ns``."""
+        run = self._run
+        silent = self._silent(since_ns)
+        refusal = run.clients.status().refusal
+        never = run.clients.acknowledged == 0 and run.experiment.spec.workload.acks != "0"
+        if not silent:
+            if not never and run.clients.acknowledged:
+                self.features["writes"] = Feature("ok")
+            return
+        if run.backend.now_ns() >= run.deadline_ns or (never and refusal in _REFUSED):
+            self.features["writes"] = Feature("not-available", refusal or "the run's time was over")
+            return
+        run.clients.start_probe(silent, self._wait_ns)
+
+        def is_silent(name: str) -> bool:
+            at_ns = run.clients.acknowledged_at(name)
+            return at_ns is not None and at_ns < since_ns
+
+        def all_written() -> bool:
+            while silent and not is_silent(silent[0]):
+                silent.pop(0)
+            return not silent
+
+        def still() -> list[str]:
+            return [name for name in silent if is_silent(name)]
+
+        def missing() -> list[str]:
+            able = set(writable(run.cluster, run.view, self.healthy()))
+            stuck = [name for name in still() if name in able]
+            return [_no_writes(stuck)] if stuck and not run.clients.status().inconclusive_reasons else []
+
+        if run.until(all_written, self._wait_ns, lambda: f"{_no_writes(still())} after the cluster had recovered"):
+            self.features["writes"] = Feature("ok")
+        else:
+            self.unavailable(missing, "writes")
+
+    def _silent(self, since_ns: int) -> list[str]:
+        """Partitions that were written to, can take writes, and have acknowledged none since."""
+        run = self._run
+        able = writable(run.cluster, run.view, self.healthy())
+        return [name for name in able if (at_ns := run.clients.acknowledged_at(name)) is not None and at_ns < since_ns]
+
+    # --- features ---
+
+    def _see_features(self, since_ns: int) -> None:
+        """Let each feature that was asked for succeed once more; what does not in its time is unavailable."""
+        run = self._run
+        if not self.is_ready() or run.backend.now_ns() >= run.deadline_ns:
+            return  # why that is so is known by now
+        situation = self._situation()
+        if kinds := unanswered(self.administration.asked):
+            run.scheduler.spawn("ask again", self._ask_again(kinds))
+        open_ = [one for one in CONTRACTS if one.asked(situation)]
+
+        def owing() -> list[Contract]:
+            return [one for one in open_ if not one.unfit(situation) and one.owed(situation)]
+
+        def done() -> bool:
+            now_ns = run.backend.now_ns()
+            if any(now_ns < since_ns + self._wait_ns + one.more_ns for one in owing()):
+                return False
+            due_ns = self._upkeep.next_ns(now_ns, run.faults)
+            return due_ns is None or due_ns > since_ns + self._wait_ns
+
+        run.go_on(done, run.deadline_ns)
+        for one in open_:
+            if why := one.unfit(situation):
+                self.features[one.feature] = Feature("not-available", why)
+            elif owed := one.owed(situation):
+                clauses = [f"{one.feature}: {clause}" for clause in owed]
+                run.inconclusive_reasons.append(f"after the cluster had recovered, {clauses[0]}")
+                self.unavailable(clauses.copy, one.feature, self._wait_ns + one.more_ns)
+            else:
+                self.features[one.feature] = Feature("ok")
+
+    def _situation(self) -> Situation:
+        run = self._run
+        return Situation(
+            spec=run.experiment.spec,
+            view=run.view,
+            tried=lambda: run.clients.status().tried,
+            acknowledged_ns=run.clients.acknowledged_at,
+            writable=lambda: writable(run.cluster, run.view, self.healthy()),
+            asked=self.administration.asked,
+            asked_again=self._again.asked,
+            throttled=self._throttled,
+            since_ns=self._since_ns,
+        )
+
+    def _ask_again(self, kinds: Sequence[str]) -> Process[None]:
+        """Ask for each kind of administration once more, of a topic that nobody else uses, by a client of its own."""
+        run = self._run
+        run.clients.start_admin("admin-1")
+        first = f"{_PROBED}-0"
+        yield from self._again.run(Admin(create_topic=CreateTopic(name=_PROBED, partitions=1)))
+        replicas = run.view.partitions[first].replicas if first in run.view.partitions else [0]
+        steps = {
+            "addPartitions": Admin(add_partitions=AddPartitions(topic=_PROBED, total=2)),
+            "reassign": Admin(reassign=Reassign(partition=first, replicas=replicas)),
+            "cancelReassign": Admin(cancel_reassign=CancelReassign(partition=first)),
+            "electLeaders": Admin(elect_leaders=ElectLeaders(partitions=[first])),
+            "deleteRecords": Admin(delete_records=DeleteRecords(partition=first, before=0)),
+            "removeThrottle": Admin(remove_throttle=RemoveThrottle(topic=_PROBED)),
+        }
+        for kind, step in steps.items():
+            if kind in kinds:
+                yield from self._again.run(step)
+        yield from self._again.run(Admin(delete_topic=DeleteTopic(name=_PROBED)))
+
+    def look_back(self) -> None:
+        """Judge what only the whole run shows."""
+        run = self._run
+        said = run.backend.files().get(RECORDED_EVENTS_FILE)
+        recorded = EVERY_KIND if said is None else msgspec.json.decode(said, type=RecordedEvents)
+        kinds, why_not = frozenset(recorded.kinds), recorded.why
+        features = of_upkeep(self._upkeep.kept(run.backend.now_ns(), run.faults), kinds, why_not)
+        deleted = of_deleted_records(self.administration.asked, self._upkeep, kinds, why_not)
+        if deleted.state != "not-asked":
+            features["deletion of records"] = deleted
+        for name, feature in features.items():
+            if feature.state == "failed":
+                self.find(name, f"with a healthy majority, {name}: {feature.why}")
+            elif feature.state != "not-asked":
+                self.features.setdefault(name, feature)
+        for name in (*(one.feature for one in CONTRACTS), *features, "recovery", "writes"):
+            self.features.setdefault(name, Feature("not-asked"))
+
+    # --- findings ---
+
+    def unavailable(self, missing: Callable[[], Sequence[str]], feature: str, waited_ns: int | None = None) -> None:
+        """Progress was overdue for as long as ``waited_ns`` (None: ``spec.recovery``): a finding if every fault is seen
+        to be gone, and if all events up to now are known. ``missing``: what is overdue, by what is known when it is
+        called."""
+        run = self._run
+        if run.backend.now_ns() >= run.deadline_ns or not all(fault.healed for fault in run.faults):
+            self.features[feature] = Feature("not-available", "the run's time was over, or a fault was still in force")
+            return
+        if not self.catch_up(min(run.backend.now_ns() + CATCH_UP_NS, run.deadline_ns)):
+            run.inconclusive_reasons.append(f"{LAST_UNKNOWN}: whether the cluster recovered is not known")
+            self.features[feature] = Feature("not-available", LAST_UNKNOWN)
+            return
+        waited = format_duration(self._wait_ns if waited_ns is None else waited_ns)
+        for what in missing():
+            self.find(feature, f"{waited} after all faults had been healed, with a healthy majority, {what}")
+
+    def find(self, feature: str, story: str) -> None:
+        """Note that something is unavailable."""
+        self._run.violations.append(InvariantViolation("unavailable", self._run.backend.now_ns(), "the cluster", story))
+        self.features[feature] = Feature("failed", story)
+
+    def catch_up(self, limit_ns: int) -> bool:
+        """Let the run go on until all that happened up to now is known; False if that takes until ``limit_ns``."""
+        backend = self._run.backend
+        if not isinstance(backend, ObservesWithDelay):
+            return True
+        delayed, now = backend, backend.now_ns()
+        return self._run.go_on(lambda: delayed.observed_until_ns() >= now, limit_ns)
+
+    # --- what the cluster looks like ---
+
+    @property
+    def _throttled(self) -> Collection[str]:
+        """Topics that steps have throttled."""
+        return self.administration.throttled
+
+    def healthy(self) -> set[str]:
+        """The nodes that run, with disks that work."""
+        run = self._run
+        return healthy_nodes(run.cluster, run.view, run.backend.state, run.faults)
+
+    def is_readable(self) -> bool:
+        """Whether nothing but the cluster itself can keep clients from reading: every fault is seen to be gone, and
+        every node is healthy."""
+        return all(fault.healed for fault in self._run.faults) and self.healthy() == {*node_names(self._run.cluster)}
+
+    def is_ready(self) -> bool:
+        """Whether every node is up, and part of the cluster."""
+        return nodes_ready(self._run.cluster, self._run.view, self._run.backend.state)
+
+    def is_whole(self) -> bool:
+        """Whether that is so, topics are there, and replicas in sync."""
+        run = self._run
+        expected = {topic.name for topic in run.cluster.topics}
+        lagging = [name for name in run.view.under_replicated() if name.rpartition("-")[0] not in self._throttled]
+        return self.is_ready() and (expected <= run.view.topics.keys() or bool(run.journal)) and not lagging
+
+    def unready(self) -> str:
+        """What is missing, as clauses."""
+        return unready(self._run.cluster, self._run.view, self._run.backend.state)
+
+
+def _no_writes(partitions: Sequence[str]) -> str:
+    more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
+    return f"no write was acknowledged in {', '.join(partitions[:_NAMED])}{more}"

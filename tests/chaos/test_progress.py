@@ -1,0 +1,152 @@
+"""A feature that never works is ``unavailable``, and the finding names it; one that nobody asked for is not called ok.
+
+One experiment asks for every feature. Each test breaks one of them in memory.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.campaign.mutants import Mutant, applied
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import ChaosExperiment, parse_experiment
+from highwater_chaos.judged_run import write_judged
+
+EXPERIMENT = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {{name: everything}}
+spec:
+  seed: 1
+  timeout: 10m
+  recovery: 20s
+  cluster:
+    mode: {mode}
+    brokers: 3
+    config:
+      min.insync.replicas: 1
+      group.initial.rebalance.delay.ms: 100
+      log.retention.check.interval.ms: 500
+      log.segment.delete.delay.ms: 500
+      metadata.log.max.record.bytes.between.snapshots: 150
+      offsets.topic.num.partitions: 1
+      offsets.topic.segment.bytes: 1000
+      controlled.shutdown.timeout.ms: 20000
+    topics:
+      - {{name: orders, partitions: 1, assignment: [[2, 0, 1]]}}
+      - name: payments
+        assignment: [[0, 1, 2]]
+        config: {{retention.bytes: 2000, segment.bytes: 1000}}
+  workload: {{producers: 1, rate: 60/s, consumers: 1, groupMembers: 2, requestTimeout: 500ms{registers}}}
+  schedule:
+    - await: {{highWatermark: {{partition: orders-0, atLeast: 20}}, within: 30s}}
+    - admin: {{createTopic: {{name: moved, assignment: [[0, 1], [1, 2]]}}}}
+    - admin: {{addPartitions: {{topic: moved, total: 3}}}}
+    - admin: {{reassign: {{partition: moved-0, replicas: [0, 2]}}}}
+    - admin: {{deleteRecords: {{partition: orders-0, before: 10}}}}
+    - admin: {{createTopic: {{name: doomed, assignment: [[0, 1, 2]]}}}}
+    - admin: {{deleteTopic: {{name: doomed}}}}
+    - wait: 12s
+    - inject: {{stop: {{target: {{broker: 2}}, restartAfter: 1s}}}}
+    - wait: 4s
+    - await: {{isr: {{partition: orders-0, size: 3}}, within: 30s}}
+    - admin: {{electLeaders: {{partitions: [orders-0]}}}}
+    - admin: {{cancelReassign: {{partition: moved-1}}}}
+"""
+REGISTERS = ", metadata: {writers: 1, readers: 2, rate: 20/s}"
+
+EVERY_FEATURE = {
+    "addition of partitions",
+    "commits of groups",
+    "compaction",
+    "controlled shutdown",
+    "creation of topics",
+    "deletion of records",
+    "deletion of topics",
+    "election of leaders",
+    "joins of groups",
+    "reads of consumers",
+    "reads of registers",
+    "reassignment",
+    "recovery",
+    "removal of deleted directories",
+    "retention",
+    "snapshots of the metadata",
+    "taking back a reassignment",
+    "writes",
+    "writes of registers",
+}
+OF_REGISTERS = {"reads of registers", "writes of registers"}
+
+
+def _experiment(mode: str = "kraft") -> ChaosExperiment:
+    text = EXPERIMENT.format(mode=mode, registers=REGISTERS if mode == "kraft" else "")
+    return parse_experiment(text, "everything.yaml")
+
+
+def _verdict(experiment: ChaosExperiment, tmp_path: Path, where: str = "", old: str = "", new: str = "") -> Any:
+    with applied(Mutant("broken", where, old, new, "it works")) if where else nullcontext():
+        result = run_experiment(experiment, SimBackend())
+    return write_judged(experiment, result, tmp_path, "run", wire=False).verdict
+
+
+@pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
+def test_what_works_is_ok_and_what_nobody_asked_for_is_not(mode: str, tmp_path: Path) -> None:
+    verdict = _verdict(_experiment(mode), tmp_path)
+    assert verdict["verdict"] == "pass", verdict["reasons"]
+    asked = EVERY_FEATURE if mode == "kraft" else EVERY_FEATURE - OF_REGISTERS
+    assert {name for name, feature in verdict["features"].items() if feature["state"] == "ok"} == asked
+    others = {name: feature["state"] for name, feature in verdict["features"].items() if name not in asked}
+    assert set(others.values()) == {"not-asked"}
+
+
+NEVER = "raise Refused(ErrorCode.NOT_CONTROLLER, '')"
+TOPICS, LEADERS, GROUPS = "controller.topics", "controller.leadership", "broker.groups"
+QUORUM, LOGS = "controller.kraft.quorum_controller:QuorumController", "log.manager:LogManager"
+BROKERS = "controller.kraft.cluster_control:next_state"
+BROKEN = [
+    ("reads of registers", "raft.read_index:ReadIndex.answer_confirmed", "while self._reads and", "while False and"),
+    ("joins of groups", f"{GROUPS}.membership:Membership.join", "member_id = request.member_id", "return"),
+    (
+        "commits of groups",
+        f"{GROUPS}.coordinator:GroupCoordinator.commit",
+        "self._append(group, ",
+        "(lambda *_: 0)(group, ",
+    ),
+    ("deletion of topics", f"{TOPICS}:delete_topics", "decision.records.append(", "(lambda _: 0)("),
+    ("deletion of topics", f"{TOPICS}:delete_topics", "decision = ", f"{NEVER}; decision = "),
+    ("creation of topics", f"{TOPICS}:create_topics", "decision = ", f"{NEVER}; decision = "),
+    ("reassignment", f"{LEADERS}:alter_partition_reassignments", "if record is not None:", "if False:"),
+    ("addition of partitions", f"{TOPICS}:create_partitions", "decision.records.extend(records)", "pass"),
+    ("deletion of records", "broker.apis.delete_records:_delete", "else offset\n", "else 0\n"),
+    ("retention", "log.retention:deletable", "reasons: list[Reason] = []", "return []"),
+    ("compaction", f"{LOGS}._compact_next", "in self.logs.items():", "in ():"),
+    ("snapshots of the metadata", f"{QUORUM}.on_commit", "if self._bytes_since_snapshot >=", "if 0 >"),
+    ("controlled shutdown", BROKERS, "if broker_state.leads_any(image, broker.id) or", "if True or"),
+    (
+        "removal of deleted directories",
+        f"{LOGS}._remove_dir_later",
+        "self._behind.add(RemoveTree(name, removed))",
+        "pass",
+    ),
+    ("recovery", BROKERS, "and request.current_metadata_offset >= broker.epoch", "and False"),
+    ("writes", "broker.apis.produce:handle", "body: ProduceRequest = request.body", "return"),
+]
+"""Feature, and where one text becomes another so that it never works."""
+
+
+@pytest.mark.parametrize(("feature", "where", "old", "new"), BROKEN)
+def test_a_feature_that_never_works_is_unavailable(
+    feature: str, where: str, old: str, new: str, tmp_path: Path
+) -> None:
+    verdict = _verdict(_experiment(), tmp_path, where, old, new)
+    assert (verdict["verdict"], list(verdict["anomalies"])) == ("fail", ["unavailable"]), verdict["reasons"]
+    assert verdict["features"][feature]["state"] == "failed"
+    stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
+    says = {"recovery": "is not unfenced", "writes": "no write was acknowledged"}.get(feature, f"{feature}: ")
+    assert any(says in story for story in stories), stories
