@@ -76,12 +76,18 @@ def test_an_interruption_is_quiet(failed_run: Path, tmp_path: Path, number: sign
     assert started.stderr is not None
     assert started.stderr.readline().startswith("judging ")
     children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
-    while not children.read_text() and started.poll() is None:  # its JVM
+    while not (machines := children.read_text().split()) and started.poll() is None:
         time.sleep(0.05)
     started.send_signal(number)
     _, said = started.communicate(timeout=60)
     assert started.returncode == 2, said
     assert [line for line in said.splitlines() if not line.startswith("highwater: interrupted")] == []
+    # Of a JVM that has not told its port yet, none would ever end it.
+    assert machines
+    deadline = time.monotonic() + 60
+    while any(Path("/proc", one).exists() for one in machines):
+        assert time.monotonic() < deadline, machines
+        time.sleep(0.05)
 
 
 def test_a_workers_exception_is_one_line() -> None:

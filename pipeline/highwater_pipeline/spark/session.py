@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
@@ -170,7 +172,8 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
         try:
             with _set(environment):
                 # A process has one JVM for Spark: a second session finds that of the first.
-                gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+                with _no_child_left():
+                    gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
                 SparkContext(conf=conf, gateway=gateway)
                 return SparkSession.builder.getOrCreate()
         except (PySparkException, Py4JError, OSError) as error:
@@ -188,6 +191,32 @@ def _home() -> Path:
             f" {pyspark.__version__}), which has no jars: leave it out of PYTHONPATH"
         )
     return home
+
+
+@contextmanager
+def _no_child_left() -> Iterator[None]:
+    """End the JVM that the block has started if the block is interrupted.
+
+    A JVM ends when the pipe from its parent does, but only after it has written down its port. An interruption before
+    that removes the directory for it, and the JVM stays for ever.
+    """
+    before = _children()
+    try:
+        yield
+    except BaseException:
+        for child in _children() - before:
+            with suppress(ProcessLookupError, ChildProcessError):  # it has ended, or somebody has waited for it
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+        raise
+
+
+def _children() -> set[int]:
+    """Processes that this thread has started. Empty where the kernel does not tell."""
+    try:
+        return set(map(int, Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text("ascii").split()))
+    except FileNotFoundError:
+        return set()
 
 
 @contextmanager
