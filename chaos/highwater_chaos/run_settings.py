@@ -12,6 +12,7 @@ from highwater_chaos.experiment.properties import (
     elects_uncleanly,
     every_step,
     keys_of,
+    never_elects_uncleanly,
     properties_of_nodes,
     properties_of_topics,
 )
@@ -48,6 +49,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         keys=keys_of(spec),
         deletion=tuple(sorted(deletion)),
         unclean=tuple(sorted(unclean)),
+        never_unclean=tuple(sorted({name for name, properties in topics if never_elects_uncleanly(properties)})),
         lost_command_ms=_lost_command_ms(spec),
         commit_retention_ms=_commit_retention_ms(spec, nodes),
         producer_expiration_ms=_producer_expiration_ms(spec, nodes or ()),

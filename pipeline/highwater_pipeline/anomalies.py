@@ -52,6 +52,7 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
     "min-isr": "a leader acknowledged an acks=all write while the committed ISR was below min.insync.replicas",
     "replica-incomplete": "an in-sync replica's log ends early, begins late, has a gap or a corrupt batch below the HW",
     "sequence-gap": "a batch of an idempotent producer was accepted out of sequence",
+    "producer-id-reused": "records of two clients have one producer id and epoch",
     "retention-too-greedy": "a log start moved further than the settings allow",
     "stray-partition": "a broker kept the log of a replica long after the replica was removed from it",
     "live-partition-deleted": "a broker deleted or set aside a replica's log although the replica was assigned to it",
@@ -143,6 +144,7 @@ NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     "deleted-topic-records": ("events", "replica-log"),
     "replica-incomplete": ("events", "dump-marks"),
     "sequence-gap": ("dump-marks",),
+    "producer-id-reused": ("history", "replica-log"),
 }
 """The tables without which a check cannot be done; ``dump-marks``: a dump that says how reading each replica ended."""
 
@@ -226,4 +228,5 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
 A test records what the kernels really read. Our own nodes report all kinds; of other software only some can be seen.
 
 Checks on clients, ``divergence``, ``sequence-gap``, and ``replica-incomplete`` beside these kinds, read others only if
-they were recorded. Otherwise they judge by settings and by what clients saw, or do not know."""
+they were recorded. Otherwise they judge by settings and by what clients saw, or do not know. ``producer-id-reused``
+reads none."""

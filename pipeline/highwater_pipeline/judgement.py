@@ -139,6 +139,11 @@ def has_sends(facts: RunFacts) -> bool:
     return facts.sent != 0 and not facts.settings.unrecorded_sends
 
 
+def has_producer_ids(facts: RunFacts) -> bool:
+    """Return whether the history has sends, and their producers have ids, as far as is known."""
+    return facts.sent != 0 and facts.settings.idempotence is not False
+
+
 def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> Judgement:
     """One judgement from what was found in a run's units, in whatever order they come."""
     ordered = sorted(units, key=lambda unit: unit.partition)
@@ -208,6 +213,8 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
             return "not-available"
         return "unknown" if not _tried(name, facts) else "ok"
     if not has_needed_events(name, facts) or _absent_events(name, facts):
+        return "not-available"
+    if name == "producer-id-reused" and not has_producer_ids(facts):
         return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
     recorded["dump-marks"] = facts.has_dump_marks
@@ -279,6 +286,9 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
             why = "nothing was read or dumped" if has_sends(facts) else "no sends recorded"
         reasons.append(f"{why}{NOT_JUDGED}never-sent")
         missing.remove("never-sent")
+    if "producer-id-reused" in missing and not has_producer_ids(facts):
+        reasons.append(f"no sends of producers with ids recorded{NOT_JUDGED}producer-id-reused")
+        missing.remove("producer-id-reused")
     if "lost-commit" in missing:
         reasons.append(f"no commits of offsets acknowledged and fetched{NOT_JUDGED}lost-commit")
         missing.remove("lost-commit")

@@ -26,7 +26,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     superseded by others of the same key. ``keys``: the key of a record is its value modulo this number; 0: records have
     no keys. ``deletion`` names the topics that a client may delete as a whole.
     ``final_reads_cut_short``: something else than the cluster kept the final reads from every high watermark, so that a
-    record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR.
+    record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR,
+    but for those of ``never_unclean``, whose own configuration forbids it.
     ``exact_order``: the events of different nodes are recorded in the order in which they happened, as the simulator
     does; otherwise only the order within each node is known. ``lost_command_ms``: how long a command of the controller
     may wait behind one whose response was lost. ``unrecorded_sends``: clients whose sends the history does not have may
@@ -45,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deletion: tuple[str, ...] | None = None
     final_reads_cut_short: bool = False
     unclean: tuple[str, ...] | None = None
+    never_unclean: tuple[str, ...] = ()
     exact_order: bool = False
     lost_command_ms: int = 0
     unrecorded_sends: bool = False
@@ -90,7 +92,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def elects_uncleanly(self, partition: str) -> bool | None:
         """Return whether a replica outside the ISR may become leader by the settings; None if that is not known."""
-        return _names(self.unclean, partition)
+        return False if _names(self.never_unclean, partition) else _names(self.unclean, partition)
 
 
 UNKNOWN: Final = Settings()

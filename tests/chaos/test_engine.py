@@ -21,6 +21,7 @@ from highwater_chaos.run_result import settings_of_run
 from highwater_chaos.units import EventsPerSecond
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.consumer import RecordingConsumer
+from highwater_pipeline.transitions import signature
 from highwater_runtime.ports import MS, SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "kip-903"
@@ -371,3 +372,31 @@ def test_equal_seeds_give_equal_runs_under_any_hash_seed(tmp_path):
 def test_another_seed_is_another_run(make_experiment):
     digests = {run(make_experiment(seed=seed)).trace_digest for seed in (1, 2)}
     assert len(digests) == 2
+
+
+def test_random_cancels_throttled_moves_and_upgrades_the_metadata_version(make_experiment):
+    """What of it cannot fail is done, and the cluster recovers once the throttles are gone."""
+    kinds = "{throttledReassign: 2, cancelReassign: 3, upgradeMetadata: 1}"
+    schedule = f"[{{random: {{for: 20s, every: 400ms, faults: {kinds}}}}}]"
+    drawn = make_experiment(schedule, workload="{producers: 1, rate: 50/s, recordSize: 1000}")
+    cluster = drawn.cluster.model_copy(update={"metadata_version": "3.4-IV0"})
+    result = run(drawn.model_copy(update={"spec": drawn.spec.model_copy(update={"cluster": cluster})}))
+    assert (result.inconclusive_reasons, result.violations) == ([], [])
+    done = [step.step.admin for step in result.done if step.step.admin is not None]
+    assert {move.reassign.throttle is not None for move in done if move.reassign is not None} == {True}
+    assert any(move.cancel_reassign is not None for move in done)
+    versions = [step.upgrade_metadata.version for step in done if step.upgrade_metadata is not None]
+    assert versions[:4] == ["3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0"]
+    assert "reassignment-cancelled" in signature(result.event_lines).transitions
+
+
+def test_clients_start_one_after_the_other(make_experiment):
+    workload = "{producers: 3, rate: 60/s, consumers: 1, groupMembers: 2, startWithin: 6s}"
+    result = run(make_experiment("[{wait: 8s}]", workload=workload))
+    began: dict[str, int] = {}
+    for operation in result.operations:
+        began.setdefault(operation.client, operation.time)
+    starts = {name: began[name] - began["producer-0"] for name in began}
+    for name, due in {"producer-1": 2, "producer-2": 4, "consumer-0": 6, "group-member-1": 3}.items():
+        assert due * SECOND - 100 * MS <= starts[name] <= (due + 1.5) * SECOND, name
+    assert result.inconclusive_reasons == []

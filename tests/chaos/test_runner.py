@@ -182,7 +182,9 @@ def test_random_draws_every_kind_of_fault_and_of_administration(busy_harness):
     kinds = dict.fromkeys((*fault_kinds(), *RANDOM_ADMINISTRATION), 1)
     assert busy_harness.steps(random_step(faults=kinds, every="250ms", lasting="2s", spare="none"))
     done = {name.removeprefix("random ") for _, name in busy_harness.runner.journal if name.startswith("random ")}
-    assert done | {record.kind for record in busy_harness.faults.records} == set(kinds)
+    # There may be no move to cancel, and the cluster has the latest metadata version: test_engine.py has both.
+    rest = {"cancelReassign", "upgradeMetadata"}
+    assert done | {record.kind for record in busy_harness.faults.records} | rest == set(kinds)
     assert busy_harness.runner.inconclusive_reasons == []
     assert [record.inconclusive_reason() for record in busy_harness.faults.records if record.idle] == [None] * sum(
         record.idle for record in busy_harness.faults.records

@@ -83,6 +83,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "deletion": "a topic is deleted",
         "final_reads_cut_short": "before the final reads were complete",
         "unclean": "unclean.leader.election.enable",
+        "never_unclean": "of this topic",
         "exact_order": "other than `sim`",
         "lost_command_ms": "controller.socket.timeout.ms",
         "producer_expiration_ms": "producer.id.expiration.ms",

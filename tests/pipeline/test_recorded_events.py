@@ -53,7 +53,7 @@ def test_what_was_told_in_full_is_judged(story: Any) -> None:
 def test_a_missing_table_is_named_beside_missing_kinds(story: Any) -> None:
     tables = story.send(1, at=0).poll((0, 1)).state([0], offset=20).tables()
     reasons = judge_run(replace(tables, recorded_events=SOME)).reasons
-    assert reasons[-1] == "no replica dumps recorded: not judged on divergence, sequence-gap"
+    assert reasons[-1] == "no replica dumps recorded: not judged on divergence, sequence-gap, producer-id-reused"
 
 
 def test_every_check_of_events_says_which_it_needs() -> None:

@@ -23,7 +23,19 @@ _LOSSES: Final = ("powerLoss", "kill", "stop", "restart", "diskWipe")
 _CUTS: Final = ("partition", "pause", "sessionExpiry", "clockSkew")
 _DISKS: Final = ("diskStall", "diskFull", "diskError")
 _MESSAGES: Final = ("hold", "drop", "delay", "duplicate")
-_ADMINISTRATION: Final = ("createTopic", "deleteTopic", "addPartitions", "reassign", "electLeaders", "deleteRecords")
+_MOVES: Final = ("reassign", "throttledReassign", "cancelReassign")
+_ADMINISTRATION: Final = (
+    *("createTopic", "deleteTopic", "addPartitions", "electLeaders", "deleteRecords"),
+    *_MOVES,
+)
+_LOSES_CACHE: Final = frozenset({"powerLoss", "diskWipe"})
+_BEFORE_REPLICA_EPOCHS: Final = ("3.3-IV3", "3.4-IV0", "3.5-IV0")
+"""Metadata versions without KIP-903, with which a broker that lost its page cache may join an ISR (KAFKA-14139)."""
+_WITH_REPLICA_EPOCHS: Final = ("3.5-IV1", "3.5-IV2")
+_PROTOCOL: Final = "inter.broker.protocol.version"
+_NOT_WITH_PROTOCOL: Final = {"2.6": ("deleteTopic", *_MOVES), "2.7": ("deleteTopic",)}
+"""Administration by which Apache Kafka itself leaves what a check finds, by the value of it: without topic ids a topic
+that is created again may have records of the deleted one, and before 2.7 strays stay (KAFKA-7362)."""
 _QUORUM: Final = ("powerLoss", "kill", "partition", "pause", "diskStall")
 _ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause", "diskFull", "diskError")
 _RPCS: Final = {
@@ -63,7 +75,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
             "timeout": "5m",
             "cluster": cluster,
             "workload": draw_workload(random, mode, cluster),
-            "schedule": schedule_of(parts),
+            "schedule": [*schedule_of(parts), *_upgrade(random, cluster)],
         },
     }
 
@@ -73,6 +85,14 @@ def _keep_by_size(cluster: dict[str, Any]) -> None:
     for topic in cluster["topics"]:
         if "retention.ms" in topic.get("config", {}):
             topic["config"] = {"retention.bytes": 6000}
+
+
+def _upgrade(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
+    """In ZooKeeper mode: restart the brokers one after the other with the next protocol, or do not."""
+    if cluster["config"].get(_PROTOCOL) != "2.6" or random.random() < 0.3:
+        return []
+    restart = {"target": {"all": "brokers"}, "config": {_PROTOCOL: "2.7"}}
+    return [{"inject": {"restart": restart}}, {"wait": "6s"}]
 
 
 def schedule_of(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -118,7 +138,7 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
     if random.random() < 0.3:
         config["leader.imbalance.check.interval.ms"] = 3000
     if random.random() < 0.2:
-        config["unclean.leader.election.enable"] = False
+        config["unclean.leader.election.enable"] = random.random() < 0.3
     partitions = random.choice((1, 2, 2, 4))
     topics: list[dict[str, Any]] = [{"name": "orders", "partitions": partitions, "replicationFactor": replicas}]
     if random.random() < 0.5:
@@ -127,29 +147,49 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
             kept = random.choice(({"retention.bytes": 6000}, {"retention.ms": 500}))
         elif random.random() < 0.3:
             kept = {"flush.ms": 3000}
+        if "cleanup.policy" not in kept and random.random() < 0.2:
+            kept = {"cleanup.policy": "compact", "segment.bytes": random.choice((700, 2000)), "segment.ms": 2000}
+        if random.random() < 0.14:
+            kept["unclean.leader.election.enable"] = random.random() < 0.75
         topics.append({"name": "payments", "partitions": random.choice((1, 2)), "replicationFactor": replicas})
         if kept:
             topics[-1]["config"] = kept
+    if random.random() < 0.1:
+        topics.append({"name": "notes", "partitions": 1, "replicationFactor": 1})
+    version: dict[str, str] = {}
+    if mode == "kraft" and random.random() < 0.25:
+        version["metadataVersion"] = random.choice((*_BEFORE_REPLICA_EPOCHS, *_WITH_REPLICA_EPOCHS))
+    elif mode == "zookeeper" and random.random() < 0.15:
+        config[_PROTOCOL] = random.choice(sorted(_NOT_WITH_PROTOCOL))
     quorum = {"controllers": random.choice((1, 1, 3, 3, 3, 5))} if mode == "kraft" else {}
-    return {"mode": mode, "brokers": brokers, **quorum, "config": config, "topics": topics}
+    return {"mode": mode, "brokers": brokers, **quorum, **version, "config": config, "topics": topics}
 
 
 def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[str, Any]:
     """Clients that fit the cluster."""
-    topics, segment = len(cluster["topics"]), cluster["config"].get("log.segment.bytes", 1 << 30)
+    topics = len(cluster["topics"])
+    segments = [topic.get("config", {}).get("segment.bytes", 1 << 30) for topic in cluster["topics"]]
+    segment = min([cluster["config"].get("log.segment.bytes", 1 << 30), *segments])
     sizes = [size for size in (0, 0, 66, 1000, 4026) if 4 * size < segment]  # a batch must fit into a segment
+    acks = random.choices(("all", "1", "0"), (86, 9, 5))[0]
     drawn: dict[str, Any] = {
         "producers": random.randint(1, 3),
-        "rate": f"{random.choice((8, 15, 25)) * topics}/s",
-        "acks": "all",
-        "idempotence": random.random() < 0.85,
+        "rate": f"{random.choices((8, 15, 25, 60, 120), (32, 32, 28, 6, 2))[0] * topics}/s",
+        "acks": acks,
+        "idempotence": random.random() < 0.85 and acks == "all",
         "consumers": random.choice((0, 1, 1)),
         "recordSize": random.choice(sizes),
     }
     if random.random() < 0.5:
         drawn["requestTimeout"] = random.choice(("500ms", "1s"))
-    if random.random() < 0.15:
-        drawn["groupMembers"] = random.randint(2, 3)
+    if random.random() < 0.2:
+        drawn["ackTimeout"] = random.choice(("50ms", "200ms", "400ms"))
+    if any("cleanup.policy" in topic.get("config", {}) for topic in cluster["topics"]):
+        drawn["keys"] = random.choice((3, 20, 100))
+    if random.random() < 0.35:
+        drawn["startWithin"] = random.choice(("4s", "9s"))
+    if random.random() < 0.35:
+        drawn["groupMembers"] = random.randint(1, 3)
     if mode == "kraft" and random.random() < 0.25:
         drawn["metadata"] = {"writers": 2, "readers": 4, "rate": "40/s"}
     return drawn
@@ -158,7 +198,10 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
 def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[str, Any]]:
     """The ``random`` steps of a schedule: of brokers, quorum or ensemble, messages, administration."""
     lasts = f"{random.choice((10, 15, 20))}s"
-    parts = [_part(random, lasts, _some(random, _LOSSES + _CUTS + _DISKS), ["brokers"])]
+    of_brokers: tuple[str, ...] = _LOSSES + _CUTS + _DISKS
+    if not keeps_replica_epochs(cluster):
+        of_brokers = tuple(kind for kind in of_brokers if kind not in _LOSES_CACHE)
+    parts = [_part(random, lasts, _some(random, of_brokers), ["brokers"])]
     if mode == "kraft" and random.random() < 0.5:
         kinds = _QUORUM if cluster["controllers"] > 1 else ("kill", "pause", "stop")
         parts.append(_part(random, lasts, _some(random, kinds), ["controllers"]))
@@ -170,8 +213,21 @@ def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[
             part["rpcs"] = random.choice(_RPCS[mode])
         parts.append(part)
     if random.random() < 0.5:
-        parts.append(_part(random, lasts, _some(random, _ADMINISTRATION), None))
+        excluded = _NOT_WITH_PROTOCOL.get(cluster["config"].get(_PROTOCOL), ())
+        of_topics = _some(random, tuple(kind for kind in _ADMINISTRATION if kind not in excluded))
+        if "cancelReassign" in of_topics and "throttledReassign" not in of_topics:
+            of_topics.setdefault("reassign", random.randint(1, 5))  # else there is none to cancel
+        parts.append(_part(random, lasts, of_topics, None))
+        if "throttledReassign" in of_topics and len(parts[0]["faults"]) > 1:
+            parts[0]["faults"].pop("restart", None)  # it is not over before its broker is in sync
+    if "metadataVersion" in cluster and random.random() < 0.7:
+        parts.append({**_part(random, lasts, {"upgradeMetadata": 1}, None), "every": random.choice(("2s", "5s"))})
     return parts
+
+
+def keeps_replica_epochs(cluster: dict[str, Any]) -> bool:
+    """Whether a broker that lost its page cache cannot join an ISR by a message that it sent before (KIP-903)."""
+    return cluster.get("metadataVersion") not in _BEFORE_REPLICA_EPOCHS
 
 
 def _some(random: Random, kinds: tuple[str, ...]) -> dict[str, int]:

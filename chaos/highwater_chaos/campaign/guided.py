@@ -18,7 +18,15 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from highwater_chaos.campaign.draw import EVERY, LASTING, draw_data, draw_parts, draw_workload, schedule_of
+from highwater_chaos.campaign.draw import (
+    EVERY,
+    LASTING,
+    draw_data,
+    draw_parts,
+    draw_workload,
+    keeps_replica_epochs,
+    schedule_of,
+)
 from highwater_chaos.campaign.seed import Outcome
 from highwater_runtime.seeds import derive_random
 
@@ -137,8 +145,12 @@ def _fresh(random: Random, data: Data, _other: Data) -> None:
 def _crossed(random: Random, data: Data, other: Data) -> None:
     """One more part, of the other experiment, if its cluster has the same nodes to break."""
     cluster, theirs = data["spec"]["cluster"], other["spec"]["cluster"]
-    if (cluster["mode"], cluster.get("controllers", 0) > 1) == (theirs["mode"], theirs.get("controllers", 0) > 1):
+    if _nodes_to_break(cluster) == _nodes_to_break(theirs):
         _add(data, copy.deepcopy(random.choice(_parts(other))))
+
+
+def _nodes_to_break(cluster: Data) -> tuple[Any, ...]:
+    return cluster["mode"], cluster.get("controllers", 0) > 1, keeps_replica_epochs(cluster)
 
 
 _CHANGES: Final[tuple[Callable[[Random, Data, Data], None], ...]] = (

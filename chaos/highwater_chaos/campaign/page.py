@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from highwater_chaos.campaign.detection import Row, rate_of_mutants, seeds_needed
+from highwater_chaos.campaign.dimensions import Drawn
 from highwater_chaos.campaign.examples import Example
 from highwater_chaos.campaign.mutants import mutant_named
 from highwater_chaos.campaign.seed import Outcome
@@ -30,6 +31,7 @@ def write_page(
     rows: Sequence[Row],
     outcomes: Sequence[Outcome],
     examples: Sequence[tuple[Example, Outcome]],
+    drawn: Sequence[Drawn] = (),
 ) -> Path:
     """Write the page into the campaign's directory; returns its path."""
     reached = Counter(name for one in outcomes for name in one.transitions)
@@ -63,6 +65,7 @@ def write_page(
             }
             for name, row in CATALOGUE.items()
         ],
+        drawn=[{**one.to_dict(), "percent": round(100 * one.seeds / max(1, one.of), 1)} for one in drawn],
         command=command,
     )
     unfinished = campaign / f".{PAGE}"

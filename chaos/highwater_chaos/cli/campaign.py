@@ -32,6 +32,7 @@ from highwater_chaos.campaign import (
     series_of_mutant,
     series_of_random,
 )
+from highwater_chaos.campaign.dimensions import drawn_by
 from highwater_chaos.campaign.examples import Example, shrink_example, write_example
 from highwater_chaos.campaign.mutants import SETS, Mutant, mutant_named
 from highwater_chaos.campaign.on_spark import SparkGone, batch_size, on_spark
@@ -160,14 +161,7 @@ def campaign(
             check_output(place.parent, "--out")
             return _campaign(plan, title, place, None, options, metrics)
         with copied_to(place, resume=resume) as copy:
-            return _campaign(
-                plan,
-                title,
-                copy.here,
-                copy,
-                options,
-                metrics,
-            )
+            return _campaign(plan, title, copy.here, copy, options, metrics)
     except NotReached as error:
         raise UsageError(f"{error}; what was known until then is kept: {_resume(place)}") from error
 
@@ -226,7 +220,7 @@ def _counted(plan: Plan, title: str, out: Path, copy: Copy | None, options: _Opt
         rows = [row_of(*series.key, series.expected, progress.of_series(series)) for series in plan.series]
         examples = _examples(plan, rows, progress, out, options.keep, options.shrink)
         with directory.writing():
-            page = write_page(out, title, _command(shown), rows, outcomes, examples)
+            page = write_page(out, title, _command(shown), rows, outcomes, examples, drawn_by(plan, outcomes))
     if copy is not None:
         copy.finish()
 
@@ -250,6 +244,7 @@ def _counted(plan: Plan, title: str, out: Path, copy: Copy | None, options: _Opt
                         "unreached": [row.name for row in missing],
                         **({"combinations": combinations} if options.guided else {}),
                     },
+                    "drawn": [one.to_dict() for one in drawn_by(plan, outcomes)],
                     **({"stored": len(stored)} if plan.store else {}),
                     "examples": [_example_row(*one, place_of) for one in examples],
                     "wallSeconds": round(wall, 1),

@@ -262,7 +262,7 @@ def _schedule(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
         if step.await_ is not None and step.await_.caught is not None and step.await_.caught.name not in named:
             yield Problem(f"{path}.await.caught.name", f"no fault is named {step.await_.caught.name!r}")
         if step.random is not None:
-            yield from _random(f"{path}.random", step.random)
+            yield from _random(f"{path}.random", step.random, cluster)
         if step.produce is not None:
             yield from _produce(f"{path}.produce", experiment.spec.workload)
 
@@ -384,13 +384,11 @@ def _leaf(value: Any, at: str, owner: BaseModel, name: str) -> Iterator[tuple[st
         yield at, owner, name, value
 
 
-def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
-    known = sorted((*fault_kinds(), *RANDOM_ADMINISTRATION))
-    for kind in random.faults:
-        if kind not in known:
-            yield Problem(
-                f"{path}.faults.{kind}", f"unknown kind of fault or administration; known are {listed(known)}"
-            )
+def _random(path: str, random: RandomFaults, cluster: Cluster) -> Iterator[Problem]:
+    of_other_mode = {"upgradeMetadata"} if cluster.mode == "zookeeper" else set()
+    known = sorted({*fault_kinds(), *RANDOM_ADMINISTRATION} - of_other_mode)
+    for kind in [kind for kind in random.faults if kind not in known]:
+        yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault or administration; known are {listed(known)}")
     for index, rpc in enumerate(random.rpcs or []):
         if rpc not in RANDOM_RPCS:
             yield Problem(f"{path}.rpcs[{index}]", f"found {rpc!r}; rules are drawn for {listed(list(RANDOM_RPCS))}")

@@ -196,6 +196,13 @@ class Workload(Model):
             description="Members of one consumer group, which come, commit offsets and go; they read nothing.",
         ),
     ] = 0
+    start_within: Annotated[
+        Duration,
+        Field(
+            description="Time over which producers, consumers and group members start, one after the other. A duration;"
+            " absent: all start at once."
+        ),
+    ] = 0
     topics: Annotated[
         list[TopicName] | None, Field(description="Topics to write and read, of spec.cluster.topics; absent: all.")
     ] = None

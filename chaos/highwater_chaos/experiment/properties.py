@@ -69,5 +69,10 @@ def keys_of(spec: ExperimentSpec) -> int:
     return _KEYS if compacts else 0
 
 
+def never_elects_uncleanly(properties: Properties) -> bool:
+    """Return whether properties of a topic forbid a leader from outside the ISR, whatever the nodes' are."""
+    return properties.get("unclean.leader.election.enable", "true").lower() == "false"
+
+
 def _as_text(config: Mapping[str, str | int | bool]) -> Properties:
     return {name: str(value) for name, value in config.items()}

@@ -124,10 +124,13 @@ RANDOM_ADMINISTRATION: Final = (
     "deleteTopic",
     "addPartitions",
     "reassign",
+    "throttledReassign",
+    "cancelReassign",
     "electLeaders",
     "deleteRecords",
+    "upgradeMetadata",
 )
-"""Administration that ``random`` can draw, beside faults. The others are about the cluster as a whole."""
+"""Administration that ``random`` can draw, beside faults. ``throttledReassign`` is a ``reassign`` with a throttle."""
 
 
 RANDOM_RPCS: Final = (

@@ -6,7 +6,10 @@ load, and nothing depends on it. Two things are kept in order, so that the end o
 * A topic of the experiment that was deleted is created again, after as long as a fault would last. Topics that were
   created here (``random-1``, …) may stay deleted.
 * A partition that is being reassigned is known to be, until the cluster shows its new replicas: what a reassignment may
-  still remove is no spare (:mod:`highwater_chaos.schedule.spare`).
+  still remove is no spare (:mod:`highwater_chaos.schedule.spare`). One that was cancelled has its new replicas or its
+  old ones in the end, since it may have been over by then.
+
+A throttle stays until the schedule has ended (``Administration.remove_throttles``).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic
 from highwater_chaos.process import Process, Sleep
+from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.metadata.topic_names import is_internal
 from highwater_runtime.ports import SECOND
 
@@ -30,7 +34,9 @@ _TRIES: Final = 12
 _BETWEEN_TRIES_NS: Final = 5 * SECOND
 """A topic can be created again once enough of its brokers are unfenced."""
 _TURN_BACK: Final = 0.5
-"""How often a drawn reassignment cancels one that is under way."""
+"""How often a drawn reassignment goes back to the replicas that the partition had before one that is under way."""
+_THROTTLES: Final = (500, 2_000, 10_000, 50_000)
+"""Bytes a second."""
 
 Run = Callable[[Admin], Process[str | None]]
 MayMove = Callable[[PartitionView], bool]
@@ -49,12 +55,18 @@ class RandomAdministration:
         self._deleting: dict[str, None] = {}
         self._settled: dict[str, list[int]] = {}
         self._moving: dict[str, list[list[int]]] = {}
+        self._cancelled: dict[str, None] = {}
+        """Partitions that are moving, and whose latest move was cancelled."""
+        of_cluster = None if cluster.mode == "zookeeper" else cluster.metadata_version
+        self._version = MetadataVersion.latest() if of_cluster is None else MetadataVersion.of(of_cluster)
 
     def moving_to(self, partition: str) -> Sequence[Sequence[int]]:
         """The replicas that a partition may have after reassignments of which the cluster has not shown the end."""
         view, targets = self._view.partitions.get(partition), self._moving.get(partition)
-        if targets is None or (view is not None and len(targets) == 1 and view.replicas == targets[0]):
+        is_last = targets is not None and (len(targets) == 1 or partition in self._cancelled)
+        if targets is None or (view is not None and is_last and view.replicas in targets):
             self._moving.pop(partition, None)
+            self._cancelled.pop(partition, None)
             return ()
         return targets
 
@@ -72,7 +84,13 @@ class RandomAdministration:
             case "addPartitions":
                 return self._add_partitions(random)
             case "reassign":
-                return self._reassign(random, may_move)
+                return self._reassign(random, may_move, None)
+            case "throttledReassign":
+                return self._reassign(random, may_move, random.choice(_THROTTLES))
+            case "cancelReassign":
+                return self._cancel_reassign(random)
+            case "upgradeMetadata":
+                return self._upgrade_metadata()
             case "deleteRecords":
                 return self._delete_records(random)
             case _:
@@ -128,6 +146,7 @@ class RandomAdministration:
         error = yield from self._run(Admin.model_validate({"deleteTopic": {"name": topic}}))
         for partition in [name for name in self._moving if name.rpartition("-")[0] == topic]:
             del self._moving[partition]
+            self._cancelled.pop(partition, None)
         declared = self._declared.get(topic)
         if declared is not None:
             yield Sleep(length_ns)
@@ -148,7 +167,7 @@ class RandomAdministration:
         topic, count = random.choice(topics)
         return self._attempt({"addPartitions": {"topic": topic, "total": count + random.randint(1, 2)}})
 
-    def _reassign(self, random: Random, may_move: MayMove) -> Process[None] | None:
+    def _reassign(self, random: Random, may_move: MayMove, throttle: int | None) -> Process[None] | None:
         partition = self._any_partition(random)
         if partition is None or not may_move(partition):
             return None
@@ -162,7 +181,30 @@ class RandomAdministration:
         if replicas == settled and not is_moving:
             return None
         self._moving.setdefault(name, []).append(replicas)
-        return self._move(name, replicas)
+        self._cancelled.pop(name, None)
+        return self._move(name, replicas, throttle)
+
+    def _cancel_reassign(self, random: Random) -> Process[None] | None:
+        """Of a partition that moves, if there is one."""
+        moving = [name for name in sorted(self._moving) if self.moving_to(name) and name not in self._cancelled]
+        return self._cancel(random.choice(moving)) if moving else None
+
+    def _cancel(self, partition: str) -> Process[None]:
+        self._moving[partition].append(self._settled[partition])
+        before = len(self._moving[partition])
+        error = yield from self._run(Admin.model_validate({"cancelReassign": {"partition": partition}}))
+        if error is None and len(self._moving.get(partition, ())) == before:
+            self._cancelled[partition] = None
+
+    def _upgrade_metadata(self) -> Process[None] | None:
+        """Raise ``metadata.version`` by one level."""
+        later = [version for version in MetadataVersion if version > self._version]
+        return self._upgrade(min(later)) if later else None
+
+    def _upgrade(self, version: MetadataVersion) -> Process[None]:
+        error = yield from self._run(Admin.model_validate({"upgradeMetadata": {"version": version.version}}))
+        if error is None:
+            self._version = max(self._version, version)
 
     def _delete_records(self, random: Random) -> Process[None] | None:
         """Below some offset that is committed: mostly a few records, seldom all."""
@@ -173,7 +215,8 @@ class RandomAdministration:
         before = int(partition.high_watermark * random.random() ** 0.5)
         return self._attempt({"deleteRecords": {"partition": partition.partition, "before": before}})
 
-    def _move(self, partition: str, replicas: list[int]) -> Process[None]:
-        error = yield from self._run(Admin.model_validate({"reassign": {"partition": partition, "replicas": replicas}}))
+    def _move(self, partition: str, replicas: list[int], throttle: int | None) -> Process[None]:
+        step = {"partition": partition, "replicas": replicas, "throttle": throttle}
+        error = yield from self._run(Admin.model_validate({"reassign": step}))
         if error is None and partition in self._moving:
             self._moving[partition] = [replicas]  # it has taken the place of earlier ones

@@ -17,7 +17,7 @@ from highwater_chaos.workload.group_member import GroupMember, MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder, Tried
 from highwater_chaos.workload.producer import ProducerOptions, RecordingProducer
 from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
-from highwater_runtime.ports import NodeCore, Ports
+from highwater_runtime.ports import InboundRequest, NodeCore, Ports
 
 Role = Literal["producer", "register", "consumer", "group-member"]
 """Clients that are asked to finish together."""
@@ -101,14 +101,14 @@ class HostedClients:
     def start(self, settings: ClientSettings) -> None:
         """Start further clients."""
         for producer in settings.producers:
-            self._add(producer.name, self._producer(producer))
+            self._add(producer.name, _late(self._producer(producer), producer.start_after_ns))
         for consumer in settings.consumers:
             self._readers_asked_for += consumer.drain
-            self._add(consumer.name, self._consumer(consumer))
+            self._add(consumer.name, _late(self._consumer(consumer), consumer.start_after_ns))
         for register in settings.registers:
             self._add(register.name, self._register(register))
         for member in settings.members:
-            self._add(member.name, self._member(member))
+            self._add(member.name, _late(self._member(member), member.start_after_ns))
 
     def finish(self, roles: Sequence[Role]) -> None:
         """See :class:`Group`; call it where the cores live."""
@@ -175,3 +175,26 @@ class HostedClients:
             return member
 
         return make
+
+
+class _StartsLate:
+    """A client that does nothing for a while after its start."""
+
+    def __init__(self, core: NodeCore, ports: Ports, after_ns: int) -> None:
+        self._core = core
+        self._ports = ports
+        self._after_ns = after_ns
+
+    def start(self) -> None:
+        self._ports.clock.call_later(self._after_ns, self._core.start)
+
+    def on_request(self, request: InboundRequest) -> None:
+        self._core.on_request(request)
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        self._core.stop(on_stopped)
+
+
+def _late(make: Callable[[Ports], NodeCore], after_ns: int) -> Callable[[Ports], NodeCore]:
+    """Make a client that starts ``after_ns`` later than its host starts it."""
+    return make if after_ns == 0 else lambda ports: _StartsLate(make(ports), ports, after_ns)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -53,6 +53,8 @@ def may_duplicate(schedule: Any) -> bool:
             return any(may_duplicate(inner) for inner in schedule)
     return False
 
+
+_Options = TypeVar("_Options", ProducerOptions, ConsumerOptions, MemberOptions)
 
 _LIMITS: Final = ("log.segment.bytes", "message.max.bytes", "segment.bytes", "max.message.bytes")
 """Properties of a cluster or a topic that bound a batch."""
@@ -107,10 +109,12 @@ class Clients:
         """Producers and consumers as the experiment asks."""
         workload = self._workload
         wanted = ClientSettings(
-            producers=tuple(map(self._producer, range(workload.producers))),
-            consumers=tuple(self._consumer(f"consumer-{index}") for index in range(workload.consumers)),
+            producers=self._one_after_the_other(map(self._producer, range(workload.producers))),
+            consumers=self._one_after_the_other(
+                (self._consumer(f"consumer-{index}") for index in range(workload.consumers)), first=1
+            ),
             registers=tuple(self._register_clients()),
-            members=tuple(map(self._group_member, range(workload.group_members))),
+            members=self._one_after_the_other(map(self._group_member, range(workload.group_members))),
         )
         driver = DRIVERS.get(workload.driver)
         if driver is None:
@@ -296,6 +300,14 @@ class Clients:
         return [self._here, *self._processes]
 
     # --- making ---
+
+    def _one_after_the_other(self, every: Iterable[_Options], first: int = 0) -> tuple[_Options, ...]:
+        """The clients of one role with the times of their starts, spread evenly over ``startWithin``. A producer starts
+        at once, a consumer at the end."""
+        options, within = list(every), self._workload.start_within
+        return tuple(
+            replace(one, start_after_ns=within * (number + first) // len(options)) for number, one in enumerate(options)
+        )
 
     @property
     def _rate_of_one(self) -> float:

@@ -54,7 +54,7 @@ _MAX_FETCH_BYTES: Final = 50 << 20
 @dataclass(frozen=True, slots=True)
 class ConsumerOptions:
     """``drain``: read what is there once and be done, instead of polling for ever; not before all partitions that are
-    ``expected`` have been read."""
+    ``expected`` have been read. ``start_after_ns``: how long the client waits before it does anything."""
 
     name: str
     bootstrap: Sequence[Endpoint]
@@ -64,6 +64,7 @@ class ConsumerOptions:
     max_wait_ns: int = 500 * MS
     max_bytes: int = 1 << 20
     expected: Sequence[PartitionKey] = ()
+    start_after_ns: int = 0
 
 
 class _Position:

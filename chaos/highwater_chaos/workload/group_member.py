@@ -74,7 +74,7 @@ _Life = Generator[_Ask | int, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class MemberOptions:
-    """Who the member is, and where it finds the cluster."""
+    """Who the member is, where it finds the cluster, and how long it waits before it does anything."""
 
     name: str
     bootstrap: Sequence[Endpoint]
@@ -83,6 +83,7 @@ class MemberOptions:
     number: int = 0
     members: int = 1
     """It commits offsets that no other of so many members does: its ``number``, and every ``members``-th behind it."""
+    start_after_ns: int = 0
 
 
 class GroupMember:

@@ -55,6 +55,7 @@ class MetadataCache:
         topics: Sequence[str],
         request_timeout_ns: int,
         on_refreshed: Callable[[], None],
+        first: int = 0,
     ) -> None:
         self.partitions: list[PartitionKey] = []
         """All partitions of the topics, sorted."""
@@ -71,7 +72,8 @@ class MetadataCache:
         self._leaders: dict[PartitionKey, LeaderOf] = {}
         self._asking = False
         self._again = False
-        self._attempt = 0
+        self._attempt = first
+        """Counts questions that any broker can answer. Clients that begin to count elsewhere ask other brokers."""
         self._last_asked_ns: int | None = None
         self._backoff_ns = RETRY_BACKOFF_NS
         self._stopped = False

@@ -63,7 +63,7 @@ class ProducerOptions:
 
     ``request_timeout_ns`` is how long the client waits for an answer, ``ack_timeout_ns`` how long the broker may wait
     for the ISR before it answers REQUEST_TIMED_OUT (None: the same). ``may_be_duplicated``: a fault of the experiment
-    may deliver copies of requests.
+    may deliver copies of requests. ``start_after_ns``: how long the client waits before it does anything.
     """
 
     name: str
@@ -86,6 +86,7 @@ class ProducerOptions:
     batch_bytes: int = 0
     """Records that wait for the same partition go in one batch of so many bytes at most (Kafka's ``batch.size``; no
     client waits for more of them, as with ``linger.ms=0``). 0: each goes alone."""
+    start_after_ns: int = 0
     max_open: int = 200
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
 
@@ -150,7 +151,7 @@ class RecordingProducer:
         self._ports = ports
         self._recorder = recorder
         self._metadata = MetadataCache(
-            ports, options.bootstrap, options.topics, options.request_timeout_ns, self._send_what_can_be
+            ports, options.bootstrap, options.topics, options.request_timeout_ns, self._send_what_can_be, options.index
         )
         self._partitions: dict[PartitionKey, _Partition] = {}
         self._waiting: dict[PartitionKey, None] = {}

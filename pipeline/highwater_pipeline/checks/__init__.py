@@ -27,10 +27,12 @@ from highwater_pipeline.checks.divergence import divergence
 from highwater_pipeline.checks.generations import generations, with_ids
 from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
+from highwater_pipeline.checks.lineages import lineages
 from highwater_pipeline.checks.min_isr import min_isr
 from highwater_pipeline.checks.model_step import model_step, model_step_suspects
 from highwater_pipeline.checks.never_sent import never_sent, never_sent_suspects
 from highwater_pipeline.checks.plain_history import not_plain
+from highwater_pipeline.checks.producer_ids import producer_id_reused, producer_id_reused_suspects
 from highwater_pipeline.checks.removed import removed_records
 from highwater_pipeline.checks.replica_incomplete import replica_incomplete
 from highwater_pipeline.checks.retention import retention_too_greedy
@@ -54,6 +56,7 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
     "min-isr": min_isr,
     "replica-incomplete": replica_incomplete,
     "sequence-gap": sequence_gap,
+    "producer-id-reused": producer_id_reused,
     "retention-too-greedy": retention_too_greedy,
     "live-partition-deleted": live_partition_deleted,
     "model-step": model_step,
@@ -72,6 +75,7 @@ _SUSPECTS: Final[dict[str, Callable[[Partitions], Bools]]] = {
     "min-isr": suspects.min_isr,
     "replica-incomplete": suspects.replica_incomplete,
     "sequence-gap": suspects.sequence_gap,
+    "producer-id-reused": producer_id_reused_suspects,
     "retention-too-greedy": suspects.retention_too_greedy,
     "stray-partition": suspects.stray_partition,
     "live-partition-deleted": suspects.live_partition_deleted,
@@ -160,7 +164,8 @@ def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
         found["stray-partition"] = stray_partition(unit)
     for name, kernel in INSIDE_KERNELS.items():
         if name in names:
-            found[name] = kernel(unit) if len(topics) == 1 else together([kernel(topic) for topic in topics])
+            parts = [part for topic in topics for part in lineages(topic, name)]
+            found[name] = kernel(parts[0]) if len(parts) == 1 else together([kernel(part) for part in parts])
     return UnitFindings(
         unit.facts.run_id,
         unit.partition,

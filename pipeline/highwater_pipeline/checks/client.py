@@ -19,9 +19,11 @@ or by row. State that the next range needs is carried over.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 import numpy as np
+from msgspec import structs
 
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.client_topics import ClientTopic, client_topics
@@ -45,6 +47,11 @@ _OF_SENDS_AND_READS: Final = (
 """The columns that are needed to say of a few values who sent and who read them, and what was promised."""
 
 
+_OF_SENDS_ALONE: Final = ("aborted-read", "precommitted-read")
+"""Checks that no election excuses."""
+_UNKNOWN_ELECTIONS: Final = "an unclean election was allowed, and only node events show whether there was one"
+
+
 class Judge(Protocol):
     """Judges a history that comes in ranges of the column ``key``."""
 
@@ -61,9 +68,15 @@ def client_anomalies(unit: Unit, wanted: Collection[str]) -> dict[str, Finding]:
     """The checks ``wanted``, and others that come with them, on one partition's history, topic by topic."""
     if unit.history.num_rows == 0:
         return {}
+    if _elections_are_unknown(unit):
+        known = replace(unit, facts=replace(unit.facts, settings=structs.replace(unit.facts.settings, unclean=())))
+        return {
+            name: one if name in _OF_SENDS_ALONE else Finding(0, [], one.count + one.unknown, _UNKNOWN_ELECTIONS)
+            for name, one in client_anomalies(known, wanted).items()
+        }
     topics = client_topics(unit)
     everything: list[Judge] = [_AbortedRead(unit.partition), _PrecommittedRead()]
-    if len(topics.topics) == 1:
+    if len(topics.topics) == 1 and topics.topics[0].unit.history is unit.history:
         judges = [*everything, *_of_topic(topics.topics[0], None, wanted)]
         return _judged(unit.partition, unit.history, judges, wanted)
     found = {name: [one] for name, one in _judged(unit.partition, unit.history, everything, wanted).items()}
@@ -74,6 +87,12 @@ def client_anomalies(unit: Unit, wanted: Collection[str]) -> dict[str, Finding]:
             found.setdefault(name, []).append(one)
     found.setdefault("unseen", []).append(_unplaced(unit, Seen(unit.partition, topics.unplaced), read))
     return {name: together(findings) for name, findings in found.items()}
+
+
+def _elections_are_unknown(unit: Unit) -> bool:
+    """Whether an unclean election was allowed, and nothing shows whether there was one."""
+    allowed = unit.facts.settings.elects_uncleanly(unit.partition) is True
+    return allowed and not recorded(unit.facts, "partition-changed", "log-appended")
 
 
 def _of_topic(topic: ClientTopic, read: Ints | None, wanted: Collection[str]) -> list[Judge]:

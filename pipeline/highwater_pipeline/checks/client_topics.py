@@ -29,6 +29,7 @@ import numpy as np
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import bools, codes, ints, is_any
 from highwater_pipeline.checks.generations import topic_of_events
+from highwater_pipeline.checks.lineages import breaks, of_former_lineage
 from highwater_pipeline.checks.promises import Appends, recorded
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
@@ -64,7 +65,8 @@ def client_topics(unit: Unit) -> ClientTopics:
     if len(ids) < 2:
         exists = not ids or ids[0] not in deleted
         none = unit.history.take(np.empty(0, np.int64))
-        return ClientTopics([ClientTopic(unit, exists, _elsewhere(none, np.zeros(0, np.int64)))], none)
+        only = ClientTopic(unit, exists, _elsewhere(none, np.zeros(0, np.int64)))
+        return ClientTopics([_of_last_lineage(only)], none)
     spoken_of = topic_of_events(unit.events, ids)
     topic, offset = _topics_of_history(unit, ids, spoken_of)
     history = unit.history.with_numbers("offset", offset)
@@ -73,18 +75,39 @@ def client_topics(unit: Unit) -> ClientTopics:
     # Controllers report every deletion. Without their events: a topic must have gone for another to come.
     gone = deleted if recorded(unit.facts, "partition-changed") else {*deleted, *ids[:-1]}
     topics = [
-        ClientTopic(
-            replace(
-                unit,
-                history=_left(history, is_poll & (topic != number)).where((topic == number) | ~is_send),
-                events=unit.events.where(spoken_of == number),
-            ),
-            name not in gone,
-            _elsewhere(history.where(is_send & (topic != number)), topic[is_send & (topic != number)]),
+        _of_last_lineage(
+            ClientTopic(
+                replace(
+                    unit,
+                    history=_left(history, is_poll & (topic != number)).where((topic == number) | ~is_send),
+                    events=unit.events.where(spoken_of == number),
+                ),
+                name not in gone,
+                _elsewhere(history.where(is_send & (topic != number)), topic[is_send & (topic != number)]),
+            )
         )
         for number, name in enumerate(ids)
     ]
     return ClientTopics(topics, history.where((topic < 0) & ~assigned))
+
+
+def _of_last_lineage(topic: ClientTopic) -> ClientTopic:
+    """The topic without what clients sent and read before the last break (:mod:`.lineages`)."""
+    unit, history = topic.unit, topic.unit.history
+    if not breaks(unit):
+        return topic
+    value, is_poll = ints(history, "value", 0), bools(history, "is_poll")
+    is_send = bools(history, "is_send")
+    former = of_former_lineage(unit, ints(history, "offset"), _first_sent(value, history)) & (is_send | is_poll)
+    if not former.any():
+        return topic
+    sent = ints(history, "value")[former & is_send]
+    values, copies = topic.elsewhere
+    return ClientTopic(
+        replace(unit, history=_left(history, former & is_poll).where(~(former & is_send))),
+        topic.exists,
+        (np.concatenate([values, sent]), np.concatenate([copies, np.full(len(sent), ANY_NUMBER)])),
+    )
 
 
 def _left(history: View, which: Bools) -> View:

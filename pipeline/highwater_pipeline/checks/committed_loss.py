@@ -40,6 +40,7 @@ from highwater_pipeline.checks.columns import (
     rows_of,
     who,
 )
+from highwater_pipeline.checks.lineages import breaks
 from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.checks.promises import NO_OFFSETS, LastOfKeys, log_start_of
 from highwater_pipeline.judgement import Example, Finding
@@ -122,12 +123,22 @@ def committed_loss(unit: Unit) -> Finding:
 def _compacted_away(unit: Unit, dump: _Dump | None) -> Ints:
     """Offsets of acknowledged records that compaction had to keep, and that no replica has."""
     start, is_certain = log_start_of(unit)
-    if dump is None or not is_certain:
+    if dump is None or not is_certain or _has_a_past(unit):
         return NO_OFFSETS
     must_stay = LastOfKeys(unit).offsets
     has = ints(dumped_records(unit.replica_log), "offset")
     gone: Ints = must_stay[(must_stay >= start) & ~np.isin(must_stay, has)]
     return gone
+
+
+def _has_a_past(unit: Unit) -> bool:
+    """Whether the history may have sends to another topic of the name, or to a former lineage: offsets of such records
+    say nothing of this log."""
+    sent = unit.history.where(bools(unit.history, "is_send"))
+    states = of_kind(unit.events, "partition-changed")
+    created = ints(states.where(is_any(states, "reason", "created")), "time_ns")
+    is_later = bool(len(created) and sent.num_rows and ints(sent, "invoke_time").min() < created.min())
+    return is_later or bool(breaks(unit))
 
 
 def _deleted(unit: Unit) -> Example | None:

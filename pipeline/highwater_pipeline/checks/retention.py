@@ -142,14 +142,16 @@ def _newest_sent(unit: Unit, moves: list[Example]) -> dict[int, int]:
     newest: dict[int, int] = {}
     if not by_time:
         return newest
-    appends = Appends.of(unit)
+    appends, error_ns = Appends.of(unit), unit.facts.settings.largest_clock_error_ns
     for _, part in unit.history.by_range("row"):
         sends = np.flatnonzero(bools(part, "is_send") & (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0))
         first, last = appends.during(part, sends)  # of this topic: another one of the name has the same offsets
         sends = sends[last > first]
         offset, began = ints(part, "offset")[sends], ints(part, "invoke_time")[sends]
         for move in by_time:
-            removed = began[(offset >= move["offset"]) & (offset < move["end_offset"])]
+            there = (offset >= move["offset"]) & (offset < move["end_offset"])
+            # What was sent later got the offset of a record that was removed, after an unclean election.
+            removed = began[there & (began <= move["time_ns"] + error_ns)]
             if len(removed):
                 newest[move["row"]] = max(int(removed.max()), newest.get(move["row"], 0))
     return newest

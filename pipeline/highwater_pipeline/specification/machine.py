@@ -220,7 +220,10 @@ class Machine:
         replica.end, replica.end_row = to, event["row"]
 
     def _restart_at(self, replica: Replica, led: Led | None, to: int) -> Broken:
-        """A follower begins again where its leader's log starts: what lies before is deleted there."""
+        """A follower begins again where its leader's log starts: what lies before is deleted there. One that cuts its
+        log back to below its own log start begins there, as Kafka's does (after an unclean election)."""
+        if replica.start is not None and to < replica.start:
+            return
         start = None if led is None else self._replicas[led.broker].start
         if self._exact and led is not None and start is not None and to > start:
             yield (

@@ -7,7 +7,7 @@ batch of its own whose crc is its value, unless the story says otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -153,12 +153,13 @@ class Story:
         topic_id: str = TOPIC_ID,
         partition: str = P0,
         quorum: str = "controller",
+        replicas: Sequence[int] = (0, 1, 2),
     ) -> Story:
         """A committed partition state at metadata ``offset``."""
         return self.event(
-            f"{quorum}-{controller}", "partition-changed", partition=partition, topic_id=topic_id, replicas=[0, 1, 2],
-            isr=isr, leader=leader, leader_epoch=leader_epoch, partition_epoch=offset, metadata_offset=offset,
-            reason="changed", same_time=same_time,
+            f"{quorum}-{controller}", "partition-changed", partition=partition, topic_id=topic_id,
+            replicas=[*replicas], isr=isr, leader=leader, leader_epoch=leader_epoch, partition_epoch=offset,
+            metadata_offset=offset, reason="changed", same_time=same_time,
         )  # fmt: skip
 
     def leads(

@@ -28,7 +28,7 @@ from highwater_runtime.controller.zk.topic_deletion import begin_deletions, dele
 from highwater_runtime.controller.zk.work import EventQueue, Work, read
 from highwater_runtime.controller.zk.writes import order_path, reread, take_up_order, write
 from highwater_runtime.metadata import PartitionRegistration
-from highwater_runtime.metadata.registrations import ALL_BROKERS_RESOURCE, LeaderRecoveryState
+from highwater_runtime.metadata.registrations import ALL_BROKERS_RESOURCE
 from highwater_runtime.metadata.znodes import (
     ALL_BROKERS_CONFIG,
     BROKER_IDS,
@@ -139,11 +139,7 @@ class ActiveController:
         )
         for key, before in changed.items():
             state = self.context.partition(key)
-            if (
-                state is not None
-                and state.leader_recovery_state is LeaderRecoveryState.RECOVERING
-                and before.leader_recovery_state is not LeaderRecoveryState.RECOVERING
-            ):
+            if state is not None and state.leader >= 0 and before.isr and state.leader not in before.isr:
                 self._ports.metrics.counter(UNCLEAN)
         return changed
 

@@ -119,6 +119,9 @@ def next_state(
         return _finished(key, before, order)
     if record.leader == NO_LEADER_CHANGE:
         record.leader = before.leader
+    if not context.topic_ids:
+        # LeaderAndIsr says from version 6 on that a leader recovers (KIP-704, inter.broker.protocol.version 3.2).
+        record.leader_recovery_state = int(before.leader_recovery_state)
     after = merge_partition_change(before, record)
     over = order is not None and not after.reassigning and after.replicas == order.replicas
     return Change(key, before, after, order if over else None)

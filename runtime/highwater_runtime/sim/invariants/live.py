@@ -15,6 +15,7 @@ from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.controller.kraft import QuorumController
 from highwater_runtime.metadata import PartitionRegistration
+from highwater_runtime.metadata.effective_config import allows_unclean_election
 from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.simulator import Simulator
@@ -80,6 +81,20 @@ class LiveCluster:
             return None
         core = host.process.core
         return core if isinstance(core, Broker) else None
+
+    def allows_unclean_election(self, topic: str) -> bool:
+        """Whether some live node is configured so that a replica outside the ISR may lead a topic's partitions."""
+        for host in self._simulator.nodes.values():
+            match None if host.process is None else host.process.core:
+                case QuorumController() as core:
+                    image = core.committed_image
+                case Broker() as core:
+                    image = core.image
+                case _:
+                    continue
+            if allows_unclean_election(image, core.options.config, topic):
+                return True
+        return False
 
     def committed(self, node: str, name: str, topic_id: str) -> PartitionRegistration | None:
         """What a live controller of KRaft mode has as the committed state of this topic's partition."""

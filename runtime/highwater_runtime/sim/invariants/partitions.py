@@ -3,6 +3,9 @@ A reassignment that has all replicas in sync is over.
 
 Partitions are identified by topic id: a topic that was deleted and created again under its old name is another one.
 ``true HW`` is the highest HW that any leader has reported. Records below it may have been acknowledged.
+
+An unclean election that the settings allow, and the loss of the disk of an only replica, break no promise: what was
+committed before is forgotten then (``checks/lineages.py`` of the pipeline has the rule and its trap).
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from highwater_runtime.ports.trace import (
     LogLoaded,
     LogTruncated,
     NodeEvent,
+    NodeStarted,
     PartitionChanged,
 )
 from highwater_runtime.sim.invariants.live import LiveCluster
@@ -43,7 +47,7 @@ PartitionEvent = (
 )
 """Events that speak of one partition."""
 
-OF_PARTITIONS: Final = frozenset((BrokerRegistered, *get_args(PartitionEvent)))
+OF_PARTITIONS: Final = frozenset((BrokerRegistered, NodeStarted, *get_args(PartitionEvent)))
 """Events that :meth:`PartitionInvariants.on_event` has to see."""
 
 
@@ -72,6 +76,21 @@ class PartitionRecord:
     committed_by: dict[int, int] = field(default_factory=dict)
     """Leader epoch -> end of what had been committed when a leader of that epoch last committed something new."""
     leaders: dict[int, tuple[str, int]] = field(default_factory=dict)
+    replicas: list[int] = field(default_factory=list)
+    leader_epoch: int = -1
+    accepted: int = -1
+    """The metadata offset of the last state that a leader had proposed."""
+    since_epoch: int = -1
+    """Claims of leaders of lower epochs are about what was forgotten."""
+    first: int = 0
+    """The first offset of which is known what was committed there, since something was forgotten."""
+    forgot: bool = False
+
+    def forget(self, since_epoch: int) -> None:
+        """Owe nothing of what was committed up to now, or by leaders of lower epochs."""
+        self.true_hw, self.hw_epoch, self.committed_end, self.forgot = 0, -1, 0, True
+        self.committed, self.committed_by = {}, {}
+        self.since_epoch = max(self.since_epoch, since_epoch)
 
 
 class PartitionInvariants:
@@ -82,6 +101,8 @@ class PartitionInvariants:
         self._violations = violations
         self._partitions: dict[tuple[str, str], PartitionRecord] = {}
         self._touched: dict[tuple[str, str], PartitionRecord] = {}
+        self._wipes: dict[str, int] = {}
+        """How often each node's disk had been replaced when it started last."""
         self._incarnations_differ = True
         """Whether an incarnation needs a leader epoch of its own: not in ZooKeeper mode, as in two-leaders."""
 
@@ -101,6 +122,9 @@ class PartitionInvariants:
                 self._appended_as_leader(self._record(node, event), node, incarnation, event)
             case BecameLeader():
                 self._became_leader(self._record(node, event), node, event)
+            case NodeStarted() if self._live.disk(node).wipes > self._wipes.get(node, 0):
+                self._wipes[node] = self._live.disk(node).wipes
+                self._forget_only_replicas(node)
             case BecameFollower() | LogLoaded() | LogTruncated() | LogCut():
                 self._touch(self._record(node, event))
             case PartitionChanged():
@@ -123,6 +147,11 @@ class PartitionInvariants:
             record = self._partitions[key] = PartitionRecord(*key)
         return record
 
+    def _forget_only_replicas(self, node: str) -> None:
+        for record in self._partitions.values():
+            if record.replicas == [_broker_of(node)]:
+                record.forget(-1)
+
     def _touch(self, record: PartitionRecord) -> None:
         self._touched[record.name, record.topic_id] = record
 
@@ -138,7 +167,9 @@ class PartitionInvariants:
         if event.reason == "deleted":
             record.isr = []
             return
-        record.isr = event.isr
+        if event.reason != "created" and self._is_allowed_unclean_election(record, event):
+            record.forget(event.leader_epoch)
+        record.isr, record.replicas, record.leader_epoch = event.isr, event.replicas, event.leader_epoch
         self._touch(record)
         if event.leader >= 0 and event.leader not in event.isr:
             what = f"leader {event.leader} is not in ISR {event.isr} (metadata offset {event.metadata_offset})"
@@ -151,6 +182,15 @@ class PartitionInvariants:
             what = f"ISR {event.isr} is not among the replicas {event.replicas}"
             self._violations.add("isr-not-assigned", record.name, what, (record.topic_id, event.metadata_offset))
         self._reassignment(record, node, event)
+
+    def _is_allowed_unclean_election(self, record: PartitionRecord, event: PartitionChanged) -> bool:
+        return (
+            event.leader >= 0
+            and event.leader not in record.isr
+            and event.leader_epoch > record.leader_epoch
+            and event.metadata_offset != record.accepted
+            and self._live.allows_unclean_election(record.name.rpartition("-")[0])
+        )
 
     def _reassignment(self, record: PartitionRecord, node: str, event: PartitionChanged) -> None:
         """In KRaft mode a reassignment is over with the change that has all replicas that it leaves in the ISR.
@@ -167,6 +207,8 @@ class PartitionInvariants:
             self._violations.add("reassignment-open", record.name, what, (record.topic_id, event.metadata_offset))
 
     def _high_watermark(self, record: PartitionRecord, event: HighWatermarkAdvanced) -> None:
+        if event.leader_epoch < record.since_epoch:
+            return
         if event.leader_epoch >= record.hw_epoch and event.offset < record.true_hw:
             what = (
                 f"leader epoch {event.leader_epoch} reports HW {event.offset}, but {record.true_hw} was reached before"
@@ -177,9 +219,15 @@ class PartitionInvariants:
         self._touch(record)
 
     def _batch_committed(self, record: PartitionRecord, node: str, event: BatchCommitted) -> None:
+        if event.leader_epoch < record.since_epoch:
+            return
+        if record.forgot:
+            record.first, record.forgot = event.offset, False
         known = record.committed.get(event.offset)
         batch = CommittedBatch(event.end_offset, event.epoch, event.crc)
-        if known is None and event.offset >= record.committed_end:
+        if known is None and event.offset < record.first:
+            record.committed[event.offset] = batch
+        elif known is None and event.offset >= record.committed_end:
             record.committed[event.offset] = batch
             record.committed_end = record.committed_by[event.leader_epoch] = event.end_offset
         elif known != batch and not self._compacts(node, record):
@@ -205,7 +253,7 @@ class PartitionInvariants:
         A broker that hears late of its election (it was paused) owes nothing to the leaders after it.
         """
         partition = self._live.replica(node, record.name, record.topic_id)
-        if partition is None:
+        if partition is None or event.leader_epoch < record.since_epoch:
             return
         owed = max((end for epoch, end in record.committed_by.items() if epoch < event.leader_epoch), default=0)
         if event.end_offset < owed:
@@ -232,7 +280,7 @@ class PartitionInvariants:
                 return
 
     def _accepted(self, record: PartitionRecord, event: AlterPartitionHandled) -> None:
-        before = record.isr
+        before, record.accepted = record.isr, event.metadata_offset
         for broker, claimed, registered in zip(event.isr, event.isr_epochs, event.registered_epochs, strict=True):
             if broker not in before and claimed not in (-1, registered):
                 what = f"broker {broker} joined under epoch {claimed}, but is registered under {registered}"
@@ -246,3 +294,8 @@ class PartitionInvariants:
             if end < record.true_hw:
                 what = f"broker {broker_id} is in ISR {record.isr} with log end offset {end}, below HW {record.true_hw}"
                 self._violations.add("isr-incomplete", record.name, what, (record.topic_id, broker_id))
+
+
+def _broker_of(node: str) -> int:
+    kind, _, number = node.rpartition("-")
+    return int(number) if kind == "broker" else -1

@@ -70,6 +70,8 @@ class _Record:
     states: dict[tuple[int, int], PartitionChanged] = field(default_factory=dict)
     """Committed states by leader epoch and partition epoch."""
     true_hw: int = 0
+    since_epoch: int = -1
+    """That of the last allowed unclean election: a leader of a lower epoch may not know of it, and commits alone."""
     starts: dict[str, int] = field(default_factory=dict)
     """The furthest log start that each node has reported."""
     deletions_asked: dict[str, int] = field(default_factory=dict)
@@ -107,7 +109,7 @@ class ReplicaInvariants:
                 self._acknowledged(record, node, event)
             case HighWatermarkAdvanced():
                 record.true_hw = max(record.true_hw, event.offset)
-            case BatchCommitted():
+            case BatchCommitted() if event.leader_epoch >= record.since_epoch:
                 stamp = record.stamps.pop((event.offset, event.crc), None)
                 if stamp is not None:
                     record.committed[event.offset] = (event.end_offset, stamp)
@@ -132,6 +134,9 @@ class ReplicaInvariants:
 
     def _partition_changed(self, record: _Record, event: PartitionChanged) -> None:
         if event.metadata_offset > record.applied:
+            is_led_from_outside = event.leader >= 0 and record.isr and event.leader not in record.isr
+            if is_led_from_outside and self._live.allows_unclean_election(record.name.rpartition("-")[0]):
+                record.since_epoch = event.leader_epoch
             record.applied = event.metadata_offset
             record.isr = [] if event.reason == "deleted" else event.isr
             record.states[event.leader_epoch, event.partition_epoch] = event

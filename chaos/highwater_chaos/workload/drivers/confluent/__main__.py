@@ -10,12 +10,14 @@ import sys
 import threading
 
 from highwater_chaos.workload.client_group import ROLES, ClientStatus, Role
+from highwater_chaos.workload.consumer import ConsumerOptions
 from highwater_chaos.workload.drivers.confluent.consumer import drive_consumer
 from highwater_chaos.workload.drivers.confluent.producer import drive_producer
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
 from highwater_chaos.workload.drivers.lines import END, HARNESS_GONE, TELL_EVERY_NS, roles_of
 from highwater_chaos.workload.drivers.program import ClientProgram
 from highwater_chaos.workload.history import Operation
+from highwater_chaos.workload.producer import ProducerOptions
 
 
 class _Process:
@@ -41,12 +43,13 @@ class _Process:
             self._report()
         self._report()
 
-    def _start(self, role: Role, drive: object, options: object, *more: object) -> None:
+    def _start(self, role: Role, drive: object, options: ProducerOptions | ConsumerOptions, *more: object) -> None:
         def live() -> None:
+            self._finish[role].wait(options.start_after_ns / 1e9)
             try:
                 drive(options, *more, self._reporter, self._finish[role])  # type: ignore[operator]
             except Exception as error:
-                self._inconclusive_reasons.append(f"client {options.name} ended by itself: {error!r}")  # type: ignore[attr-defined]
+                self._inconclusive_reasons.append(f"client {options.name} ended by itself: {error!r}")
                 raise
 
         thread = threading.Thread(target=live, daemon=True)

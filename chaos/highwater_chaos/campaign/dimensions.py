@@ -1,0 +1,118 @@
+"""What ``random`` draws, and how often: a dimension is one thing that a drawn experiment has or has not.
+
+A dimension that is drawn seldom tests little, and one that reaches no transition which others miss adds little. So a
+campaign of ``random`` counts, for each dimension, the seeds that have it, the transitions that they reached, and those
+among them that no other seed reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from highwater_chaos.campaign.draw import RANDOM
+from highwater_chaos.campaign.plan import Plan
+from highwater_chaos.campaign.seed import Outcome, experiment_of
+from highwater_chaos.experiment import ChaosExperiment, Cluster
+from highwater_chaos.experiment.model import ExperimentSpec, Workload
+from highwater_chaos.experiment.properties import (
+    elects_uncleanly,
+    every_step,
+    properties_of_nodes,
+    properties_of_topics,
+)
+
+_USUAL_RATE: Final = 25
+"""Records a second of one topic; more counts as many."""
+
+
+class Drawn(msgspec.Struct, frozen=True, rename="camel"):
+    """One dimension of a campaign: how many of ``of`` seeds have it, how many transitions they reached, and the names
+    of those that no seed without it reached."""
+
+    dimension: str
+    seeds: int
+    of: int
+    transitions: int
+    only_here: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return dict(msgspec.to_builtins(self))
+
+
+_OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
+    "mode kraft": lambda cluster: cluster.mode == "kraft",
+    "mode zookeeper": lambda cluster: cluster.mode == "zookeeper",
+    "one controller": lambda cluster: cluster.mode == "kraft" and cluster.controllers == 1,
+    "metadata.version before the latest": lambda cluster: cluster.metadata_version is not None,
+    "inter.broker.protocol.version before the latest": lambda cluster: _PROTOCOL in cluster.config,
+    "a topic with replication factor 1": lambda cluster: any(one.replication_factor == 1 for one in cluster.topics),
+    "min.insync.replicas above 1": lambda cluster: int(cluster.config["min.insync.replicas"]) > 1,
+    "small segments": lambda cluster: "log.segment.bytes" in cluster.config,
+    "a compacted topic of clients": lambda cluster: any("cleanup.policy" in one.config for one in cluster.topics),
+    "retention": lambda cluster: any(name.startswith("retention.") for one in cluster.topics for name in one.config),
+}
+_PROTOCOL: Final = "inter.broker.protocol.version"
+
+_OF_WORKLOADS: Final[dict[str, Callable[[Workload], bool]]] = {
+    "acks=all": lambda workload: workload.acks == "all",
+    "acks=1": lambda workload: workload.acks == "1",
+    "acks=0": lambda workload: workload.acks == "0",
+    "idempotence": lambda workload: workload.idempotence,
+    "ackTimeout": lambda workload: workload.ack_timeout is not None,
+    "clients that start during the run": lambda workload: workload.start_within > 0,
+    "a consumer group": lambda workload: workload.group_members > 0,
+    "registers": lambda workload: workload.metadata is not None,
+}
+
+_OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
+    "more than 25 records/s a topic": lambda spec: (
+        spec.cluster is not None and spec.workload.rate > _USUAL_RATE * len(spec.cluster.topics)
+    ),
+    "unclean election allowed": lambda spec: any(
+        elects_uncleanly(one)
+        for one in (*(properties_of_nodes(spec) or ()), *(config for _, config in properties_of_topics(spec)))
+    ),
+    "rolling restart with another configuration": lambda spec: any(step.inject is not None for step in _steps(spec)),
+}
+
+
+def dimensions_of(experiment: ChaosExperiment) -> list[str]:
+    """The dimensions that a drawn experiment has: those of its cluster, of its clients, and what its schedule draws."""
+    spec = experiment.spec
+    of_cluster = [name for name, has in _OF_CLUSTERS.items() if has(experiment.cluster)]
+    of_workload = [name for name, has in _OF_WORKLOADS.items() if has(spec.workload)]
+    of_spec = [name for name, has in _OF_EXPERIMENTS.items() if has(spec)]
+    kinds = {kind for step in _steps(spec) if step.random is not None for kind in step.random.faults}
+    return [*of_cluster, *of_workload, *of_spec, *sorted(kinds)]
+
+
+def _steps(spec: ExperimentSpec) -> Iterable[Any]:
+    return every_step(spec.schedule)
+
+
+def drawn_by(plan: Plan, outcomes: Sequence[Outcome]) -> list[Drawn]:
+    """What the seeds of ``random`` drew, without mutants; empty if the campaign has none."""
+    series = next((one for one in plan.series if (one.experiment, one.mutant) == (RANDOM, "")), None)
+    if series is None:
+        return []
+    mine = [one for one in outcomes if one.key[:2] == series.key]
+    has = [set(dimensions_of(experiment_of(plan.unit(series, one.seed)))) for one in mine]
+    rows = []
+    for dimension in _in_order(has):
+        inside = {name for one, names in zip(mine, has, strict=True) if dimension in names for name in one.transitions}
+        outside = {
+            name for one, names in zip(mine, has, strict=True) if dimension not in names for name in one.transitions
+        }
+        seeds = sum(dimension in names for names in has)
+        rows.append(Drawn(dimension, seeds, len(mine), len(inside), tuple(sorted(inside - outside))))
+    return rows
+
+
+def _in_order(every: Iterable[set[str]]) -> list[str]:
+    found = set().union(*every)
+    fixed = [*_OF_CLUSTERS, *_OF_WORKLOADS, *_OF_EXPERIMENTS]
+    return [*fixed, *sorted(found.difference(fixed))]

@@ -1,0 +1,37 @@
+"""What ``random`` draws, how often, and what a campaign tells of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from highwater_chaos.campaign import Outcome, Plan, Series, draw_experiment
+from highwater_chaos.campaign.dimensions import dimensions_of, drawn_by
+
+PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
+SEEDS = range(1, 1001)
+
+
+def test_the_page_says_how_often_each_dimension_is_drawn() -> None:
+    """If the drawing changes, the message of the failure is the new table."""
+    drawn = Counter(name for seed in SEEDS for name in dimensions_of(draw_experiment(seed)))
+    table = [
+        f"| {name} | {seeds / 10:.1f} |" for name, seeds in sorted(drawn.items(), key=lambda row: (-row[1], row[0]))
+    ]
+    assert "\n".join(["| dimension | % of seeds |", "|---|---|", *table]) in PAGE.read_text(encoding="utf-8"), (
+        "\n".join(table)
+    )
+    rare = {name: seeds for name, seeds in drawn.items() if seeds < 20}
+    assert not rare, "what is in fewer than 2 of 100 seeds tests little"
+
+
+def test_a_campaign_counts_what_its_seeds_drew_and_reached() -> None:
+    plan = Plan((Series("random", "pass"),), range(1, 9))
+    outcomes = [Outcome("random", seed, "", "pass", transitions=("log-created", f"of-{seed}")) for seed in plan.seeds]
+    rows = {row.dimension: row for row in drawn_by(plan, outcomes)}
+    of_group = [seed for seed in plan.seeds if draw_experiment(seed).spec.workload.group_members]
+    assert 0 < len(of_group) < 8
+    group = rows["a consumer group"]
+    assert (group.seeds, group.of, group.transitions) == (len(of_group), 8, 1 + len(of_group))
+    assert group.only_here == tuple(sorted(f"of-{seed}" for seed in of_group)), "any seed reached log-created"
+    assert drawn_by(Plan((Series("x", "pass"),), range(1, 9)), []) == []
