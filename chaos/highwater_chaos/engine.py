@@ -22,13 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.protocol import (
-    Backend,
-    BackendError,
-    HasClocks,
-    InvariantViolation,
-    RecordsToFiles,
-)
+from highwater_chaos.backends.protocol import Backend, BackendError, HasClocks, InvariantViolation, RecordsToFiles
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
@@ -185,7 +179,7 @@ class _Run:
             self.recovery.recover()
             self._begin("final")
             self._read_all()
-        elif self._runs_in_vain():
+        elif not self.has_ended_early and self.recovery.is_in_vain():
             self._begin("recovered")
             self.recovery.recover()
         if not self.recovery.catch_up(self.backend.now_ns() + CATCH_UP_NS):
@@ -363,11 +357,6 @@ class _Run:
             return []
         return [CreateTopic(name=REGISTER_TOPIC, partitions=1, replication_factor=min(3, self.cluster.brokers))]
 
-    def _runs_in_vain(self) -> bool:
-        """Whether every node runs, but the cluster did not come up: nothing but the cluster itself keeps it from it."""
-        explained = self.view.crashed or self.backend.inconclusive_reasons() or self.has_ended_early
-        return not explained and self.recovery.is_readable()
-
     def _create(self, topic: CreateTopic) -> bool:
         result: list[str | None] = []
 
@@ -428,6 +417,7 @@ class _Run:
             task.cancel()
         finally:
             self.inconclusive_reasons += runner.inconclusive_reasons
+            self.violations += runner.broken
             runner.cancel()
             heal = self.scheduler.spawn("heal all", fault_manager.heal_all())
             self.scheduler.run(lambda: heal.done, self.backend.now_ns() + _HEAL_NS)

@@ -347,6 +347,12 @@ class Recovery:
         every node is healthy."""
         return all(fault.healed for fault in self._run.faults) and self.healthy() == {*node_names(self._run.cluster)}
 
+    def is_in_vain(self) -> bool:
+        """Whether every node runs although the cluster did not come up: nothing but the cluster itself keeps it from
+        that."""
+        run = self._run
+        return not run.view.crashed and not run.backend.inconclusive_reasons() and self.is_readable()
+
     def is_ready(self) -> bool:
         """Whether every node is up, and part of the cluster."""
         return nodes_ready(self._run.cluster, self._run.view, self._run.backend.state)

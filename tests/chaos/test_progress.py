@@ -150,3 +150,31 @@ def test_a_feature_that_never_works_is_unavailable(
     stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
     says = {"recovery": "is not unfenced", "writes": "no write was acknowledged"}.get(feature, f"{feature}: ")
     assert any(says in story for story in stories), stories
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds", "fault"),
+    [
+        ("broker: {id: 2, state: unfenced}", True, ""),
+        ("broker: {id: 1, state: unfenced}", False, "sessionExpiry: {target: {broker: 1}}"),
+        ("isr: {partition: orders-0, includes: [1]}", False, "kill: {target: {broker: 1}, restartAfter: 4s}"),
+        ("isr: {partition: orders-0, includes: [0]}", True, "kill: {target: {broker: 1}, restartAfter: 4s}"),
+        ("activeController: {exists: true}", False, "kill: {target: {activeController: true}, restartAfter: 1s}"),
+        ("activeController: {exists: true}", True, "kill: {target: {followerController: true}, restartAfter: 1s}"),
+        ("underReplicated: 0", False, "kill: {target: {broker: 1}, restartAfter: 4s}"),
+    ],
+)
+def test_a_condition_that_must_hold_and_does_not_is_unavailable(
+    condition: str, holds: bool, fault: str, make_experiment: Any
+) -> None:
+    """Also if it is broken for a moment only, and all is well in the end."""
+    happens = f"[{{wait: 1s}}, {{inject: {{{fault}}}}}]" if fault else "[{wait: 1s}]"
+    schedule = (
+        f"[{{parallel: [[{{holds: {{{condition}, for: 8s}}}}], {happens}]}}, {{admin: {{createTopic: {{name: t}}}}}}]"
+    )
+    result = run_experiment(make_experiment(schedule), SimBackend())
+    assert result.inconclusive_reasons == []
+    found = [violation.what for violation in result.violations if violation.name == "unavailable"]
+    assert len(found) == (0 if holds else 1)
+    assert all(story.startswith(f"{condition.partition(':')[0]} ") for story in found), found
+    assert [step for _, step in result.journal][-1] == "admin", "the schedule goes on"

@@ -132,6 +132,16 @@ BAD = [
     ),
     ("rate: 200/s", "rate: 200", "spec.workload.rate: expected a rate such as 200/s or 30/m; found 200"),
     ("id: 1, state", "id: 9, state", "await.broker.id: there is no broker 9"),
+    (
+        "schedule:",
+        "schedule:\n    - holds: {broker: {id: 9, state: unfenced}, for: 1s}",
+        "holds.broker.id: there is no broker 9",
+    ),
+    (
+        "schedule:",
+        "schedule:\n    - holds: {underReplicated: 0, within: 1s}",
+        "holds.within: unknown field",
+    ),
     ("kind: Chaos", "kind: [", "is not YAML"),
 ]
 

@@ -82,12 +82,9 @@ class CaughtCondition(Model):
     at_least: Annotated[int, Field(ge=1, description="Messages that it has caught.")] = 1
 
 
-class Await(OneOf):
-    """One condition and how long it may take."""
+class ClusterCondition(OneOf):
+    """One condition."""
 
-    within: Annotated[
-        Duration, Field(description="Not met by then, the run is inconclusive. A duration such as 500ms, 20s or 1m30s.")
-    ]
     isr: IsrCondition | None = None
     leader: LeaderCondition | None = None
     broker: BrokerCondition | None = None
@@ -99,7 +96,33 @@ class Await(OneOf):
     ] = None
     caught: CaughtCondition | None = None
 
+
+class Await(ClusterCondition):
+    """One condition and how long it may take."""
+
+    within: Annotated[
+        Duration, Field(description="Not met by then, the run is inconclusive. A duration such as 500ms, 20s or 1m30s.")
+    ]
+
     @classmethod
     def common(cls) -> frozenset[str]:
         """The bound stands beside the choice."""
         return frozenset({"within"})
+
+
+class Holds(ClusterCondition):
+    """One condition that must stay true all the time, from the beginning of the step on."""
+
+    for_: Annotated[
+        Duration,
+        Field(
+            gt=0,
+            alias="for",
+            description="How long it must hold; if it does not, the cluster is unavailable. A duration such as 20s.",
+        ),
+    ]
+
+    @classmethod
+    def common(cls) -> frozenset[str]:
+        """The length stands beside the choice."""
+        return frozenset({"for_"})

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from highwater_chaos.experiment.base import OneOf
+from highwater_chaos.experiment.conditions import ClusterCondition
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.extent import MOST_STEPS, least_ns, steps_done
 from highwater_chaos.experiment.faults import Inject, fault_kinds
@@ -259,8 +260,9 @@ def _schedule(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
             for name in [step.heal] if isinstance(step.heal, str) else step.heal:
                 if name not in named and name != ALL:
                     yield Problem(f"{path}.heal", f"no fault is named {name!r}; named are: {listed(sorted(named))}")
-        if step.await_ is not None and step.await_.caught is not None and step.await_.caught.name not in named:
-            yield Problem(f"{path}.await.caught.name", f"no fault is named {step.await_.caught.name!r}")
+        for kind, condition in _conditions(step):
+            if condition.caught is not None and condition.caught.name not in named:
+                yield Problem(f"{path}.{kind}.caught.name", f"no fault is named {condition.caught.name!r}")
         if step.random is not None:
             yield from _random(f"{path}.random", step.random, cluster)
         if step.produce is not None:
@@ -339,19 +341,26 @@ def _references(
 
 
 def _condition_brokers(step: Step, path: str, cluster: Cluster) -> Iterator[Problem]:
-    if (condition := step.await_) is None:
-        return
-    if condition.broker is not None:
-        yield from _broker(f"{path}.await.broker.id", condition.broker.id, cluster)
-    if condition.isr is not None and condition.isr.choice != "size":
-        for broker in condition.isr.equals or condition.isr.includes or condition.isr.excludes or []:
-            yield from _broker(f"{path}.await.isr.{condition.isr.choice}", broker, cluster)
-    if condition.leader is not None and condition.leader.none is None:
-        yield from _broker(f"{path}.await.leader.{condition.leader.choice}", _as_int(condition.leader), cluster)
-    if condition.active_controller is not None and condition.active_controller.exists is None:
-        at = f"{path}.await.activeController.{condition.active_controller.choice}"
-        check = _broker if cluster.mode == "zookeeper" else _controller
-        yield from check(at, _as_int(condition.active_controller), cluster)
+    for kind, condition in _conditions(step):
+        if condition.broker is not None:
+            yield from _broker(f"{path}.{kind}.broker.id", condition.broker.id, cluster)
+        if condition.isr is not None and condition.isr.choice != "size":
+            for broker in condition.isr.equals or condition.isr.includes or condition.isr.excludes or []:
+                yield from _broker(f"{path}.{kind}.isr.{condition.isr.choice}", broker, cluster)
+        if condition.leader is not None and condition.leader.none is None:
+            yield from _broker(f"{path}.{kind}.leader.{condition.leader.choice}", _as_int(condition.leader), cluster)
+        if condition.active_controller is not None and condition.active_controller.exists is None:
+            at = f"{path}.{kind}.activeController.{condition.active_controller.choice}"
+            check = _broker if cluster.mode == "zookeeper" else _controller
+            yield from check(at, _as_int(condition.active_controller), cluster)
+
+
+def _conditions(step: Step) -> Iterator[tuple[str, ClusterCondition]]:
+    """The condition of a step, by how the file calls the step."""
+    if step.await_ is not None:
+        yield "await", step.await_
+    if step.holds is not None:
+        yield "holds", step.holds
 
 
 def _as_int(choice: OneOf) -> int:

@@ -21,6 +21,8 @@ def least_ns(steps: Sequence[Step]) -> int:
             total += step.repeat.times * least_ns(step.repeat.steps)
         elif step.random is not None:
             total += step.random.for_
+        elif step.holds is not None:
+            total += step.holds.for_
         else:
             total += step.wait or 0
     return total

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from highwater_chaos.experiment.base import Model, NodeIndex, OneOf, PartitionName, TopicName
-from highwater_chaos.experiment.conditions import Await
+from highwater_chaos.experiment.conditions import Await, Holds
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.targets import Group, Target
 from highwater_chaos.experiment.units import Duration
@@ -228,6 +228,7 @@ class Step(OneOf):
     heal: Annotated[str | list[str] | None, Field(description="Undo faults: a name, a list of names, or all.")] = None
     wait: Annotated[Duration | None, Field(description="Let time pass. A duration such as 5s.")] = None
     await_: Annotated[Await | None, Field(alias="await")] = None
+    holds: Holds | None = None
     parallel: Annotated[
         list[list[Step]] | None,
         Field(min_length=1, description="Lists of steps, as those of spec.schedule, that run at the same time."),

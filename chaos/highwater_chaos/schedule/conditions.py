@@ -10,9 +10,9 @@ from highwater_chaos.backends.view import ClusterView, controller_index
 from highwater_chaos.experiment.conditions import (
     AckedCondition,
     ActiveControllerCondition,
-    Await,
     BrokerCondition,
     CaughtCondition,
+    ClusterCondition,
     HighWatermarkCondition,
     IsrCondition,
     LeaderCondition,
@@ -31,7 +31,7 @@ class World:
     caught: Callable[[str], int]
 
 
-def is_met(condition: Await, world: World) -> bool:
+def is_met(condition: ClusterCondition, world: World) -> bool:
     """Whether the condition holds now."""
     match condition.chosen:
         case IsrCondition() as isr:
@@ -55,7 +55,7 @@ def is_met(condition: Await, world: World) -> bool:
             raise AssertionError(f"no condition for {other!r}")
 
 
-def is_or_was_met(condition: Await, world: World) -> Callable[[], bool]:
+def is_or_was_met(condition: ClusterCondition, world: World) -> Callable[[], bool]:
     """Return whether the condition holds now, or held between two looks since this call, as far as events show it.
 
     There may be no active controller for a few milliseconds only.
@@ -70,7 +70,22 @@ def is_or_was_met(condition: Await, world: World) -> Callable[[], bool]:
     return met
 
 
-def found(condition: Await, world: World) -> str:
+def broken(condition: ClusterCondition, world: World) -> Callable[[], bool]:
+    """Return whether the condition does not hold, or did not between two looks since this call, as far as events show
+    it: a broker was fenced, or there was no active controller, for a moment."""
+    view, broker = world.view, condition.broker
+
+    def moments() -> tuple[int, int]:
+        about, fenced = condition.active_controller, 0
+        if broker is not None and broker.state == "unfenced":
+            fenced = view.fenced_count.get(broker.id, 0) + view.unregistered_count.get(broker.id, 0)
+        return fenced, view.controller_vacancies if about is not None and about.exists else 0
+
+    before = moments()
+    return lambda: not is_met(condition, world) or moments() != before
+
+
+def found(condition: ClusterCondition, world: World) -> str:
     """What there is instead, for the message of a condition that was not met."""
     view = world.view
     match condition.chosen:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.backends.protocol import InvariantViolation, NodeState
 from highwater_chaos.backends.view import PartitionView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.conditions import Await
+from highwater_chaos.experiment.conditions import Await, ClusterCondition, Holds
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, Produce, RandomFaults, Repeat, Step
 from highwater_chaos.experiment.targets import Target
@@ -24,7 +24,7 @@ from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Drawing, TargetError, kind_named
 from highwater_chaos.faults.targets import group, resolve
 from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
-from highwater_chaos.schedule.conditions import World, found, is_or_was_met
+from highwater_chaos.schedule.conditions import World, broken, found, is_or_was_met
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.random_administration import RandomAdministration
 from highwater_chaos.schedule.random_faults import DrawnFault, draw_fault, draw_kind
@@ -46,8 +46,8 @@ class DoneStep:
     step: Step
 
 
-_ACTS: Final = ("inject", "heal", "admin", "produce")
-"""Steps that do something. The others wait, or hold steps."""
+_ACTS: Final = ("inject", "heal", "admin", "produce", "holds")
+"""Steps that do something, or demand it. The others wait, or hold steps."""
 _FOREVER_NS: Final = 1 << 60
 _DRAWS: Final = 8
 """How often a random fault that must not be injected now is drawn again before its turn passes."""
@@ -67,6 +67,8 @@ class ScheduleRunner:
         produce: WriteBatch,
     ) -> None:
         self.inconclusive_reasons: list[str] = []
+        self.broken: list[InvariantViolation] = []
+        """What did not hold as long as a step demands it."""
         self.journal: list[tuple[int, str]] = []
         """Steps with the run time (ns) at which each began."""
         self.done: list[DoneStep] = []
@@ -118,6 +120,9 @@ class ScheduleRunner:
         if step.await_ is not None:
             met = yield from self._await(step.await_)
             return met
+        if step.holds is not None:
+            yield from self._holds(step.holds)
+            return True
         if step.parallel is not None:
             done = yield from self._parallel(step.parallel)
             return done
@@ -149,6 +154,17 @@ class ScheduleRunner:
                 f"await {text} was not met within {format_duration(condition.within)}: {found(condition, self._world)}"
             )
         return met
+
+    def _holds(self, condition: Holds) -> Process[None]:
+        """A condition that ceases to hold is a finding. The schedule goes on: it was planned for one that holds."""
+        text = f"{describe(condition)} holds for {format_duration(condition.for_)}"
+        began_ns = self._scheduler.now_ns()
+        if (yield Until(broken(condition, self._world), condition.for_, text)):
+            after = format_duration(self._scheduler.now_ns() - began_ns)
+            what = f"{describe(condition)} did not hold for {format_duration(condition.for_)}"
+            story = f"{what}: {after} after the step began, {found(condition, self._world)}"
+            self.broken.append(InvariantViolation("unavailable", self._scheduler.now_ns(), "the cluster", story))
+            yield Sleep(max(0, began_ns + condition.for_ - self._scheduler.now_ns()))
 
     def _parallel(self, branches: Sequence[Sequence[Step]]) -> Process[bool]:
         results: dict[int, bool] = {}
@@ -293,9 +309,11 @@ class ScheduleRunner:
         )
 
 
-def describe(condition: Await) -> str:
+def describe(condition: ClusterCondition) -> str:
     """The condition in the file's words, for messages."""
-    value = condition.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"within"})[condition.choice]
+    value = condition.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"within", "for_"})[
+        condition.choice
+    ]
     if isinstance(value, dict):
         value = ", ".join(f"{key} {item}" for key, item in value.items())
     return f"{condition.choice} {value}"
