@@ -290,7 +290,7 @@ class Processes(SimBackend):
 @pytest.mark.parametrize(
     ("mode", "check", "problem"),
     [
-        ("kraft", "raft-commit-durable", "needs a look at the disks of voters, which local does not have"),
+        ("kraft", "raft-commit-durable", "needs a look at the live state of nodes, which local does not have"),
         ("kraft", "raft-log-matching", None),
         ("zookeeper", "raft-log-matching", "needs events of the quorum, and ZooKeeper's own servers report none"),
         ("zookeeper", "stable-leadership", "needs events of the quorum, and ZooKeeper's own servers report none"),

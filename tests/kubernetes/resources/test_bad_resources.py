@@ -79,7 +79,7 @@ EXPERIMENTS = [
         step(inject={"partition": {"isolate": {"broker": 0}, "shape": "halves"}}),
         f"{INJECT}.partition: expected exactly one of between, isolate, shape",
     ),
-    (step(wait="1s", inject=KILL), "spec.schedule[0]: expected exactly one of inject, heal, wait, await, parallel"),
+    (step(wait="1s", inject=KILL), "spec.schedule[0]: expected exactly one of inject, heal, wait, await, holds"),
     (step(wait=5), f"spec.schedule[0].wait: {DURATION}"),
     (step(**{"await": {"acked": {"atLeast": 1}}}), "spec.schedule[0].await.within: Required value"),
     (step(**{"await": {"within": "1s"}}), "spec.schedule[0].await: expected exactly one of isr, leader, broker"),
