@@ -96,6 +96,13 @@ def test_a_throttle_of_the_experiment_ends_with_its_schedule(make_experiment: An
     assert len(in_sync) > 50
 
 
+def test_the_throttle_of_a_deleted_topic_ended_with_it(make_experiment: Any) -> None:
+    move = {"reassign": {"partition": "spare-0", "replicas": [0, 2], "throttle": 1}}
+    steps = [{"createTopic": {"name": "spare", "assignment": [[0, 1]]}}, move, {"deleteTopic": {"name": "spare"}}]
+    result = run_experiment(make_experiment(json.dumps([{"admin": step} for step in steps])), SimBackend())
+    assert (result.inconclusive_reasons, result.violations) == ([], [])
+
+
 def test_what_is_still_throttled_need_not_be_in_sync() -> None:
     """If the throttle could not be removed, everything else is owed all the same."""
     healthy = {*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(3))}

@@ -91,6 +91,9 @@ class Administration:
     def remove_throttles(self) -> Process[str | None]:
         """End what is left of the throttles of earlier steps; returns why that failed, or None."""
         for topic in list(self.throttled):
+            if topic not in self._view.topics:
+                del self.throttled[topic]  # its settings went with it
+                continue
             error = yield from self.run(Admin(remove_throttle=RemoveThrottle(topic=topic)))
             if error is not None:
                 return f"the throttle of {topic} was not removed: {error}"
