@@ -42,7 +42,7 @@ from highwater_pipeline.checks.columns import (
 )
 from highwater_pipeline.checks.lineages import breaks
 from highwater_pipeline.checks.log_starts import own_log_starts
-from highwater_pipeline.checks.promises import NO_OFFSETS, LastOfKeys, log_start_of
+from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, log_start_of
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
@@ -122,12 +122,11 @@ def committed_loss(unit: Unit) -> Finding:
 
 def _compacted_away(unit: Unit, dump: _Dump | None) -> Ints:
     """Offsets of acknowledged records that compaction had to keep, and that no replica has."""
-    start, is_certain = log_start_of(unit)
+    _, is_certain = log_start_of(unit)
     if dump is None or not is_certain or _has_a_past(unit):
         return NO_OFFSETS
-    must_stay = LastOfKeys(unit).offsets
-    has = ints(dumped_records(unit.replica_log), "offset")
-    gone: Ints = must_stay[(must_stay >= start) & ~np.isin(must_stay, has)]
+    must_stay = Promised(unit, exists=True).kept_by_compaction()
+    gone: Ints = must_stay[~np.isin(must_stay, ints(dumped_records(unit.replica_log), "offset"))]
     return gone
 
 

@@ -66,6 +66,13 @@ class Promised:
     def _keys(self) -> LastOfKeys:
         return LastOfKeys(self._unit)
 
+    def kept_by_compaction(self) -> Ints:
+        """Offsets of the records that compaction must keep, ascending: each is the last of its key."""
+        if self.whole != NO:
+            return NO_OFFSETS
+        kept = (seen.offset[self.of(seen).kept == YES] for seen in seen_of(self._unit))
+        return np.unique(np.concatenate([NO_OFFSETS, *kept]))
+
     @cached_property
     def _appends(self) -> Appends:
         return Appends.of(self._unit)
@@ -141,21 +148,16 @@ class LastOfKeys:
     """
 
     def __init__(self, unit: Unit) -> None:
-        self._unit = unit
         self._count: Final = unit.facts.settings.keys or 0
         self._newest: Final = np.full(self._count, -1, np.int64)
         self._may_be_newer: Final = np.zeros(self._count, np.bool_)
-        for seen in self._seen():
+        for seen in seen_of(unit) if self._count else ():
             key, has_offset = seen.value % self._count, (seen.is_send | seen.is_poll) & (seen.offset >= 0)
             np.maximum.at(self._newest, key[has_offset], seen.offset[has_offset])
             self._may_be_newer[key[seen.is_send & (seen.outcome != FAIL) & (seen.offset < 0)]] = True
         if self._count:
             log = dumped_records(unit.replica_log)
             np.maximum.at(self._newest, ints(log, "value", 0) % self._count, ints(log, "offset"))
-
-    def _seen(self) -> Iterator[Seen]:
-        if self._count:
-            yield from (Seen(self._unit.partition, part) for _, part in self._unit.history.by_range("row"))
 
     def are_last(self, seen: Seen) -> Bools:
         """Whether micro-operations are sends of such records."""
@@ -166,10 +168,10 @@ class LastOfKeys:
         are_last: Bools = is_acknowledged & (self._newest[key] == seen.offset) & ~self._may_be_newer[key]
         return are_last
 
-    @cached_property
-    def offsets(self) -> Ints:
-        """Their offsets, ascending."""
-        return np.unique(np.concatenate([NO_OFFSETS, *(seen.offset[self.are_last(seen)] for seen in self._seen())]))
+
+def seen_of(unit: Unit) -> Iterator[Seen]:
+    """The history of a unit, a range of rows after the other."""
+    return (Seen(unit.partition, part) for _, part in unit.history.by_range("row"))
 
 
 def recorded(facts: RunFacts, *kinds: str) -> bool:
@@ -260,8 +262,7 @@ def log_start_of(unit: Unit) -> tuple[int, bool]:
     if deletes is False:
         return 0, True
     furthest = 0
-    for _, part in unit.history.by_range("row"):
-        seen = Seen(unit.partition, part)
+    for seen in seen_of(unit):
         assigned = seen.offset[~seen.is_send & ~seen.is_poll & (seen.outcome == OK)]
         furthest = int(assigned.max(initial=furthest))
     return furthest, deletes is True

@@ -18,7 +18,7 @@ import numpy as np
 from highwater_pipeline.arrays import Ints
 from highwater_pipeline.checks.client_topics import client_topics
 from highwater_pipeline.checks.columns import bools, ints, is_any, of_kind
-from highwater_pipeline.checks.promises import LastOfKeys
+from highwater_pipeline.checks.promises import Promised
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
 
@@ -57,7 +57,7 @@ def _of_topic(unit: Unit) -> Iterator[tuple[str, int]]:
         dumped = np.unique(ints(log, "offset"))
         above = offsets[offsets >= reached]
         end = int(dumped.max(initial=-1))
-        lost = LastOfKeys(unit).offsets
+        lost = Promised(unit, exists=True).kept_by_compaction()
         yield COMPACTION, int((~np.isin(above[above < end], np.concatenate([dumped, lost]))).sum())
 
 

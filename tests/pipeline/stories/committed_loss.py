@@ -122,6 +122,18 @@ def a_tail_may_have_replaced_it(story: Story) -> None:
 
 
 @case("pass")
+def compaction_takes_what_stands_where_an_unpromised_record_stood(story: Story) -> None:
+    """With acks=1 a leader acknowledged value 2 at offset 1 and lost it. What the next one wrote there is replaced."""
+    story.send(1, at=0).send(2, at=1).under(acks="1", idempotence=False, compaction=("orders",), keys=2)
+    story.started(0, epoch=10, leo=0).state([0], offset=20).leads(0, 0, leo=0)
+    story.state([1], leader=1, leader_epoch=1, offset=21)
+    story.leads(1, 1, leo=1).commits(1, 0, 1, leader_epoch=1, epoch=0, crc=1)
+    story.send(3, at=1).appends(1, 1, 2, leader_epoch=1, leader=True).commits(1, 1, 2, leader_epoch=1, crc=3)
+    story.send(5, at=2).appends(1, 2, 3, leader_epoch=1, leader=True).commits(1, 2, 3, leader_epoch=1, crc=5)
+    story.event("broker-1", "transition", reason="compaction-begun", partition=P0).dump(1, (2, 1, 5)).poll((2, 5))
+
+
+@case("pass")
 def topic_created_anew(story: Story) -> None:
     """Offsets and epochs begin again with a topic of the same name: its first generation was deleted, not lost."""
     _committed_by_0(story)
