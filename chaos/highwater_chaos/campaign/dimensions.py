@@ -62,6 +62,7 @@ _OF_WORKLOADS: Final[dict[str, Callable[[Workload], bool]]] = {
     "acks=1": lambda workload: workload.acks == "1",
     "acks=0": lambda workload: workload.acks == "0",
     "idempotence": lambda workload: workload.idempotence,
+    "deliveryTimeout": lambda workload: workload.delivery_timeout < 30_000_000_000,
     "ackTimeout": lambda workload: workload.ack_timeout is not None,
     "clients that start during the run": lambda workload: workload.start_within > 0,
     "a consumer group": lambda workload: workload.group_members > 0,

@@ -182,6 +182,8 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
     }
     if random.random() < 0.5:
         drawn["requestTimeout"] = random.choice(("500ms", "1s"))
+    if random.random() < 0.3:
+        drawn["deliveryTimeout"] = random.choice(("2500ms", "5s"))  # a producer that gives up begins another epoch
     if random.random() < 0.2:
         drawn["ackTimeout"] = random.choice(("50ms", "200ms", "400ms"))
     if any("cleanup.policy" in topic.get("config", {}) for topic in cluster["topics"]):

@@ -231,7 +231,7 @@ PRODUCERS: Final = (
         "if epoch < entry.epoch:",
         "if False:",
         "a producer with an old epoch is refused",
-        harmless="no producer of the workload gets a second epoch: without transactions each starts with a new id",
+        harmless="a request of the old epoch is out of sequence, too, or repeats sequences of the new one",
     ),
     Mutant(
         "followers-forget-producers",

@@ -17,7 +17,7 @@ from uuid import UUID
 from highwater_runtime.controller.partition_change import Election
 from highwater_runtime.controller.zk.commands import Commands
 from highwater_runtime.controller.zk.context import NO_NODE, ControllerContext, PartitionKey
-from highwater_runtime.controller.zk.decisions import Rules, next_state
+from highwater_runtime.controller.zk.decisions import Change, Rules, next_state
 from highwater_runtime.controller.zk.election import Elected
 from highwater_runtime.controller.zk.loading import read_brokers, read_topics, read_tree
 from highwater_runtime.controller.zk.options import ZkControllerOptions
@@ -131,15 +131,17 @@ class ActiveController:
     ) -> Work[dict[PartitionKey, PartitionRegistration]]:
         """Write the new states of these partitions; returns the old states of the changed ones. Sends no command."""
         effective = self.rules if rules is None else rules
-        changed = yield from write(
-            self.context,
-            self.elected,
-            dict.fromkeys(keys),
-            lambda key: next_state(self.context, key, effective, election=election),
-        )
-        for key, before in changed.items():
-            state = self.context.partition(key)
-            if state is not None and state.leader >= 0 and before.isr and state.leader not in before.isr:
+        unclean: dict[PartitionKey, bool] = {}
+
+        def step(key: PartitionKey) -> Change | None:
+            change = next_state(self.context, key, effective, election=election)
+            # A step that could not be written is decided again, by a state that was read since.
+            unclean[key] = change is not None and change.is_unclean and not effective.init_leaderless
+            return change
+
+        changed = yield from write(self.context, self.elected, dict.fromkeys(keys), step)
+        for key in changed:
+            if unclean[key]:
                 self._ports.metrics.counter(UNCLEAN)
         return changed
 

@@ -77,6 +77,12 @@ class Change:
         )
 
     @property
+    def is_unclean(self) -> bool:
+        """Whether the new leader was not in the ISR, and could lead without it (``unclean.leader.election.enable``)."""
+        leader, before = self.after.leader, self.before.isr
+        return leader >= 0 and bool(before) and leader not in before and self.after.isr == (leader,)
+
+    @property
     def leads(self) -> bool:
         """Whether leader or ISR are written."""
         return self.before.partition_epoch != self.after.partition_epoch

@@ -4,6 +4,7 @@
   ``__consumer_offsets``. Else a group may be told of a commit that the next coordinator does not know.
 * ``group-offset-stale``: of the commits of a partition that were committed in time, a coordinator counts the last.
   Else a group begins again where it has been, and the next coordinator says something else.
+  A coordinator that has just loaded its log has the last commit that is in it.
 * ``group-commit-fenced``: no member commits in another generation than its group is in. Else the earlier owner of a
   partition takes back what the present one has committed.
 * ``group-coordinator-epoch``: who coordinates the groups of a partition does so for the leader epoch in which it leads.
@@ -22,12 +23,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from highwater_runtime.broker.groups.coordinator import Shard
+from highwater_runtime.broker.groups.coordinator import Shard, ShardState
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.ports import MS
-from highwater_runtime.ports.trace import BecameLeader, HighWatermarkAdvanced, LogAppended, NodeEvent
+from highwater_runtime.ports.trace import BecameLeader, HighWatermarkAdvanced, LogAppended, NodeEvent, TransitionTaken
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.wire.messages.offset_commit_key import OffsetCommitKey
@@ -35,7 +36,7 @@ from highwater_runtime.wire.messages.offset_commit_value import OffsetCommitValu
 from highwater_runtime.wire.versioned import decode_coordinator_key, decode_versioned
 
 _PREFIX: Final = "__consumer_offsets-"
-OF_GROUPS: Final = frozenset((BecameLeader, HighWatermarkAdvanced, LogAppended))
+OF_GROUPS: Final = frozenset((BecameLeader, HighWatermarkAdvanced, LogAppended, TransitionTaken))
 """Events that :meth:`GroupInvariants.on_event` has to see."""
 _GENERATION: Final = "generation "
 """How the metadata of a commit begins that names the generation of its member."""
@@ -57,6 +58,8 @@ class _Led:
 
     began: int = 0
     """Where its log ended then."""
+    has_begun: bool = False
+    """Whether it was seen after it had loaded its log, when others may have deleted offsets since."""
     appended: list[tuple[int, int]] = field(default_factory=list)
     """What was appended since the last look: offset and end."""
     waiting: deque[tuple[int, list[_Commit]]] = field(default_factory=deque)
@@ -73,6 +76,8 @@ class GroupInvariants:
         self._violations = violations
         self._led: dict[tuple[str, str], _Led] = {}
         self._touched: dict[tuple[str, str], None] = {}
+        self._loaded: dict[str, None] = {}
+        """Nodes that have just loaded a log with groups."""
 
     def on_event(self, node: str, _incarnation: int, event: NodeEvent) -> None:
         """Note which partition of ``__consumer_offsets`` an event touched."""
@@ -81,6 +86,9 @@ class GroupInvariants:
                 self._led[node, name] = _Led(end)
             case LogAppended(reason="leader", partition=name) if name.startswith(_PREFIX):
                 self._led.setdefault((node, name), _Led()).appended.append((event.offset, event.end_offset))
+            case TransitionTaken(reason="group-loaded"):
+                self._loaded[node] = None
+                return
             case HighWatermarkAdvanced(partition=name) if name.startswith(_PREFIX):
                 pass
             case _:
@@ -89,12 +97,16 @@ class GroupInvariants:
 
     def after_event(self) -> None:
         """Check the coordinators of these partitions."""
+        for key in [key for key in self._led if key[0] in self._loaded]:
+            self._has_loaded(*key)
+        self._loaded.clear()
         for node, name in self._touched:
             broker = self._live.broker(node)
             shard = None if broker is None else broker.coordinator.shard(int(name.removeprefix(_PREFIX)))
             led = self._led.get((node, name))
             if broker is None or shard is None or led is None or shard.partition.leading is None:
                 continue
+            led.has_begun = led.has_begun or shard.state is not ShardState.LOADING
             if shard.leader_epoch != shard.partition.leader_epoch:
                 what = (
                     f"{node} coordinates groups for leader epoch {shard.leader_epoch} of {name}, and leads in"
@@ -111,6 +123,23 @@ class GroupInvariants:
             self._settle(led, shard, now)
             self._counts_right(node, name, shard, led)
         self._touched.clear()
+
+    def _has_loaded(self, node: str, name: str) -> None:
+        """Compare what a coordinator has just loaded with its log."""
+        broker, led = self._live.broker(node), self._led[node, name]
+        shard = None if broker is None else broker.coordinator.shard(int(name.removeprefix(_PREFIX)))
+        if shard is None or led.has_begun or shard.state is not ShardState.ACTIVE or shard.partition.leading is None:
+            return
+        led.has_begun = True
+        for (group_id, topic, index), last in _last_commits(shard.partition.log, led.began).items():
+            group = shard.groups.get(group_id)
+            offsets = {} if group is None else dict(group.offsets.record_offsets())
+            if offsets.get((topic, index), -1) < last:
+                what = (
+                    f"{node} loaded no offset of group {group_id} in {topic}-{index} whose record is at offset {last}"
+                    f" of its log or later"
+                )
+                self._violations.add("group-offset-stale", name, what, (node, group_id, topic, index))
 
     def _are_of_this_generation(self, node: str, name: str, shard: Shard, commits: list[_Commit]) -> None:
         for commit in commits:
@@ -168,3 +197,21 @@ def _commits(log: Log, begin: int, end: int) -> list[_Commit]:
                 value = decode_versioned(OffsetCommitValue, record.value)
                 found.append(_Commit(key.group, key.topic, key.partition, record.offset, value.metadata))
     return found
+
+
+def _last_commits(log: Log, end: int) -> dict[tuple[str, str, int], int]:
+    """Where the last record of each commit below ``end`` is that no tombstone follows, by group, topic, partition."""
+    last: dict[tuple[str, str, int], int] = {}
+    try:
+        batches = list(log.batches_between(log.log_start_offset, end))
+    except LogError:  # the disk has failed since
+        return last
+    for batch in batches:
+        for record in batch.records():
+            key = decode_coordinator_key(record.key or b"")
+            if isinstance(key, OffsetCommitKey):
+                place = (key.group, key.topic, key.partition)
+                last.pop(place, None)
+                if record.value is not None:
+                    last[place] = record.offset
+    return last
