@@ -285,7 +285,9 @@ def test_helm_test_asks_this_operator_with_its_own_rights_and_image(render):
     values = {"operator": {"watchNamespaces": ["one", "two"]}, "image": {"registry": "example.com"}}
     objects = render(values, name="mine")
     pod = objects["Pod", "mine-highwater-test"]
-    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    annotations = pod["metadata"]["annotations"]
+    assert annotations["helm.sh/hook"] == "test"
+    assert annotations["helm.sh/hook-delete-policy"] == "before-hook-creation", "helm test --logs reads it afterwards"
     deployment = objects["Deployment", "mine-highwater-operator"]
     (operator,) = deployment["spec"]["template"]["spec"]["containers"]
     (container,) = pod["spec"]["containers"]
