@@ -43,7 +43,7 @@ def test_a_run_with_all_mutants_that_it_does_not_reach_is_the_same_run(mode: str
         if mutant.name not in reached and mutant.mode in ("", mode) and mutant.where not in functions:
             functions.add(mutant.where)  # two mutants of one function cannot be in it at a time
             left_out.append(mutant.name)
-    assert len(left_out) > 20
+    assert len(left_out) > 10
     assert _digest(SEEDS[mode], mode, *left_out) == plain.trace_digest
 
 

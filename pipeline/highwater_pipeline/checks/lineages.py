@@ -26,7 +26,7 @@ import numpy as np
 
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import broker_of, ints, is_any
-from highwater_pipeline.checks.promises import expand
+from highwater_pipeline.checks.promises import expand, recorded
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
 
@@ -53,17 +53,20 @@ class Break(NamedTuple):
 
 def breaks(unit: Unit) -> list[Break]:
     """The breaks of one topic's partition, in order."""
-    events = unit.events
+    events, facts = unit.events, unit.facts
+    if not recorded(facts, "partition-changed"):
+        return []
     may_be_unclean = unit.facts.settings.elects_uncleanly(unit.partition) is True
     changed = np.flatnonzero(is_any(events, "kind", "partition-changed"))
     if not len(changed):
         return []
     _, parent = events.take(changed).lists("replicas")
     has_one = (np.bincount(parent, minlength=len(changed)) == 1).any()
-    kinds = ["partition-changed", "alter-partition-handled"] if may_be_unclean else []
-    kinds += ["partition-changed", "log-loaded", "log-removed"] if has_one else []
-    if not kinds:
+    loads = ("log-loaded", "log-removed") if has_one and recorded(facts, "log-loaded", "log-removed") else ()
+    if not may_be_unclean and not loads:
         return []
+    proposals = ("alter-partition-handled",) if recorded(facts, "alter-partition-handled") else ()
+    kinds = ("partition-changed", *loads, *(proposals if may_be_unclean else ()))
     positions = np.flatnonzero(is_any(events, "kind", *kinds))
     rows = events.take(positions).to_pylist(*_FIELDS)
     found = _Search(may_be_unclean)
@@ -155,6 +158,8 @@ def of_former_lineage(unit: Unit, offset: Ints, since: Ints) -> Bools:
     found = breaks(unit)
     if not found:
         return np.zeros(len(offset), np.bool_)
+    if not recorded(unit.facts, "log-appended"):
+        return np.ones(len(offset), np.bool_)
     events = unit.events
     is_older = np.arange(events.num_rows) < found[-1].position
     is_older |= ints(events, "leader_epoch") < max(one.leader_epoch for one in found)
