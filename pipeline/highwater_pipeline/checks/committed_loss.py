@@ -10,8 +10,8 @@ batch, first committed in leader epoch L, is lost if one of these holds:
 * the topic was deleted, though the settings say that it may not be deleted.
 
 Where a replica has compacted the partition, only the first counts, and an acknowledged record that is the last of its
-key and that no replica's dump has. Compaction keeps the offsets and removes records, each replica at its own time: a
-batch may well be another one then.
+key, and that a replica lacks whose dump reaches beyond it. Compaction keeps the offsets and removes records, each
+replica at its own time: a batch may well be another one then.
 """
 
 from __future__ import annotations
@@ -84,10 +84,12 @@ def committed_loss(unit: Unit) -> Finding:
     leaders = of_kind(unit.events, "became-leader")
     dump = _last_leaders_dump(leaders, unit)
     short = _lacked_by_a_leader(batches, leaders)
-    compacted_away = _compacted_away(unit, dump) if is_compacted(unit.events) else NO_OFFSETS
-    if is_compacted(unit.events):
+    count_of = batches.end - batches.offset
+    cleaned = _cleaned_away(unit) if is_compacted(unit.events) else None
+    if cleaned is not None:
         replaced_in = np.full(len(short), -1, np.int64)
-        gone = np.searchsorted(compacted_away, batches.end) > np.searchsorted(compacted_away, batches.offset)
+        few = np.searchsorted(cleaned.offset, batches.end) - np.searchsorted(cleaned.offset, batches.offset)
+        count_of, gone = np.where(short, count_of, few), few > 0
     else:
         replaced_in, gone = _replaced_in(batches, committed), _lacked_by_dump(batches, dump)
     deleted = _deleted(unit)
@@ -95,8 +97,9 @@ def committed_loss(unit: Unit) -> Finding:
         gone = np.zeros(len(short), np.bool_)  # brokers that were away keep what is left of a deleted topic
     deletion = deleted if unit.facts.settings.deletes_topic(unit.partition) is False else None
     lost = np.flatnonzero(short | (replaced_in >= 0) | gone | (deletion is not None))
-    records = np.where(short | (not len(compacted_away)), batches.end - batches.offset, 1)
-    count = int(records[lost].sum())
+    if deletion is not None:
+        count_of = batches.end - batches.offset
+    count = int(count_of[lost].sum())
 
     def examples() -> Iterator[Example]:
         for batch in lost.tolist():
@@ -111,6 +114,9 @@ def committed_loss(unit: Unit) -> Finding:
                 later = {"node": deletion["node"], "topic_id": deletion["topic_id"]}
                 fate = f"but {deletion['node']} reported that the topic was deleted, which no client had requested"
                 proof = rows_of("node_event", [report["row"], deletion["row"]])
+            elif cleaned is not None:
+                later, fate = cleaned.example(int(batches.offset[batch]))
+                proof = rows_of("node_event", [report["row"]])
             else:
                 assert dump is not None
                 later, dumped, fate = _dump_differs(unit, batches, batch, leaders, dump)
@@ -120,14 +126,37 @@ def committed_loss(unit: Unit) -> Finding:
     return finding(count, examples())
 
 
-def _compacted_away(unit: Unit, dump: _Dump | None) -> Ints:
-    """Offsets of acknowledged records that compaction had to keep, and that no replica has."""
+@dataclass(frozen=True, slots=True)
+class _Cleaned:
+    """Offsets, ascending, of promised records that are the last of their keys, each with the lowest broker whose log
+    reaches beyond it without having it."""
+
+    offset: Ints
+    broker: Ints
+
+    def example(self, start: int) -> tuple[Example, str]:
+        """Of the first such record from ``start`` on."""
+        at = int(np.searchsorted(self.offset, start))
+        offset, node = int(self.offset[at]), f"broker-{self.broker[at]}"
+        fate = f"but the log of {node} lacks record {offset} at the end of the run, though it is the last of its key"
+        return {"node": node, "offset": offset}, fate
+
+
+def _cleaned_away(unit: Unit) -> _Cleaned:
+    """A replica keeps the last record of each key as far as its log goes. One that could not be read is not judged."""
     _, is_certain = log_start_of(unit)
-    if dump is None or not is_certain or _has_a_past(unit):
-        return NO_OFFSETS
+    if not is_certain or _has_a_past(unit):
+        return _Cleaned(NO_OFFSETS, NO_OFFSETS)
     must_stay = Promised(unit, exists=True).kept_by_compaction()
-    gone: Ints = must_stay[~np.isin(must_stay, ints(dumped_records(unit.replica_log), "offset"))]
-    return gone
+    marks, log = unit.replica_log.where(unit.replica_log.is_known("ended")), dumped_records(unit.replica_log)
+    damaged = distinct(ints(marks.where(~is_any(marks, "ended", "end")), "broker"))
+    lacking = np.full(len(must_stay), -1, np.int64)
+    for broker in distinct(np.concatenate([ints(log, "broker"), ints(marks, "broker")]))[::-1]:
+        if broker not in damaged:
+            own = ints(log, "offset")[ints(log, "broker") == broker]
+            end = max(own.max(initial=-1) + 1, ints(marks, "offset")[ints(marks, "broker") == broker].max(initial=0))
+            lacking[(must_stay < end) & ~np.isin(must_stay, own)] = broker
+    return _Cleaned(must_stay[lacking >= 0], lacking[lacking >= 0])
 
 
 def _has_a_past(unit: Unit) -> bool:
@@ -322,10 +351,7 @@ def _dump_differs(
     rows = ints(there, "row")[order_by(ints(there, "offset"))]
     later: Example = {key: leader[key] for key in ("node", "leader_epoch")}
     later["dumped_records"] = len(rows)
-    end = int(dump.end[-1])
-    what = "holds other records there" if len(rows) else f"ends at offset {end}"
-    if not len(rows) and end > batches.offset[batch]:
-        what = "lacks it, though it is the last of its key,"
+    what = "holds other records there" if len(rows) else f"ends at offset {int(dump.end[-1])}"
     fate = f"but the log of {leader['node']}, the last leader, {what} at the end of the run"
     return later, rows[:SHOWN].tolist(), fate
 

@@ -95,12 +95,17 @@ def not_compacted(story: Story) -> None:
     _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="segment-rolled", partition=P0)
 
 
-def _compacted_twice(story: Story) -> Story:
-    """Values 1, 2, 3 of two keys were read, and compaction has left value 3 alone."""
+def _before_compaction(story: Story) -> Story:
+    """Values 1, 2, 3 of two keys were read, and compaction has begun."""
     story.send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (1, 2), (2, 3)).under(compaction=("orders",), keys=2)
     story.started(0, epoch=10, leo=0).state([0], offset=20).leads(0, 0, leo=0).appends(0, 0, 3, leader=True)
     story.commits(0, 0, 1, crc=1).commits(0, 1, 2, crc=2).commits(0, 2, 3, crc=3)
-    return story.event("broker-0", "transition", reason="compaction-begun", partition=P0).dump(0, (2, 0, 3))
+    return story.event("broker-0", "transition", reason="compaction-begun", partition=P0)
+
+
+def _compacted_twice(story: Story) -> Story:
+    """Compaction has left value 3 alone."""
+    return _before_compaction(story).dump(0, (2, 0, 3))
 
 
 @case(committed_loss=1)
@@ -109,10 +114,23 @@ def compaction_took_the_last_of_a_key(story: Story) -> None:
     _compacted_twice(story)
 
 
-@case("pass")
-def another_replica_has_the_last_of_a_key(story: Story) -> None:
-    """Each replica is compacted at its own time; this one counts on the other, as it may lead next."""
+@case(committed_loss=1)
+def one_replica_lacks_the_last_of_a_key(story: Story) -> None:
+    """Broker 1 has value 2 still. But broker 0 leads, and whoever reads from the beginning does not find it."""
     _compacted_twice(story).dump(1, (1, 0, 2), (2, 0, 3))
+
+
+@case(committed_loss=1)
+def a_follower_lacks_the_last_of_a_key(story: Story) -> None:
+    """The leader has both; broker 1, whose log is as long, has not, and may lead next."""
+    _before_compaction(story).dump(0, (1, 0, 2), (2, 0, 3)).dump_end(0, 3).dump(1, (1, 0, 2)).dump_end(1, 3)
+
+
+@case("pass")
+def a_follower_has_not_got_the_last_of_a_key(story: Story) -> None:
+    """The log of broker 1 ends below both: it has not fetched them. That of broker 2 could not be read up to there."""
+    _before_compaction(story).dump(0, (1, 0, 2), (2, 0, 3)).dump_end(0, 3).dump(1, (0, 0, 1)).dump_end(1, 1)
+    story.dump(2, (0, 0, 1)).dump_end(2, 1, ended="corrupt", found="torn")
 
 
 @case("pass")
