@@ -396,6 +396,14 @@ def test_files_that_cannot_work_are_refused_with_one_message(found: str, instead
         ([("cleanup.polcy: delete", "cleanup.policy: compact")], 100),
         ([("cleanup.polcy: delete", "cleanup.policy: compact"), ("producers: 1", "producers: 1, topics: [orders]")], 0),
         ([("producers: 1", "producers: 1, keys: 7")], 7),
+        (
+            [
+                ("cleanup.polcy: delete", "cleanup.policy: compact"),
+                ("producers: 1}\n  schedule:", "producers: 0, topics: [orders]}\n  schedule:\n    - produce: PRODUCED"),
+                ("PRODUCED", "{partition: later-0}"),
+            ],
+            100,
+        ),
     ],
 )
 def test_records_have_keys_where_a_topic_to_which_they_go_is_compacted(changes: Any, keys: int) -> None:

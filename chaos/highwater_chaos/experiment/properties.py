@@ -64,7 +64,9 @@ def keys_of(spec: ExperimentSpec) -> int:
         return spec.workload.keys
     by_default = any(_COMPACTS in one.get("log.cleanup.policy", "") for one in properties_of_nodes(spec) or ())
     written = spec.workload.topics
-    of_topics = [one for name, one in properties_of_topics(spec) if written is None or name in written]
+    batches = (step.produce for step in every_step(spec.schedule))
+    others = {one.partition.rpartition("-")[0] for one in batches if one is not None}
+    of_topics = [one for name, one in properties_of_topics(spec) if written is None or name in {*written, *others}]
     compacts = any(_COMPACTS in one.get("cleanup.policy", _COMPACTS * by_default) for one in of_topics)
     return _KEYS if compacts else 0
 
