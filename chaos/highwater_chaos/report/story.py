@@ -126,7 +126,9 @@ def _client_steps(run: RunFiles, partition: str, value: int | None) -> Iterator[
         who, operation = first_read["process"], first_read["index"]
         yield Step(first_read["time"], "client", f"process {who} read it (operation {operation})", of_record=True)
     elif row is not None:
-        yield Step(row["time"], "client", "no client ever read it, and the final reads did not find it", "bad", True)
+        is_known = run.verdict["checks"].get("unseen") not in ("unknown", "not-available")
+        searched = ", and the final reads did not find it" if is_known else ""
+        yield Step(row["time"], "client", f"no client ever read it{searched}", "bad", True)
 
 
 def _send_step(row: Row, element: Row) -> Step:
