@@ -55,6 +55,8 @@ class Situation:
     """Administration of a kind that had never been answered, asked for on a topic of the harness's own."""
     throttled: Collection[str]
     since_ns: int
+    clients_failed: Callable[[], Sequence[str]]
+    """Why clients cannot have asked for what they should: a process of theirs that ended, say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,11 @@ def _of_clients(
         began = [f"the first without success began at {since / 1e9:.3f} s ({client})" for since, client in waiting[:1]]
         return began or ([f"{late[0].client} asked for none"] if late else [])
 
-    return Contract(feature, lambda situation: bool(tried(situation)), owed, unfit, more_ns)
+    def why_not(situation: Situation) -> str:
+        failed = situation.clients_failed()
+        return failed[0] if failed else unfit(situation)
+
+    return Contract(feature, lambda situation: bool(tried(situation)), owed, why_not, more_ns)
 
 
 def _without_topics(situation: Situation) -> str:

@@ -259,6 +259,7 @@ class Recovery:
             asked_again=self._again.asked,
             throttled=self._throttled,
             since_ns=self._since_ns,
+            clients_failed=lambda: run.clients.status().inconclusive_reasons,
         )
 
     def _ask_again(self, kinds: Sequence[str]) -> Process[None]:

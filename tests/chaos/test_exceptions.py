@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import pickle
 import pkgutil
@@ -98,7 +99,7 @@ class UnpicklableError(Exception):
     ],
 )
 def test_an_exception_of_a_worker_reaches_whoever_asked(how: str, kind: type[Exception], message: str) -> None:
-    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("fork"), initializer=gc.freeze) as pool:
         with pytest.raises(kind, match=message):
             pool.submit(refuse, how).result(timeout=60)
         assert pool.submit(len, "abc").result(timeout=60) == 3, "the pool still works"

@@ -21,8 +21,8 @@ def test_one_that_no_check_sees_is_a_reason_and_is_shrunk(tmp_path, capsys):
     with applied(mutant_named(MUTANT)):
         done = run_and_judge(experiment, "sim", tmp_path / "runs", lambda *_: None, varied={}, wire=False)
         verdict = recorded_verdict(done.directory)
-        assert list(verdict["anomalies"]) == [NAME]
+        assert NAME in verdict["anomalies"]
         assert [reason for reason in verdict["reasons"] if reason.startswith(f"{NAME}: {MEANINGS[NAME]} (")]
-        shrink(done.directory, None, tmp_path / "small.yaml", 4, as_json=True)
+        shrink(done.directory, NAME, tmp_path / "small.yaml", 4, as_json=True)
         small = load_experiment(tmp_path / "small.yaml")
     assert [entry.anomalies for entry in small.spec.expect] == [[NAME]]

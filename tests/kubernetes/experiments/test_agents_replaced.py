@@ -16,7 +16,7 @@ from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, unti
 from experiments.real_world import ActingAgent
 from experiments.test_real_run import CONFIG, LONG
 
-from highwater_chaos import engine
+from highwater_chaos import recovery
 from highwater_chaos.backends.kubernetes import agents as agents_module
 from highwater_chaos.backends.kubernetes import directory, observing
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, AgentSettings
@@ -180,7 +180,7 @@ def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypa
         for name in ("_ACT_WITHIN", "_ANSWER_WITHIN", "_DUMP_WITHIN", "_KNOCK_WITHIN"):
             silence.setattr(agents_module, name, 0.5)
         silence.setattr(observing, "_SILENT_NS", 5 * SECOND)
-        silence.setattr(engine, "_CATCH_UP_NS", 2 * SECOND)
+        silence.setattr(recovery, "CATCH_UP_NS", 2 * SECOND)
         silence.setattr(FaultContext.confirm, "__defaults__", (5 * SECOND,))
         silence.setattr(Fault, "healed_within_ns", 5 * SECOND)
         status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", 4 * LONG)
