@@ -16,10 +16,14 @@ JUDGE = f"""
 import resource, sys
 from dataclasses import replace
 from pathlib import Path
+import pyarrow
 from highwater_pipeline import columns, store, view
 from highwater_pipeline.judge import judge_stored
 from highwater_pipeline.store import stored_runs
 
+# Each thread has a stack, and how many there are at once depends on the machine's load.
+pyarrow.set_cpu_count(1)
+pyarrow.set_io_thread_count(1)
 view.CHUNK, columns.KEPT, store.KEPT, store.LARGE = int(sys.argv[2]), 8 << 20, 8 << 20, 1 << 14
 checks = ("lost-write", "duplicate", "poll-skip", "nonmonotonic-send", "divergence", "sequence-gap", "committed-loss")
 few, many = (replace(run, checks=checks) for run in stored_runs(Path(sys.argv[1])))
