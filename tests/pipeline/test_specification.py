@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, judge_decisions
+from highwater_pipeline.specification.lineage import Lineage
 
 
 def _load(name: str) -> ModuleType:
@@ -32,9 +33,14 @@ Row = dict[str, Any]
 
 
 def refusals(
-    rows: list[Row], *, exact_order: bool = True, is_zookeeper: bool = False, compacted: bool = False
+    rows: list[Row],
+    *,
+    exact_order: bool = True,
+    is_zookeeper: bool = False,
+    compacted: bool = False,
+    unclean: bool = False,
 ) -> list[Refusal]:
-    decisions = Decisions.of(rows, is_zookeeper=is_zookeeper, unclean=False)
+    decisions = Decisions.of(rows, is_zookeeper=is_zookeeper, unclean=unclean)
     machine = Machine(decisions, exact_order=exact_order, compacted=compacted)
     return [*judge_decisions(decisions), *(refusal for row in rows for refusal in machine.step(row))]
 
@@ -504,6 +510,41 @@ CASES: list[tuple[str, Tail, Tail]] = [
     ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(10).acknowledges(0, 10)),
     ("acknowledge", lambda h: h.shrinks([0, 1]).acknowledges(0, 5), lambda h: h.shrinks([0]).acknowledges(0, 5)),
     # --- one bound each, from both sides ---
+    ("isr-of-replicas", lambda h: h.decides(0, 0, 1, [0, 1]), lambda h: h.decides(0, 0, 1, [0, 0])),
+    (
+        "isr-of-replicas",
+        lambda h: h.accepts(0, [0, 1], 0, 0).decides(0, 0, 1, [0, 1]),
+        lambda h: h.accepts(0, [0, 3], 0, 0).decides(0, 0, 1, [0, 3]),
+    ),
+    (
+        "isr-grows-by-proposal",
+        lambda h: h.shrinks([0, 1]).grows(1),
+        lambda h: h.shrinks([0, 1]).accepts(0, [0, 1], 0, 1).decides(0, 0, 2, [0, 1, 2]),
+    ),
+    # The last member of the ISR stays in it, whatever becomes of it.
+    (
+        "fenced-leaves-isr",
+        lambda h: h.shrinks([0]).lives(0, "fenced").decides(-1, 1, 2, [0]),
+        lambda h: h.lives(0, "fenced").decides(0, 0, 1, [0, 1]),
+    ),
+    (
+        "epochs-advance",
+        lambda h: h.decides(1, 1, 1, [0, 1]).decides(0, 2, 2, [0, 1]),
+        lambda h: h.decides(1, 1, 1, [0, 1]).decides(0, 1, 2, [0, 1]),
+    ),
+    # Decisions that were not recorded may have been anything; one that moves nothing completes no move.
+    (
+        "reassignment-in-sync",
+        lambda h: h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(3, [0], 3, 0, epoch=1),
+        lambda h: h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(2, [0], 3, 0, epoch=1),
+    ),
+    (
+        "reassignment-in-sync",
+        lambda h: (
+            h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(2, [0, 1], 3, 0, 1, 2).moves_to(3, [0, 1], 0, 1, 2, epoch=1)
+        ),
+        lambda h: h.moves_to(1, [0, 1], 3, 0, 1, 2).moves_to(2, [0, 1], 3, 0, 1, epoch=1),
+    ),
     ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 10, 10, 0)),
     ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 9, 11, 0)),
     ("load", lambda h: h.creates(2, 2, 3, 3), lambda h: h.creates(2, 2, 3, 4)),
@@ -608,6 +649,77 @@ def test_what_is_no_step_of_a_broker() -> None:
     history.broker(0, "fenced").proposes(0, [0, 1], 0, 0).ends(0, [0, 1, 2], 0, 0, "INELIGIBLE_REPLICA")
     assert {one.rule for one in refusals(history.events.rows)} == {"proposal-end"}
     assert refusals(history.events.rows, is_zookeeper=True) == [], "there the leader writes its ISR itself"
+
+
+def test_zookeeper_mode_needs_a_proposal_and_no_judgement_of_it() -> None:
+    def found(tail: Tail, **how: bool) -> set[str]:
+        history = History()
+        tail(history)
+        return {one.rule for one in refusals(history.events.rows, **how)}
+
+    smaller = [0, 1]
+    grown: Tail = lambda h: h.decides(0, 0, 1, smaller).proposes(0, [0, 1, 2], 0, 1).decides(0, 0, 2, [0, 1, 2])  # noqa: E731
+    of_itself: Tail = lambda h: h.decides(0, 0, 1, smaller).decides(0, 0, 2, [0, 1, 2])  # noqa: E731
+    moved: Tail = lambda h: h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(2, [0], 3, 0, epoch=1)  # noqa: E731
+    assert "isr-grows-by-proposal" not in found(grown, is_zookeeper=True)
+    assert found(of_itself, is_zookeeper=True) == {"isr-grows-by-proposal"}
+    assert found(moved, is_zookeeper=True) == set(), "the controller learns of the ISR later"
+    unclean: Tail = lambda h: h.decides(0, 0, 1, smaller).decides(2, 1, 2, [2])  # noqa: E731
+    with_another: Tail = lambda h: h.decides(0, 0, 1, smaller).decides(2, 1, 2, [2, 1])  # noqa: E731
+    assert (found(unclean), found(unclean, unclean=True)) == ({"leader-from-isr"}, set())
+    assert found(with_another, unclean=True) == {"leader-from-isr"}, "what is elected so is alone in the ISR"
+
+
+def test_a_decision_says_what_it_was_judged_against() -> None:
+    history = History().decides(0, 0, 0, [0, 1])
+    (refusal,) = refusals(history.events.rows)
+    proposal = "an ISR that broker 0 proposes in leader epoch 0, based on partition epoch 0"
+    assert refusal.permitted[2:] == (proposal,)
+    (created,) = (row["row"] for row in history.events.rows if row["reason"] == "created" and row["leader"] == 0)
+    assert (refusal.because, refusal.state["isr"]) == ((created,), [0, 1, 2])
+    history = History().decides(-1, 1, 1, [0, 1]).decides(-1, 1, 1, [0])
+    (refusal,) = refusals(history.events.rows)
+    assert len(refusal.permitted) == 2, "nobody leads who might propose"
+    history = History()
+    history.events.decided(0, 0, 0, [0, 4, 5], "created")
+    (refusal,) = refusals(history.events.rows)
+    assert (refusal.because, len(refusal.permitted), refusal.state["isr"]) == ((), 2, [0, 4, 5])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["extend", "cut", "forget"]), st.integers(0, 6), st.booleans())))
+def test_a_lineage_is_a_list_of_epochs(steps: list[tuple[str, int, bool]]) -> None:
+    """Two logs of one beginning, record by record, and what they have in common."""
+    logs, lists, lows = [Lineage(), Lineage()], [[0, 0], [0, 0]], [0, 0]
+    for log in logs:
+        log.extend(0, 0)
+    for epoch, (what, number, which) in enumerate(steps, 1):
+        log, epochs = logs[which], lists[which]
+        if what == "extend":
+            log.extend(len(epochs), epoch)
+            epochs += [epoch] * (number + 1)
+        elif what == "cut" and number < len(epochs):
+            log.cut(max(number, lows[which]))
+            del epochs[max(number, lows[which]) :]
+        elif what == "forget" and lows[which] <= number < len(epochs):
+            log.forget_below(number)
+            lows[which] = number
+    known = [[-1] * low + epochs[low:] for low, epochs in zip(lows, lists, strict=True)]
+    for log, epochs, low in zip(logs, known, lows, strict=True):
+        if low < len(epochs):
+            assert [log.at(offset) for offset in range(len(epochs))] == epochs
+    if any(low >= len(epochs) for low, epochs in zip(lows, known, strict=True)):
+        return
+    end = min(map(len, known))
+    differ = [n for n in range(end) if -1 not in (known[0][n], known[1][n]) and known[0][n] != known[1][n]]
+    for upto in range(end + 1):
+        expected = min([upto, *differ])
+        assert logs[0].common_end(logs[1], upto) == expected
+    copied = logs[0].copy()
+    copied.cut(end)
+    copied.extend_from(logs[1], end, len(known[1]))
+    assert [copied.at(n) for n in range(end, len(known[1]))] == known[1][end:]
+    assert [logs[0].at(n) for n in range(len(known[0]))] == known[0], "a copy is a copy"
 
 
 def test_what_is_permitted_is_said() -> None:
