@@ -124,6 +124,11 @@ class History:
         )
         return self
 
+    def refuses(self, broker: int, isr: list[int], epoch: int, base: int) -> History:
+        self.accepts(broker, isr, epoch, base)
+        self.events.rows[-1]["reason"] = "INELIGIBLE_REPLICA"
+        return self
+
     def deletes_below(self, offset: int, *brokers: int) -> History:
         for broker in brokers:
             self.broker(broker, "log-start-moved", offset=0, end_offset=offset, reason="delete-records")
@@ -509,6 +514,18 @@ CASES: list[tuple[str, Tail, Tail]] = [
     ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(11)),
     ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(10).acknowledges(0, 10)),
     ("acknowledge", lambda h: h.shrinks([0, 1]).acknowledges(0, 5), lambda h: h.shrinks([0]).acknowledges(0, 5)),
+    # A proposal is refused by a controller, and nothing else.
+    (
+        "proposal-end",
+        lambda h: h.proposes(0, [0, 1], 0, 0).refuses(0, [0, 1], 0, 0).ends(0, [0, 1, 2], 0, 0, "INELIGIBLE_REPLICA"),
+        lambda h: h.proposes(0, [0, 1], 0, 0).refuses(0, [0, 1], 0, 1).ends(0, [0, 1, 2], 0, 0, "INELIGIBLE_REPLICA"),
+    ),
+    # What a leader has that returned in its epoch is not known, as what it sent before may still come.
+    (
+        "append",
+        lambda h: h.fetches().returns(hw=5).appends(1, 11, 12, 0, "follower"),
+        lambda h: h.fetches().returns(hw=5).appends(1, 12, 13, 0, "follower"),
+    ),
     # --- one bound each, from both sides ---
     ("isr-of-replicas", lambda h: h.decides(0, 0, 1, [0, 1]), lambda h: h.decides(0, 0, 1, [0, 0])),
     (
