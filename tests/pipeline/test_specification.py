@@ -129,6 +129,11 @@ class History:
         self.events.rows[-1]["reason"] = "INELIGIBLE_REPLICA"
         return self
 
+    def goes_on(self, start: int, end: int) -> History:
+        """Broker 0 appends as leader in its second life."""
+        fields = {"leader_epoch": 0, "offset": start, "end_offset": end, "reason": "leader"}
+        return self.broker(0, "log-appended", 2, **fields)
+
     def deletes_below(self, offset: int, *brokers: int) -> History:
         for broker in brokers:
             self.broker(broker, "log-start-moved", offset=0, end_offset=offset, reason="delete-records")
@@ -520,10 +525,10 @@ CASES: list[tuple[str, Tail, Tail]] = [
         lambda h: h.proposes(0, [0, 1], 0, 0).refuses(0, [0, 1], 0, 0).ends(0, [0, 1, 2], 0, 0, "INELIGIBLE_REPLICA"),
         lambda h: h.proposes(0, [0, 1], 0, 0).refuses(0, [0, 1], 0, 1).ends(0, [0, 1, 2], 0, 0, "INELIGIBLE_REPLICA"),
     ),
-    # What a leader has that returned in its epoch is not known, as what it sent before may still come.
+    # What a leader has that returned in its epoch is not known.
     (
         "append",
-        lambda h: h.fetches().returns(hw=5).appends(1, 11, 12, 0, "follower"),
+        lambda h: h.fetches().returns(hw=5).goes_on(11, 12).appends(1, 11, 12, 0, "follower"),
         lambda h: h.fetches().returns(hw=5).appends(1, 12, 13, 0, "follower"),
     ),
     # --- one bound each, from both sides ---
