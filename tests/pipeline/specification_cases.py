@@ -93,6 +93,19 @@ class History:
         self.events.rows[-1]["reason"] = "INELIGIBLE_REPLICA"
         return self
 
+    def starts_again(self, number: int, start: int, end: int, leader: int = 1, epoch: int = 1) -> History:
+        """A follower's process is started again, with a log that begins at ``start``."""
+        self.broker(number, "log-loaded", 2, offset=start, end_offset=end, reason="recovered")
+        fields = {"leader": leader, "leader_epoch": epoch, "offset": 0, "end_offset": end}
+        return self.broker(number, "became-follower", 2, **fields)
+
+    def appends_again(self, number: int, start: int, end: int) -> History:
+        return self.broker(number, "log-appended", 2, leader_epoch=1, offset=start, end_offset=end, reason="follower")
+
+    def truncates_again(self, number: int, to: int, end: int, epoch: int) -> History:
+        fields = {"leader_epoch": epoch, "offset": to, "end_offset": end, "reason": "diverging-epoch"}
+        return self.broker(number, "log-truncated", 2, **fields)
+
     def goes_on(self, start: int, end: int) -> History:
         """Broker 0 appends as leader in its second life."""
         fields = {"leader_epoch": 0, "offset": start, "end_offset": end, "reason": "leader"}
@@ -494,6 +507,22 @@ CASES: list[tuple[str, Tail, Tail]] = [
         "append",
         lambda h: h.fetches().returns(hw=5).goes_on(11, 12).appends(1, 11, 12, 0, "follower"),
         lambda h: h.fetches().returns(hw=5).appends(1, 12, 13, 0, "follower"),
+    ),
+    # What is left of a log below its start counts for nothing; what a truncation leaves does.
+    (
+        "log-matching",
+        lambda h: h.fails_over().appends(1, 12, 13, 1).starts_again(0, 12, 12).appends_again(0, 12, 13),
+        lambda h: h.fails_over().truncates(0, 11, 12, 1).appends(0, 11, 12, 1, "follower"),
+    ),
+    (
+        "truncate-diverging",
+        lambda h: h.starts_again(2, 8, 10, leader=0, epoch=0).truncates_again(2, 3, 10, epoch=0),
+        lambda h: h.starts_again(2, 2, 10, leader=0, epoch=0).truncates_again(2, 3, 10, epoch=0),
+    ),
+    (
+        "role",
+        lambda h: h.decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [2, 1]),
+        lambda h: h.decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1]),
     ),
     # --- one bound each, from both sides ---
     ("isr-of-replicas", lambda h: h.decides(0, 0, 1, [0, 1]), lambda h: h.decides(0, 0, 1, [0, 0])),

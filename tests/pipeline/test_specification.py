@@ -221,6 +221,10 @@ def _kept() -> list[list[Row]]:
 
 def test_what_is_not_known_is_not_refused() -> None:
     """A recording that begins in the middle: the first event of each kind says what the state is."""
+    before = len(History().events.rows)
+    too_far = History().fails_over().truncates(0, 9, 12, 1).events.rows
+    assert refusals(too_far) != []
+    assert refusals(too_far[before:]) == [], "it is not known what either had there"
     for rows in [*_kept(), History().fails_over().truncates(0, 10, 12, 1).events.rows]:
         for first in range(len(rows)):
             assert refusals(rows[first:]) == [], rows[first]

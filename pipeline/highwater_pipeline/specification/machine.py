@@ -73,7 +73,7 @@ class Machine:
         replica = self._replicas.get(broker)
         if replica is None:
             replica = self._replicas[broker] = Replica(broker, event["incarnation"])
-        elif event["incarnation"] > replica.incarnation and event["kind"] != "node-stopped":
+        elif event["incarnation"] > replica.incarnation:
             replica.restart(event["incarnation"])
         refusals = []
         for rule, what in take(replica, event):  # a step yields what it breaks before it changes the state
@@ -152,7 +152,7 @@ class Machine:
         led = self._led.get(epoch)
         if role == "leader":
             replica.log.extend(start, epoch)
-            if led is not None and led.broker == replica.broker:
+            if led is not None:
                 led.end = max(led.end, end)
         else:
             yield from self._append_of_leader(replica, led, start, end, epoch)
