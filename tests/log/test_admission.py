@@ -68,7 +68,7 @@ def check(data: bytes, admission: Admission = TOPIC) -> int:
 FIVE = payload_of(b"a", b"b", Record(key=b"k", value=None, headers=(("h", b"v"), ("é", None))), b"d" * 200, b"e")
 
 
-# --- the two of issue 10 ------------------------------------------------------------------------------------------
+# --- two that were admitted once -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [5, 2**31 - 1])
