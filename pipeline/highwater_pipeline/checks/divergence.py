@@ -5,15 +5,14 @@ Judged by the dumps of all replicas at the end of a run, with what events and cl
 *above* their HWs: a broker that was cut off or is down still has records that the others never got. So the HW of each
 replica counts: for members of the last committed ISR, that of the last leader; for others, the last one that they
 reported (as leader, or when they became leader or follower). Where nodes do not report high watermarks, what clients
-read and what was acknowledged with acks=all counts for members of the last ISR. No client can read records below a
-replica's log start; they stay on the disk until their segment is deleted. (After DeleteRecords a leader has no epochs
-that ended below the log start. A follower may then keep other records there.)
+read and what was acknowledged with acks=all counts for members of the last ISR. Nothing is promised below the latest
+log start that a replica had (:mod:`highwater_pipeline.checks.log_starts`).
 
 Two rules need no HW:
 
 * At equal offset and leader epoch replicas must never differ.
 * A follower appends a leader's records only behind what both have. So replicas that hold the same record at one offset
-  hold the same records before it, each from its log start on. One that lacks a record of another's there, within its
+  hold the same records before it, from the log start on. One that lacks a record of another's there, within its
   own log, has a hole.
 
 Records differ by their values and by the CRCs of their batches. If a replica has compacted the partition, the CRCs do
@@ -50,7 +49,7 @@ from highwater_pipeline.checks.columns import (
 )
 from highwater_pipeline.checks.committed_bound import committed_bound
 from highwater_pipeline.checks.leadership import committed_states
-from highwater_pipeline.checks.log_starts import known_log_starts
+from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.checks.promises import recorded
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding, together
@@ -159,7 +158,7 @@ class _Replicas:
     final: int
     last_isr: list[int]
     own: dict[int, int]
-    start: dict[int, int] | None
+    start: int | None
     spans: _Spans
     compares_crc: bool
     may_be_compacted: bool
@@ -184,7 +183,7 @@ class _Replicas:
             final,
             last_isr,
             own,
-            known_log_starts(unit),
+            latest_log_start(unit),
             spans,
             compares_crc=compacted is False,
             may_be_compacted=compacted is None,
@@ -195,10 +194,6 @@ class _Replicas:
     def high_watermark(self, broker: int) -> int:
         """The HW that a broker's replica had at the end, as far as it is known; 0 if it is not."""
         return self.final if broker in self.last_isr else self.own.get(broker, 0)
-
-    def log_start(self, broker: int) -> int:
-        """Where a broker's log starts for clients, as far as it is known."""
-        return 0 if self.start is None else self.start.get(broker, 0)
 
     def agree(self, records: _Records) -> None:
         """Take the next range of offsets, of which some may be those at which two replicas agree."""
@@ -221,7 +216,7 @@ def _below(replicas: _Replicas, records: _Records) -> tuple[Ints, Ints]:
     higher one, or both are in the last ISR and the offset is below the HW. And those at which it is not known."""
     wrong, unknown = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for pair in combinations(sorted(replicas.spans.first), 2):
-        start = max(max(replicas.log_start(one), replicas.spans.first[one]) for one in pair)
+        start = max(replicas.start or 0, *(replicas.spans.first[one] for one in pair))
         end = min(replicas.spans.end[one] for one in pair)
         of_one, of_other = (records.offset.get(one, np.empty(0, np.int64)) for one in pair)
         common, same = records.of_both(*pair) if len(of_one) and len(of_other) else (of_one[:0], np.empty(0, np.bool_))
@@ -262,7 +257,7 @@ def _of_offsets(unit: Unit, replicas: _Replicas, part: View) -> Finding:
     watermark = {one: replicas.high_watermark(one) for one in brokers.tolist()}
     which = np.searchsorted(brokers, broker)
     below = offset < np.array([watermark[int(b)] for b in brokers], np.int64)[which]
-    below &= offset >= np.array([replicas.log_start(int(b)) for b in brokers], np.int64)[which]
+    below &= offset >= (replicas.start or 0)
 
     content = (crc, value) if replicas.compares_crc else (value,)
     loud = _differing(below & (replicas.start is not None), (offset,), (epoch, *content))

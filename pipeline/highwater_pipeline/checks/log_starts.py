@@ -1,15 +1,28 @@
 """Where replicas' logs start. Records below are on the disk until their segment is deleted, and no client reads them.
 
-After DeleteRecords a leader has no leader epochs below its log start. A follower that diverges there keeps its own
-records when it truncates, and deletes them as it takes over the leader's log start. Apache Kafka does the same.
+After DeleteRecords or retention a leader has no leader epochs below its log start. A follower that diverges there keeps
+its own records when it truncates, and deletes them as it takes over the leader's log start. It writes that start to its
+checkpoint now and then. If it is killed before, its log starts with those records again; and a next leader may never
+have heard of the deletion. Apache Kafka does the same (4.3: ``LeaderEpochFileCache.endOffsetFor``,
+``UnifiedLog.maybeIncrementLogStartOffset``). So nothing is promised below the latest start that any replica had.
 """
 
 from __future__ import annotations
 
-from highwater_pipeline.checks.columns import broker_of, of_kind, once
+from highwater_pipeline.checks.columns import broker_of, ints, is_any, of_kind, once
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
+
+
+def latest_log_start(unit: Unit) -> int | None:
+    """Return the latest offset at which a log of this partition has started; None if nodes do not report it and the
+    settings may let one move."""
+    if not recorded(unit.facts, LOG_START_MOVED, "log-truncated"):
+        return 0 if unit.facts.settings.deletes(unit.partition) is False else None
+    moved, restarted = of_kind(unit.events, LOG_START_MOVED), of_kind(unit.events, "log-truncated")
+    restarted = restarted.where(is_any(restarted, "reason", "restart-at"))
+    return int(max([0, *ints(moved, "end_offset"), *ints(restarted, "offset")]))
 
 
 def known_log_starts(unit: Unit) -> dict[int, int] | None:

@@ -25,6 +25,7 @@ import numpy as np
 from highwater_pipeline.checks.columns import NOTHING, finding, ints, is_any, listing, of_kind, rows_of
 from highwater_pipeline.checks.committed_bound import committed_bound
 from highwater_pipeline.checks.leadership import committed_states
+from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.checks.promises import recorded
 from highwater_pipeline.checks.replay import Replay
@@ -49,7 +50,7 @@ def replica_incomplete(unit: Unit) -> Finding:
         return Finding(0, [], len(state["isr"]), why)
     if committed["offset"] == 0:
         return NOTHING
-    start = _latest_start(unit)
+    start = latest_log_start(unit)
     replay = Replay(unit.events)
     by_broker: dict[int, list[Example]] = {}
     for mark in marks.to_pylist(*_MARK):
@@ -119,17 +120,6 @@ def _last_state(events: View) -> dict[str, Any] | None:
         return None
     last: dict[str, Any] = states.row(int(np.argmax(ints(states, "metadata_offset"))), "reason", "isr", "row")
     return None if last["reason"] == "deleted" else last
-
-
-def _latest_start(unit: Unit) -> int | None:
-    """The latest offset at which a log of this topic may begin; None: it is not known."""
-    if not recorded(unit.facts, "log-start-moved", "log-truncated"):
-        return 0 if unit.facts.settings.deletes(unit.partition) is False else None
-    events = unit.events
-    moved = of_kind(events, "log-start-moved")
-    restarted = of_kind(events, "log-truncated")
-    restarted = restarted.where(is_any(restarted, "reason", "restart-at"))
-    return int(max([0, *ints(moved, "end_offset"), *ints(restarted, "offset")]))
 
 
 def _is_down(events: View, broker: int) -> bool:

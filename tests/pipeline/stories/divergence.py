@@ -28,6 +28,18 @@ def replicas_differ_below_the_log_start(story: Story) -> None:
     story.dump(0, (0, 0, 1), (1, 0, 2)).dump(1, (0, 0, 1), (1, 1, 2))
 
 
+@case("pass")
+def replicas_differ_below_a_log_start_that_one_has_forgotten(story: Story) -> None:
+    """Broker 1 diverged below the start to which DeleteRecords moved broker 0's log. It took over that start, was
+    killed before it had written it down, and its log starts with its own records again. Broker 2 leads next, and never
+    heard of the deletion. Nobody was promised these offsets."""
+    happy(story).started(0, epoch=10, leo=2).started(1, epoch=11, leo=2).started(2, epoch=12, leo=2)
+    story.state([0, 1, 2], offset=20).moves_hw(0, 2)
+    story.moves_start(0, 0, 2, "delete-records").moves_start(1, 0, 2, "leader")
+    story.started(1, epoch=13, leo=2, incarnation=2).state([1, 2], offset=21, leader=2, leader_epoch=1)
+    story.dump(1, (0, 0, 1), (1, 1, 2)).dump(2, (0, 0, 1), (1, 0, 2))
+
+
 @case(divergence=1)
 def replicas_differ_from_their_log_starts_on(story: Story) -> None:
     """Offset 1 is where the log of broker 1 begins: a consumer may read it from either."""

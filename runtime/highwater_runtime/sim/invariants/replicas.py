@@ -1,7 +1,8 @@
 """Invariants of what replicas do: acknowledge, copy, number and delete.
 
 * ``min-isr``: no ``acks=all`` acknowledgement while the committed ISR is below ``min.insync.replicas``.
-* ``replica-incomplete``: what passes the HW is in the log of every live member of the ISR, byte for byte.
+* ``replica-incomplete``: what passes the HW is in the log of every live member of the ISR, byte for byte, but for what
+  lies below the latest log start that a replica had: nothing is promised there.
 * ``sequence-gap``: a leader takes a batch of an idempotent producer only in sequence.
 * ``retention-too-greedy``: a log start moves no further than the settings allow.
 
@@ -172,8 +173,9 @@ class ReplicaInvariants:
             node = f"broker-{broker_id}"
             if replica is None or not self._is_readable(node, replica):
                 continue  # a member without a replica is isr-incomplete
+            start = max([replica.log.log_start_offset, *record.starts.values()])
             for batch in record.passing:
-                if batch.offset >= replica.log.log_start_offset and not _has(replica, batch):
+                if batch.offset >= start and not _has(replica, batch):
                     what = (
                         f"broker {broker_id} is in ISR {record.isr} without the batch at offset {batch.offset}, which"
                         f" the leader of epoch {batch.leader_epoch} calls committed"
