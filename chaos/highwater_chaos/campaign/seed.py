@@ -7,6 +7,8 @@ process.
 from __future__ import annotations
 
 import faulthandler
+import gc
+import importlib
 import math
 import os
 import resource
@@ -35,6 +37,12 @@ _REAL_TIME: Final = 10
 """A seed may take so many times its processor time: other programs use the processor, too."""
 _GRACE_SECONDS: Final = 10
 """How long a seed that was interrupted may take to stop, before its process is ended."""
+_IMPORTED_LATE: Final = (
+    "highwater_chaos.backends.sim_cluster",
+    "highwater_pipeline.store",
+    "highwater_pipeline.checks",
+)
+"""What the first seed would import, with NumPy and PyArrow."""
 
 
 class Unit(msgspec.Struct, frozen=True, rename="camel"):
@@ -110,10 +118,13 @@ class TooLong(BaseException):
 
 
 def prepare_process() -> None:
-    """Make a process ready to run many seeds; calling it again does nothing."""
-    import gc  # noqa: PLC0415 - asked once
+    """Make a process ready to run many seeds; calling it again does nothing.
 
+    The modules that run and judge are imported first: what is frozen is not looked at after each seed.
+    """
     if gc.get_threshold() != THRESHOLDS:
+        for module in _IMPORTED_LATE:
+            importlib.import_module(module)
         freeze_collector()
 
 

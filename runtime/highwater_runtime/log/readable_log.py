@@ -181,8 +181,11 @@ class ReadableLog:
         return self._guarded(self._chain.batches_between(from_offset, min(to_offset, self.log_end_offset)))
 
     def _guarded(self, batches: Iterator[BatchView]) -> Iterator[BatchView]:
-        with self._failures_end_it():
+        # Not by _failures_end_it: a manager made for each call costs as much as to read a batch.
+        try:
             yield from batches
+        except (OSError, CorruptRecord, LogOffline) as error:
+            raise self._go_offline(error) from error
 
     def batch_marks(self, from_offset: int, to_offset: int) -> list[BatchMark]:
         """As :meth:`batches_between`, from the headers alone."""

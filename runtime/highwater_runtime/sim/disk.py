@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import errno
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal
 
 from highwater_runtime.ports import MS, DiskJob, path_components
 from highwater_runtime.seeds import derive_random
-from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error
+from highwater_runtime.sim.directories import Directory, DirectoryTree, Node, kind_of, os_error
 from highwater_runtime.sim.open_file import Fsync, Job, Owner, SimFile
 from highwater_runtime.sim.page_cache import KEEPS, CachedFile, Keep
 
@@ -314,12 +314,11 @@ class SimDisk:
         """Bytes that a power loss could take."""
         return sum(file.unsynced_bytes() for _, file in self._tree.files())
 
-    def durable_files(self, path: str = "") -> dict[str, bytearray]:
-        """What every power loss leaves of the files in a directory: content by name. Not to be changed."""
+    def durable_names(self, path: str = "") -> Mapping[str, Node]:
+        """What every power loss leaves of the names in a directory, and of each file its ``durable`` content. A view
+        of what is there now, not to be changed."""
         directory = self._tree.find_durable(path)
-        if not isinstance(directory, Directory):
-            return {}
-        return {name: node.durable for name, node in directory.durable.items() if isinstance(node, CachedFile)}
+        return directory.durable if isinstance(directory, Directory) else {}
 
     def is_durable(self, path: str, length: int) -> bool:
         """Whether every power loss leaves the first ``length`` bytes of a file as they are, under its name.

@@ -172,7 +172,7 @@ class LogInvariants:
     # --- the disk ------------------------------------------------------------------------------------------------
 
     def _marker_is_gone(self, node: str) -> None:
-        if CLEAN_SHUTDOWN in self._live.disk(node).durable_files():
+        if CLEAN_SHUTDOWN in self._live.disk(node).durable_names():
             what = f"{node} writes to its logs, and a power loss would bring {CLEAN_SHUTDOWN} back"
             self._violations.add("clean-shutdown-marker", node, what, self._wrote[node])
 
