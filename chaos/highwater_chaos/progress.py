@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from highwater_chaos.agreement import Agreement
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.model import REGISTER_TOPIC
@@ -36,6 +37,7 @@ from highwater_chaos.upkeep import GROUPS, Kept, Upkeep
 from highwater_chaos.workload.history import OperationKind, Tried
 from highwater_runtime.ports import SECOND
 
+_NOT_SHOWN: Final = "only the simulator can look into a controller's memory"
 _GROUP_NS: Final = 60 * SECOND
 """Time for members of a group beside ``spec.recovery``: sessions of former members end, a generation begins twice."""
 
@@ -55,6 +57,7 @@ class Situation:
     """Administration of a kind that had never been answered, asked for on a topic of the harness's own."""
     throttled: Collection[str]
     since_ns: int
+    agreement: Agreement
     clients_failed: Callable[[], Sequence[str]]
     """Why clients cannot have asked for what they should: a process of theirs that ended, say."""
 
@@ -248,6 +251,13 @@ CONTRACTS: Final[tuple[Contract, ...]] = (
     _of_clients("commit", "commits of groups", _unfit_for_groups, more_ns=_GROUP_NS),
     _of_clients("poll", "reads of consumers", _unfit_for_reading, each=True),
     *map(_of_administration, _FEATURES),
+    Contract("metadata of brokers", lambda _: True, lambda situation: situation.agreement.of_brokers()),
+    Contract(
+        "metadata of controllers",
+        lambda _: True,
+        lambda situation: situation.agreement.of_controllers(),
+        lambda situation: "" if situation.agreement.shows_controllers else _NOT_SHOWN,
+    ),
 )
 """Those that a recovered cluster has time for. Writes have one of their own, for each partition."""
 

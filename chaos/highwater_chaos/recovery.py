@@ -5,10 +5,12 @@ are owed."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 import msgspec
 
+from highwater_chaos.agreement import Agreement
 from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay, TimedEvent
 from highwater_chaos.backends.view import ClusterView
@@ -222,6 +224,7 @@ class Recovery:
         if not self.is_ready() or run.backend.now_ns() >= run.deadline_ns:
             return  # why that is so is known by now
         situation = self._situation()
+        asking = run.scheduler.spawn("ask brokers for metadata", situation.agreement.ask())
         if kinds := unanswered(self.administration.asked):
             run.scheduler.spawn("ask again", self._ask_again(kinds))
         open_ = [one for one in CONTRACTS if one.asked(situation)]
@@ -237,13 +240,14 @@ class Recovery:
             return due_ns is None or due_ns > since_ns + self._wait_ns
 
         run.go_on(done, run.deadline_ns)
+        asking.cancel()
         for one in open_:
             if why := one.unfit(situation):
                 self.features[one.feature] = Feature("not-available", why)
             elif owed := one.owed(situation):
-                clauses = [f"{one.feature}: {clause}" for clause in owed]
-                run.inconclusive_reasons.append(f"after the cluster had recovered, {clauses[0]}")
-                self.unavailable(clauses.copy, one.feature, self._wait_ns + one.more_ns)
+                run.inconclusive_reasons.append(f"after the cluster had recovered, {one.feature}: {owed[0]}")
+                self.unavailable(partial(_clauses, one, situation), one.feature, self._wait_ns + one.more_ns)
+                self.features.setdefault(one.feature, Feature("not-available", owed[0]))
             else:
                 self.features[one.feature] = Feature("ok")
 
@@ -259,6 +263,7 @@ class Recovery:
             asked_again=self._again.asked,
             throttled=self._throttled,
             since_ns=self._since_ns,
+            agreement=Agreement(run.cluster, run.view, run.backend, run.clients),
             clients_failed=lambda: run.clients.status().inconclusive_reasons,
         )
 
@@ -368,6 +373,10 @@ class Recovery:
     def unready(self) -> str:
         """What is missing, as clauses."""
         return unready(self._run.cluster, self._run.view, self._run.backend.state)
+
+
+def _clauses(contract: Contract, situation: Situation) -> list[str]:
+    return [f"{contract.feature}: {clause}" for clause in contract.owed(situation)]
 
 
 def _no_writes(partitions: Sequence[str]) -> str:

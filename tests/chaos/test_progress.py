@@ -70,6 +70,8 @@ EVERY_FEATURE = {
     "deletion of topics",
     "election of leaders",
     "joins of groups",
+    "metadata of brokers",
+    "metadata of controllers",
     "reads of consumers",
     "reads of registers",
     "reassignment",
@@ -178,3 +180,41 @@ def test_a_condition_that_must_hold_and_does_not_is_unavailable(
     assert len(found) == (0 if holds else 1)
     assert all(story.startswith(f"{condition.partition(':')[0]} ") for story in found), found
     assert [step for _, step in result.journal][-1] == "admin", "the schedule goes on"
+
+
+ZK, CLUSTER_IMAGE = "controller.zk.active:ActiveController", "broker.zk.cluster_image:ClusterImage"
+ANSWERS = "broker.apis.metadata:PartitionAnswers.of"
+DISAGREEING = [
+    ("zookeeper", "brokers", f"{ZK}.isrs_changed", "self.isrs_changed)\n", "self.isrs_changed)\n        return\n"),
+    ("zookeeper", "brokers", f"{ZK}.isrs_changed", "commands.tell_all(changed)", "pass"),
+    (
+        "zookeeper",
+        "controllers",
+        f"{ZK}.isrs_changed",
+        "self.tell(commands)",
+        "self.tell(commands); [self.context.put(key, state) for key, state in changed.items()]",
+    ),
+    ("zookeeper", "brokers", f"{CLUSTER_IMAGE}.update", "if known is None or not deleted:", "if True:"),
+    ("zookeeper", "brokers", f"{ZK}._live_brokers", "in sorted(self.context.image.brokers.items())", "in ()"),
+    ("kraft", "brokers", ANSWERS, "if answer is None or answer[0] is not state:", "if answer is None:"),
+    ("kraft", "brokers", ANSWERS, "in sorted(topic.partitions.items()):", "in sorted(topic.partitions.items())[:1]:"),
+    (
+        "kraft",
+        "controllers",
+        f"{QUORUM}.on_commit",
+        "in enumerate(records):",
+        "in enumerate(records * self.is_active):",
+    ),
+]
+"""Mode, whose metadata, and where one text becomes another so that these stay behind what is committed."""
+
+
+@pytest.mark.parametrize(("mode", "whose", "where", "old", "new"), DISAGREEING)
+def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
+    mode: str, whose: str, where: str, old: str, new: str, tmp_path: Path
+) -> None:
+    verdict = _verdict(_experiment(mode), tmp_path, where, old, new)
+    assert verdict["verdict"] == "fail", verdict["reasons"]
+    assert verdict["features"][f"metadata of {whose}"]["state"] == "failed", verdict["features"]
+    stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
+    assert any(f"metadata of {whose}: " in story for story in stories), stories

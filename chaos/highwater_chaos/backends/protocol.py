@@ -21,6 +21,7 @@ import msgspec
 
 from highwater_chaos.backends.primitives import Primitive
 from highwater_chaos.workload.client_host import ClientHost
+from highwater_chaos.workload.metadata_probe import KnownMetadata
 from highwater_runtime.ports.trace import NodeEvent
 
 if TYPE_CHECKING:
@@ -203,6 +204,14 @@ class HasClocks(Protocol):
 
     def clock_errors_ns(self) -> Mapping[str, int]:
         """Return how far the run times of each node's events may be off, by node."""
+
+
+@runtime_checkable
+class ShowsControllers(Protocol):
+    """A place that can look into a controller's memory."""
+
+    def known_to_controllers(self) -> Mapping[str, KnownMetadata]:
+        """Return what each live controller has as committed, by node."""
 
 
 @runtime_checkable

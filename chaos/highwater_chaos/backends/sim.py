@@ -38,9 +38,11 @@ from highwater_chaos.backends.sim_cluster import (
     zookeeper_endpoints,
     zookeeper_factory,
 )
+from highwater_chaos.backends.sim_controllers import known_to_controllers
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
 from highwater_chaos.replica_dump import Dumped, dump_replicas
+from highwater_chaos.workload.metadata_probe import KnownMetadata
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.coordination import SessionKey
@@ -195,6 +197,10 @@ class SimBackend:
         if machine.is_paused:
             return NodeState.PAUSED
         return NodeState.STOPPING if node in self._stopping else NodeState.UP
+
+    def known_to_controllers(self) -> Mapping[str, KnownMetadata]:
+        """From their cores."""
+        return known_to_controllers(self.simulator, self._cluster)
 
     def incarnation(self, node: str) -> int:
         """Number of starts."""

@@ -245,6 +245,10 @@ class ClusterView:
         """Whether the broker's present incarnation is registered and not fenced (in ZooKeeper mode: registered)."""
         return self.is_registered(broker) and not self.brokers[broker].fenced
 
+    def was_deleted(self, partition: str) -> bool:
+        """Whether the partition has been deleted, and not created again."""
+        return partition in self._deleted and partition not in self.partitions
+
     def under_replicated(self) -> list[str]:
         """Partitions whose ISR is smaller than their replicas, or that have no leader; sorted."""
         return sorted(self._under_replicated)

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from highwater_chaos.experiment import ChaosExperiment, Cluster
+from highwater_chaos.experiment.nodes import broker_names, node_id
 from highwater_chaos.experiment.properties import keys_of
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.client_group import ClientSettings, ClientStatus, Group, HostedClients, Role
@@ -23,6 +24,7 @@ from highwater_chaos.workload.group_member import MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.history_files import MergedHistory
 from highwater_chaos.workload.metadata import PartitionKey
+from highwater_chaos.workload.metadata_probe import WITH_IDS, WITHOUT_IDS, MetadataProbe
 from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, batch_bytes
 from highwater_chaos.workload.registers import RegisterOptions
 from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
@@ -77,7 +79,7 @@ class Clients:
 
     def __init__(self, host: ClientHost, experiment: ChaosExperiment, spool: Path | None = None) -> None:
         self._host = host
-        self._mode = experiment.cluster.mode
+        self._cluster = experiment.cluster
         self._workload = experiment.spec.workload
         self._keys = keys_of(experiment.spec)
         topics = self._workload.topics
@@ -93,6 +95,7 @@ class Clients:
         self._processes: list[ClientProcessGroup] = []
         self._reading = False
         self.admin: AdminClient
+        self.metadata_probe: MetadataProbe
 
     # --- starting ---
 
@@ -100,10 +103,21 @@ class Clients:
         """The client that creates topics; of another name: one in its place, which has nothing to wait for."""
 
         def make(ports: Ports) -> NodeCore:
-            self.admin = AdminClient(self._host.bootstrap(), ports, mode=self._mode)
+            self.admin = AdminClient(self._host.bootstrap(), ports, mode=self._cluster.mode)
             return self.admin
 
         self._host.add_client(name, make)
+
+    def start_metadata_probe(self) -> None:
+        """A client that asks single brokers for their metadata."""
+        brokers = dict(zip(map(node_id, broker_names(self._cluster)), self._host.bootstrap(), strict=True))
+        version = WITH_IDS if self._cluster.runtime == "highwater" else WITHOUT_IDS
+
+        def make(ports: Ports) -> NodeCore:
+            self.metadata_probe = MetadataProbe(brokers, version, ports)
+            return self.metadata_probe
+
+        self._host.add_client("metadata-probe", make)
 
     def start_workload(self) -> None:
         """Producers and consumers as the experiment asks."""

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from highwater_runtime.controller.partition_counts import PartitionCounts
 from highwater_runtime.controller.zk.active import UNCLEAN, ActiveController
 from highwater_runtime.controller.zk.admin import Admin, refuse
+from highwater_runtime.controller.zk.context import ControllerContext
 from highwater_runtime.controller.zk.election import ControllerElection, Elected
 from highwater_runtime.controller.zk.options import ZkControllerOptions
 from highwater_runtime.metadata import MetadataImage
@@ -60,6 +61,11 @@ class ZkController:
     def epoch(self) -> int:
         """The controller epoch while :attr:`is_active`, else −1."""
         return -1 if self._active is None else self._active.elected.epoch
+
+    @property
+    def context(self) -> ControllerContext | None:
+        """What it knows of the cluster while :attr:`is_active`, for observers."""
+        return None if self._active is None else self._active.context
 
     @property
     def controller_id(self) -> int | None:

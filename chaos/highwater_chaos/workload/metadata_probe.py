@@ -1,0 +1,84 @@
+"""What single nodes know of the cluster; and the client that asks each broker for it, by Metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from highwater_runtime.ports import SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.wire.messages.metadata_request import MetadataRequest
+from highwater_runtime.wire.messages.metadata_response import MetadataResponse
+
+_REQUEST_NS: Final = 5 * SECOND
+WITH_IDS: Final = 12
+WITHOUT_IDS: Final = 9
+"""Versions of Metadata: with topic ids, and one that every release since 2.4 answers."""
+
+
+class KnownPartition(NamedTuple):
+    """One partition as a node knows it. ``topic_id``: 32 hex digits, empty if the node does not say it;
+    ``partition_epoch`` None: the same. ISR and replicas are sorted."""
+
+    topic_id: str
+    leader: int
+    leader_epoch: int
+    partition_epoch: int | None
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+
+
+class KnownMetadata(NamedTuple):
+    """The cluster as a node knows it: live brokers, partitions by name, and who the controller is (None: it does not
+    matter)."""
+
+    brokers: tuple[int, ...]
+    partitions: Mapping[str, KnownPartition]
+    controller: int | None
+
+
+class MetadataProbe:
+    """A client core (``NodeCore``)."""
+
+    def __init__(self, brokers: Mapping[int, Endpoint], version: int, ports: Ports) -> None:
+        self._brokers = brokers
+        self._version = version
+        self._ports = ports
+
+    def start(self) -> None:
+        """Nothing to do yet."""
+
+    def on_request(self, request: InboundRequest) -> None:
+        """Clients serve nothing."""
+        raise AssertionError(f"a metadata probe got {request.body!r}")
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Nothing to wait for."""
+        on_stopped()
+
+    def ask(self, broker: int, answers: dict[int, KnownMetadata]) -> None:
+        """Ask one broker for all that it knows, and put that into ``answers`` when it comes."""
+
+        def answered(response: Any) -> None:
+            if not isinstance(response, RpcFailure):
+                answers[broker] = _known(response)
+
+        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+        self._ports.network.send(self._brokers[broker], request, self._version, answered, timeout_ns=_REQUEST_NS)
+
+
+def _known(response: MetadataResponse) -> KnownMetadata:
+    partitions = {
+        f"{topic.name}-{one.partition_index}": KnownPartition(
+            topic.topic_id.hex if topic.topic_id.int else "",
+            one.leader_id,
+            one.leader_epoch,
+            None,
+            tuple(sorted(one.isr_nodes)),
+            tuple(sorted(one.replica_nodes)),
+        )
+        for topic in response.topics
+        for one in topic.partitions
+    }
+    return KnownMetadata(
+        tuple(sorted(broker.node_id for broker in response.brokers)), partitions, response.controller_id
+    )
