@@ -272,9 +272,7 @@ class _Run:
             self.recorder.look(self.clients.history_files(), self.backend.event_files().paths)
 
     def _observe(self) -> None:
-        events = self.backend.events_since(self.view.next_seq)
-        self.view.observe(events)
-        self.recovery.observe(events)
+        self.view.observe(self.backend.events_since(self.view.next_seq))
         if not self.has_ended_early and (why := self.ends_early()) is not None:
             self._end_early(why)
         if self.on_turn is not None and self.live is not None:

@@ -4,7 +4,7 @@ are owed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final, Protocol
 
@@ -12,7 +12,7 @@ import msgspec
 
 from highwater_chaos.agreement import Agreement
 from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
-from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay, TimedEvent
+from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.nodes import node_names
@@ -106,15 +106,12 @@ class Recovery:
     def __init__(self, run: Running) -> None:
         self._run = run
         self._upkeep = Upkeep(run.experiment.spec, run.view)
+        run.view.followers.append(self._upkeep.observe)
         self._wait_ns = run.experiment.spec.recovery
         self.administration = Administration(run.clients, run.view, run.backend)
         self._again = Administration(run.clients, run.view, run.backend)
         self._since_ns = 0
         self.features: dict[str, Feature] = {}
-
-    def observe(self, events: Iterable[TimedEvent]) -> None:
-        """Take in what the run's view has taken in."""
-        self._upkeep.observe(events)
 
     # --- the phase ---
 

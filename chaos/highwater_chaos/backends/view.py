@@ -8,7 +8,7 @@ the quorum reports each change once, so events with a lower position than the la
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -127,6 +127,8 @@ class ClusterView:
     brokers: dict[int, BrokerView] = field(default_factory=dict)
     nodes: dict[str, NodeView] = field(default_factory=dict)
     next_seq: int = 0
+    followers: list[Callable[[Sequence[TimedEvent]], None]] = field(default_factory=list)
+    """Are given all events that this view has taken in, whoever asked for them."""
     fenced_count: dict[int, int] = field(default_factory=dict)
     """How often each broker was fenced (whatever made it so)."""
     unregistered_count: dict[int, int] = field(default_factory=dict)
@@ -142,7 +144,7 @@ class ClusterView:
     _deleted: dict[str, int] = field(default_factory=dict)
     _under_replicated: dict[str, None] = field(default_factory=dict)
 
-    def observe(self, happened: Iterable[TimedEvent]) -> None:
+    def observe(self, happened: Sequence[TimedEvent]) -> None:
         """Take in further events, in order."""
         for timed in happened:
             self.next_seq = timed.seq + 1
@@ -200,6 +202,8 @@ class ClusterView:
                 has_one = self._leading() is not None
                 self.controller_vacancies += self._had_controller and not has_one
                 self._had_controller = has_one
+        for follower in self.followers:
+            follower(happened)
 
     def active_controller(self) -> str | None:
         """Name of the live controller that leads in the highest epoch, or None. In ZooKeeper mode: of the broker that
