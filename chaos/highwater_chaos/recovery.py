@@ -14,6 +14,7 @@ from highwater_chaos.agreement import Agreement
 from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.course import Course
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.steps import (
@@ -39,10 +40,12 @@ from highwater_chaos.progress import (
     of_upkeep,
     unanswered,
 )
+from highwater_chaos.promptness import IN_TIME, Promptness, sentence_of
 from highwater_chaos.readiness import nodes_ready, unready
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.upkeep import Upkeep
+from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
@@ -107,6 +110,13 @@ class Recovery:
         self._run = run
         self._upkeep = Upkeep(run.experiment.spec, run.view)
         run.view.followers.append(self._upkeep.observe)
+        self._course: Course | None = None
+        """None: time is real, so what is late says nothing."""
+        self._settled_ns: int | None = None
+        """When the cluster was whole for the first time."""
+        if not isinstance(run.backend, HostsClientProcesses):
+            self._course = Course(run.cluster)
+            run.view.followers.append(self._course.observe)
         self._wait_ns = run.experiment.spec.recovery
         self.administration = Administration(run.clients, run.view, run.backend)
         self._again = Administration(run.clients, run.view, run.backend)
@@ -299,8 +309,33 @@ class Recovery:
                 self.find(name, f"with a healthy majority, {name}: {feature.why}")
             elif feature.state != "not-asked":
                 self.features.setdefault(name, feature)
-        for name in (*(one.feature for one in CONTRACTS), *features, "recovery", "writes"):
+        self._see_in_time()
+        for name in (*(one.feature for one in CONTRACTS), *features, *IN_TIME, "recovery", "writes"):
             self.features.setdefault(name, Feature("not-asked"))
+
+    def _see_in_time(self) -> None:
+        """Judge what healthy nodes owed while the schedule went on."""
+        run = self._run
+        if self._course is None:
+            why = "time is real: how soon a node does what it owes depends on the machine"
+            self.features.update(dict.fromkeys(IN_TIME, Feature("not-available", why)))
+            return
+        if self._settled_ns is None:
+            return
+        promptness = Promptness(
+            run.experiment.spec,
+            self._course,
+            run.faults,
+            run.backend.now_ns(),
+            settled_ns=self._settled_ns,
+            throttled=self.administration.ever_throttled,
+            operations=run.clients.operations(),
+        )
+        for one in promptness.owed():
+            if one.judged_ns:
+                self.features[one.feature] = Feature("ok")
+            if one.late:
+                self.find(one.feature, f"{one.feature}: {sentence_of(one)}")
 
     # --- findings ---
 
@@ -365,7 +400,10 @@ class Recovery:
         run = self._run
         expected = {topic.name for topic in run.cluster.topics}
         lagging = [name for name in run.view.under_replicated() if name.rpartition("-")[0] not in self._throttled]
-        return self.is_ready() and (expected <= run.view.topics.keys() or bool(run.journal)) and not lagging
+        whole = self.is_ready() and (expected <= run.view.topics.keys() or bool(run.journal)) and not lagging
+        if whole and self._settled_ns is None:
+            self._settled_ns = run.backend.now_ns()
+        return whole
 
     def unready(self) -> str:
         """What is missing, as clauses."""

@@ -69,6 +69,7 @@ EVERY_FEATURE = {
     "deletion of records",
     "deletion of topics",
     "election of leaders",
+    "elections in time",
     "joins of groups",
     "metadata of brokers",
     "metadata of controllers",
@@ -78,9 +79,11 @@ EVERY_FEATURE = {
     "recovery",
     "removal of deleted directories",
     "retention",
+    "sessions in time",
     "snapshots of the metadata",
     "taking back a reassignment",
     "writes",
+    "writes in time",
     "writes of registers",
 }
 OF_REGISTERS = {"reads of registers", "writes of registers"}

@@ -17,7 +17,7 @@ from highwater_chaos.judged_run import run_and_judge
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(
     path
-    for folder in ("kafka-7362", "log", "reassignment", "zookeeper")
+    for folder in ("kafka-16952", "kafka-7362", "log", "reassignment", "zookeeper")
     for path in (SCENARIOS / folder).glob("*.yaml")
 )
 CASES = [

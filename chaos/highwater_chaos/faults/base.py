@@ -109,6 +109,8 @@ class FaultRecord:
     """Whether it met nothing to act upon: a rule about messages that were never sent, a session that was over."""
     blocks_processes: bool = False
     """See :attr:`Fault.blocks_processes`."""
+    delay_ns: int = 0
+    """See :attr:`Fault.delay_ns`."""
 
     @property
     def confirmed(self) -> bool:
@@ -429,6 +431,11 @@ class Fault(FaultModel):
     def lasts_ns(self) -> int | None:
         """After how long the fault ends by itself; None: when it is healed."""
         return None
+
+    @property
+    def delay_ns(self) -> int:
+        """How much later messages arrive; so long after its end the last of them may."""
+        return 0
 
     def disturbs(self, cluster: Cluster) -> tuple[str, ...]:
         """Nodes that may lose their session, their place in an ISR or their quorum by it without being its targets.

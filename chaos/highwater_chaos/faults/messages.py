@@ -116,11 +116,6 @@ class MessageFault(Fault):
         """Interference by RPC."""
         return frozenset({AppliesRpcRules})
 
-    @property
-    def delay_ns(self) -> int:
-        """How much later messages arrive."""
-        return 0
-
     @classmethod
     def example(cls) -> Self:
         """A rule about fetches of any node."""

@@ -85,6 +85,7 @@ class Administration:
         self._backend = backend
         self.throttled: Final[dict[str, None]] = {}
         """Topics whose replicas may be throttled, because a step said so."""
+        self.ever_throttled: Final[dict[str, None]] = {}
         self.asked: Final[list[Asked]] = []
         """Every step, in the order in which they were asked for."""
 
@@ -149,7 +150,7 @@ class Administration:
             case Reassign(throttle=None) as move:
                 self._reassign(move, on_outcome)
             case Reassign(partition=name) as move if name in self._view.partitions:
-                self.throttled[_split(name)[0]] = None
+                self.throttled[_split(name)[0]] = self.ever_throttled[_split(name)[0]] = None
                 admin.alter_configs(
                     _throttled(move, self._view.partitions[name].replicas),
                     timeout_ns=_TIMEOUT_NS,

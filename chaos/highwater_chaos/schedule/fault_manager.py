@@ -112,6 +112,7 @@ class FaultManager:
             deadline_ns=self._deadline_ns if lasts is None else min(now + lasts, self._deadline_ns),
             drawn=drawn,
             blocks_processes=fault.blocks_processes,
+            delay_ns=fault.delay_ns,
         )
         self.records.append(record)
         context = FaultContext(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -21,7 +21,7 @@ from highwater_chaos.workload.consumer import ConsumerOptions
 from highwater_chaos.workload.drivers import DRIVERS, OWN, Driver
 from highwater_chaos.workload.drivers.lines import ProcessSettings, encode_settings
 from highwater_chaos.workload.group_member import MemberOptions
-from highwater_chaos.workload.history import HistoryRecorder
+from highwater_chaos.workload.history import HistoryRecorder, Operation
 from highwater_chaos.workload.history_files import MergedHistory
 from highwater_chaos.workload.metadata import PartitionKey
 from highwater_chaos.workload.metadata_probe import WITH_IDS, WITHOUT_IDS, MetadataProbe
@@ -300,6 +300,10 @@ class Clients:
             return MergedHistory([process.history for process in self._processes])
         encode = msgspec.json.Encoder().encode
         return [encode(operation) for operation in self._here.recorder.operations]
+
+    def operations(self) -> Sequence[Operation]:
+        """The same, of the clients that live in this process."""
+        return self._here.recorder.operations
 
     def history_files(self) -> list[Path]:
         """The files of which :meth:`history` is a merge, so far; further ones come behind these."""

@@ -1,0 +1,209 @@
+"""What healthy nodes owe in time, while faults are in force elsewhere: a bug that only delays is found, and a schedule
+that leaves nothing healthy excuses everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.backends.protocol import TimedEvent
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.campaign.draw import draw_experiment
+from highwater_chaos.campaign.mutants import Mutant, applied
+from highwater_chaos.course import Course
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import ChaosExperiment, Cluster, load_experiment
+from highwater_chaos.faults import FaultRecord
+from highwater_chaos.faults.base import Evidence, Touch
+from highwater_chaos.health import CLIENTS, Condition, Health, Interval, windows
+from highwater_chaos.promptness import IN_TIME
+from highwater_chaos.run_result import RunResult
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+REGISTERS_ANEW = (
+    "controller.kraft.cluster_control:register_broker",
+    "            records.append(_registration_record(request, existing.epoch, existing))\n"
+    "        return Decision(BrokerRegistrationResponse(broker_epoch=existing.epoch), records)",
+    "            pass\n"
+    "        records.append(_registration_record(request, base_offset, existing))\n"
+    "        return Decision(BrokerRegistrationResponse(broker_epoch=base_offset), records)",
+)
+FENCES_NOW_AND_THEN = (
+    "controller.kraft.sessions:BrokerSessions.touch",
+    "session.last_contact_ns = now_ns",
+    "session.last_contact_ns = now_ns if metadata_offset % 5 else now_ns - self._timeout_ns",
+)
+LOSES_THREE_ELECTIONS = (
+    "raft.campaign:Campaign._answered",
+    "if self._tally.is_won:",
+    "if self._tally.is_won and self._state.epoch % 4 == 1:",
+)
+ACKNOWLEDGES_WITH_THE_NEXT_WRITE = (
+    "broker.purgatory:WakeUps.mark_committed",
+    "        self._changed.setdefault(key, True)",
+    "        pass",
+)
+
+
+def _run(experiment: ChaosExperiment) -> RunResult:
+    return run_experiment(experiment, SimBackend())
+
+
+def _found(result: RunResult) -> list[str]:
+    return [violation.what for violation in result.violations if violation.name == "unavailable"]
+
+
+# --- what only delays ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "broken", "says"),
+    [
+        ("kafka-16952/registration-arrives-twice", REGISTERS_ANEW, "broker id 1, state unfenced did not hold for 4s"),
+        ("raft/partitioned-follower", FENCES_NOW_AND_THEN, "sessions in time: broker-0 had no session"),
+        ("raft/leader-crash", LOSES_THREE_ELECTIONS, "elections in time: no controller was active"),
+        ("kafka-7362/kraft-moved-away", ACKNOWLEDGES_WITH_THE_NEXT_WRITE, "writes in time: a write of producer-0"),
+    ],
+)
+def test_a_bug_that_only_delays_is_found(file: str, broken: tuple[str, str, str], says: str) -> None:
+    experiment = load_experiment(SCENARIOS / f"{file}.yaml")
+    result = _run(experiment)
+    assert (_found(result), result.inconclusive_reasons) == ([], [])
+    if "in time" in says:
+        assert {result.features[feature].state for feature in IN_TIME} == {"ok"}
+    with applied(Mutant("delays", *broken, "it is soon")):
+        result = _run(experiment)
+    assert any(what.startswith(says) for what in _found(result)), _found(result)
+
+
+@pytest.mark.parametrize("seed", [5, 69, 99, 109])
+def test_what_is_late_for_a_reason_is_no_finding(seed: int) -> None:
+    """Partitions that went while clients wrote to them; one whose leader was dead when it was made; a deposed leader
+    that goes on; a broker that is back before its session is over."""
+    result = _run(draw_experiment(seed))
+    assert _found(result) == []
+    assert {result.features[feature].state for feature in IN_TIME} == {"ok"}
+
+
+def test_a_replica_that_is_about_to_join_is_waited_for() -> None:
+    """A broker dies within an instant of its return: it is not in the ISR, and the high watermark waits for it."""
+    assert _found(_run(load_experiment(SCENARIOS / "raft" / "laggard-needs-snapshot.yaml"))) == []
+
+
+def test_what_faults_ask_for_is_seen_by_all_who_follow(make_experiment: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault looks at the newest events in the middle of a turn. They are not lost to others."""
+    seen: list[int] = []
+    observe = Course.observe
+
+    def note(self: Course, events: Sequence[TimedEvent]) -> None:
+        seen.extend(timed.seq for timed in events)
+        observe(self, events)
+
+    monkeypatch.setattr(Course, "observe", note)
+    _run(make_experiment("[{inject: {kill: {target: {broker: 1}, restartAfter: 1s}}}, {wait: 3s}]"))
+    assert seen == list(range(len(seen)))
+
+
+# --- who is healthy --------------------------------------------------------------------------------------------------
+
+CLUSTER = Cluster(brokers=3, controllers=3)
+END = 100
+NODES = (*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(3)))
+
+
+def _record(kind: str, targets: tuple[str, ...] = (), links: str = "", **parameters: Any) -> FaultRecord:
+    """In force from 10 to 50: injected at 12, undone at 40. ``links``: ``broker-0>broker-1 …``."""
+    pairs = [tuple(link.split(">")) for link in links.split()]
+    touches = [Touch("link", "->".join(pair), pair) for pair in pairs] or [Touch("node", n, (n,)) for n in targets]
+    if kind in ("drop", "delay"):
+        touches = [Touch("rule", "rule 1", targets or NODES)]
+    return FaultRecord(
+        id="fault-1",
+        name=None,
+        kind=kind,
+        parameters={"rpc": "Fetch", **{name.rstrip("_"): value for name, value in parameters.items()}},
+        targets=targets,
+        started_ns=10,
+        injected_ns=12,
+        heal_started_ns=40,
+        healed_ns=50,
+        intent=touches,
+        inject_evidence=[Evidence(12, "seen", True, {}, touch.name) for touch in touches],
+        heal_evidence=[Evidence(50, "seen", True, {}, touch.name) for touch in touches],
+        delay_ns=7 if kind == "delay" else 0,
+    )
+
+
+def _alone(node: str) -> str:
+    return " ".join(f"{node}>{other} {other}>{node}" for other in NODES if other != node)
+
+
+W, S, I, T = Condition.WELL, Condition.SILENT, Condition.ISOLATED, Condition.TROUBLED  # noqa: E741 - one column each
+
+
+@pytest.mark.parametrize(
+    ("fault", "node", "at_11_20_45_55"),
+    [
+        (_record("kill", ("broker-0",)), "broker-0", [T, W, T, W]),  # events say that it does not run
+        (_record("kill", ("broker-0",)), "broker-1", [W, W, W, W]),
+        (_record("pause", ("broker-0",)), "broker-0", [T, S, T, W]),
+        (_record("diskStall", ("broker-0",)), "broker-0", [T, T, T, W]),
+        (_record("clockSkew", ("controller-1",)), "controller-1", [T, T, T, W]),
+        (_record("sessionExpiry", ("broker-0",)), "broker-0", [T, T, T, W]),
+        (_record("restart", ("broker-0", "broker-1")), "broker-1", [T, T, T, W]),
+        (_record("partition", links=_alone("broker-0")), "broker-0", [T, I, T, W]),
+        (_record("partition", links=_alone("broker-0")), "broker-1", [W, W, W, W]),
+        (_record("partition", links="broker-0>broker-1"), "broker-1", [T, T, T, W]),
+        (_record("partition", links="broker-0>broker-1"), "broker-2", [W, W, W, W]),
+        (_record("drop"), "controller-2", [T, T, T, W]),
+        (_record("drop", ("broker-0",), from_={"broker": 0}), "broker-0", [T, T, T, W]),
+        (_record("drop", ("broker-0",), from_={"broker": 0}), "broker-1", [W, W, W, W]),
+        (_record("drop", ("broker-0",), to={"broker": 0}), "broker-1", [T, T, T, W]),
+        (_record("drop", rpc="Produce"), "broker-0", [W, W, W, W]),
+        (_record("drop", rpc="Produce"), CLIENTS, [T, T, T, W]),
+        (_record("drop", rpc="SomethingNew"), "broker-0", [T, T, T, W]),
+        (_record("delay"), "broker-0", [T, T, T, T]),  # the last message is under way
+        (_record("somethingElse", ("broker-0",)), "broker-0", [T, T, T, W]),
+    ],
+)
+def test_what_a_fault_does_to_a_node(fault: FaultRecord, node: str, at_11_20_45_55: list[Condition]) -> None:
+    sight = Health(CLUSTER, [fault], {}, END).among((*NODES, CLIENTS))
+    assert [sight.condition(node, at_ns) for at_ns in (11, 20, 45, 55)] == at_11_20_45_55
+
+
+def test_a_node_that_does_not_run_is_silent() -> None:
+    sight = Health(CLUSTER, [], {"broker-0": [Interval(20, 30)]}, END).among(NODES)
+    assert [sight.condition("broker-0", at_ns) for at_ns in (19, 20, 29, 30)] == [W, S, S, W]
+    assert sight.ill("broker-0", 0, END) == [Interval(20, 30)]
+
+
+def test_a_link_troubles_only_who_needs_it() -> None:
+    health = Health(CLUSTER, [_record("partition", links="broker-0>broker-1")], {}, END)
+    assert health.among(("broker-0", "broker-1")).condition("broker-0", 20) is T
+    sight = health.among(("broker-0", "controller-0"))
+    assert (sight.condition("broker-0", 20), sight.disturbances) == (W, [])
+
+
+def test_a_fault_of_which_no_probe_saw_the_end_goes_on() -> None:
+    fault = _record("pause", ("broker-0",))
+    fault.heal_evidence.clear()
+    assert Health(CLUSTER, [fault], {}, END).among(NODES).condition("broker-0", END - 1) is T
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "possible", "expected"),
+    [
+        ([], True, [(0, 100)]),
+        ([(10, 30)], True, [(0, 10), (40, 100)]),
+        ([(10, 30), (20, 5)], True, [(0, 10), (40, 100)]),  # the longer effect counts
+        ([(10, 30), (60, 0)], True, [(0, 10), (40, 60), (60, 100)]),
+        ([(10, 95)], True, [(0, 10)]),
+        ([(10, 30)], False, []),
+    ],
+)
+def test_windows(disturbed: list[tuple[int, int]], possible: bool, expected: list[tuple[int, int]]) -> None:
+    assert windows(disturbed, lambda _: possible, END) == expected
