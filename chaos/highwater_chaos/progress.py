@@ -142,22 +142,45 @@ def _unfit_for_registers(situation: Situation) -> str:
 # --- administration ------------------------------------------------------------------------------------------------
 
 
-def _missing_created(step: CreateTopic, _asked: Asked, view: ClusterView) -> str:
+def _missing_created(step: CreateTopic, _asked: Asked, situation: Situation) -> str:
     total = step.partitions if step.assignment is None else len(step.assignment)
-    return "" if view.topics.get(step.name, 0) >= total else f"topic {step.name} has no {total} partitions"
+    if situation.view.topics.get(step.name, 0) < total:
+        return f"topic {step.name} has no {total} partitions"
+    factors = [step.replication_factor] * total if step.assignment is None else [len(one) for one in step.assignment]
+    return _missing_replicas(step.name, dict(enumerate(factors)), situation)
 
 
-def _missing_added(step: AddPartitions, _asked: Asked, view: ClusterView) -> str:
-    return "" if view.topics.get(step.topic, 0) >= step.total else f"{step.topic} has no {step.total} partitions"
+def _missing_added(step: AddPartitions, _asked: Asked, situation: Situation) -> str:
+    """Partitions that are added have as many replicas as the first one."""
+    if situation.view.topics.get(step.topic, 0) < step.total:
+        return f"{step.topic} has no {step.total} partitions"
+    name = f"{step.topic}-0"
+    first = situation.view.partitions.get(name)
+    is_moved = any(
+        isinstance(one.step.chosen, Reassign) and one.step.chosen.partition == name for one in situation.asked
+    )
+    factor = None if first is None or is_moved else len(first.replicas)
+    return _missing_replicas(step.topic, dict.fromkeys(range(step.total), factor), situation)
 
 
-def _missing_deleted(step: DeleteTopic, asked: Asked, view: ClusterView) -> str:
-    left = [one for one in view.partitions.values() if one.partition.rpartition("-")[0] == step.name]
+def _missing_replicas(topic: str, factors: Mapping[int, int | None], situation: Situation) -> str:
+    """Which partition has fewer replicas than it was given, where none was moved. None: it is not known how many."""
+    moved = {one.step.chosen.partition for one in situation.asked if isinstance(one.step.chosen, Reassign)}
+    for index, factor in factors.items():
+        name = f"{topic}-{index}"
+        partition = situation.view.partitions.get(name)
+        if partition is not None and factor is not None and name not in moved and len(partition.replicas) < factor:
+            return f"{name} has {len(partition.replicas)} replicas, not {factor}"
+    return ""
+
+
+def _missing_deleted(step: DeleteTopic, asked: Asked, situation: Situation) -> str:
+    left = [one for one in situation.view.partitions.values() if one.partition.rpartition("-")[0] == step.name]
     return next((f"{one.partition} is still there" for one in left if one.topic_id in asked.topic_ids), "")
 
 
-def _missing_moved(step: Reassign, asked: Asked, view: ClusterView) -> str:
-    partition = view.partitions.get(step.partition)
+def _missing_moved(step: Reassign, asked: Asked, situation: Situation) -> str:
+    partition = situation.view.partitions.get(step.partition)
     if (
         partition is None
         or partition.topic_id not in asked.topic_ids
@@ -236,7 +259,7 @@ def _of_administration(kind: str) -> Contract:
             shown = _SHOWN.get(type(one.step.chosen))
             if shown is None or not one.acknowledged or not _stands(one, situation):
                 continue
-            missing = shown[1](one.step.chosen, one, situation.view)
+            missing = shown[1](one.step.chosen, one, situation)
             if missing and one.topic not in situation.throttled:
                 clauses.append(f"{missing}, though that was {_at(one)}")
         return clauses

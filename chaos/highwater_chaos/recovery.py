@@ -286,13 +286,24 @@ class Recovery:
             "reassign": Admin(reassign=Reassign(partition=first, replicas=replicas)),
             "cancelReassign": Admin(cancel_reassign=CancelReassign(partition=first)),
             "electLeaders": Admin(elect_leaders=ElectLeaders(partitions=[first])),
-            "deleteRecords": Admin(delete_records=DeleteRecords(partition=first, before=0)),
+            "deleteRecords": Admin(delete_records=self._deletion_of_records(first)),
             "removeThrottle": Admin(remove_throttle=RemoveThrottle(topic=_PROBED)),
         }
         for kind, step in steps.items():
             if kind in kinds:
                 yield from self._again.run(step)
         yield from self._again.run(Admin(delete_topic=DeleteTopic(name=_PROBED)))
+
+    def _deletion_of_records(self, empty: str) -> DeleteRecords:
+        """The last one that was asked for of a topic that is still there, for there is something to delete; else one of
+        a partition without records."""
+        for asked in reversed(self.administration.asked):
+            step = asked.step.chosen
+            if isinstance(step, DeleteRecords):
+                partition = self._run.view.partitions.get(step.partition)
+                if partition is not None and partition.topic_id in asked.topic_ids:
+                    return step
+        return DeleteRecords(partition=empty, before=0)
 
     def look_back(self) -> None:
         """Judge what only the whole run shows."""

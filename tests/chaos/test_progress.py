@@ -51,6 +51,8 @@ spec:
     - admin: {{deleteRecords: {{partition: orders-0, before: 10}}}}
     - admin: {{createTopic: {{name: doomed, assignment: [[0, 1, 2]]}}}}
     - admin: {{deleteTopic: {{name: doomed}}}}
+    - admin: {{createTopic: {{name: wide, partitions: 1, replicationFactor: 3}}}}
+    - admin: {{addPartitions: {{topic: wide, total: 2}}}}
     - wait: 12s
     - inject: {{stop: {{target: {{broker: 2}}, restartAfter: 1s}}}}
     - wait: 4s
@@ -128,7 +130,10 @@ BROKEN = [
     ("creation of topics", f"{TOPICS}:create_topics", "decision = ", f"{NEVER}; decision = "),
     ("reassignment", f"{LEADERS}:alter_partition_reassignments", "if record is not None:", "if False:"),
     ("addition of partitions", f"{TOPICS}:create_partitions", "decision.records.extend(records)", "pass"),
+    ("addition of partitions", f"{TOPICS}:_more_partitions", ".partitions)].replicas)", ".partitions)].replicas[1:])"),
+    ("creation of topics", f"{TOPICS}:_placed", "place(image, partitions, factor,", "place(image, partitions, 2,"),
     ("deletion of records", "broker.apis.delete_records:_delete", "else offset\n", "else 0\n"),
+    ("deletion of records", "broker.apis.delete_records:low_watermark", "return min(", "return 0 * min("),
     ("retention", "log.retention:deletable", "reasons: list[Reason] = []", "return []"),
     ("compaction", f"{LOGS}._compact_next", "in self.logs.items():", "in ():"),
     ("snapshots of the metadata", f"{QUORUM}.on_commit", "if self._bytes_since_snapshot >=", "if 0 >"),

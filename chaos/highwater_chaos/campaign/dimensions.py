@@ -77,7 +77,8 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
         elects_uncleanly(one)
         for one in (*(properties_of_nodes(spec) or ()), *(config for _, config in properties_of_topics(spec)))
     ),
-    "rolling restart with another configuration": lambda spec: any(step.inject is not None for step in _steps(spec)),
+    "rolling restart with another configuration": lambda spec: _injects(spec, "restart"),
+    "one broker stops after all faults": lambda spec: _injects(spec, "stop"),
 }
 
 
@@ -89,6 +90,10 @@ def dimensions_of(experiment: ChaosExperiment) -> list[str]:
     of_spec = [name for name, has in _OF_EXPERIMENTS.items() if has(spec)]
     kinds = {kind for step in _steps(spec) if step.random is not None for kind in step.random.faults}
     return [*of_cluster, *of_workload, *of_spec, *sorted(kinds)]
+
+
+def _injects(spec: ExperimentSpec, kind: str) -> bool:
+    return any(step.inject is not None and step.inject.choice == kind for step in _steps(spec))
 
 
 def _steps(spec: ExperimentSpec) -> Iterable[Any]:

@@ -36,6 +36,7 @@ _PROTOCOL: Final = "inter.broker.protocol.version"
 _NOT_WITH_PROTOCOL: Final = {"2.6": ("deleteTopic", *_MOVES), "2.7": ("deleteTopic",)}
 """Administration by which Apache Kafka itself leaves what a check finds, by the value of it: without topic ids a topic
 that is created again may have records of the deleted one, and before 2.7 strays stay (KAFKA-7362)."""
+_IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords")
 _QUORUM: Final = ("powerLoss", "kill", "partition", "pause", "diskStall")
 _ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause", "diskFull", "diskError")
 _RPCS: Final = {
@@ -75,7 +76,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
             "timeout": "5m",
             "cluster": cluster,
             "workload": draw_workload(random, mode, cluster),
-            "schedule": [*schedule_of(parts), *_upgrade(random, cluster)],
+            "schedule": [*schedule_of(parts), *_upgrade(random, cluster), *_in_peace(random, cluster)],
         },
     }
 
@@ -93,6 +94,20 @@ def _upgrade(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     restart = {"target": {"all": "brokers"}, "config": {_PROTOCOL: "2.7"}}
     return [{"inject": {"restart": restart}}, {"wait": "6s"}]
+
+
+def _in_peace(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
+    """In some experiments: once faults are over, ask for what they keep a cluster from, one thing after the other."""
+    if random.random() < 0.7:
+        return []
+    broker = random.randrange(cluster["brokers"])
+    asked = _some(random, _IN_PEACE)
+    return [
+        {"wait": "14s"},
+        {"inject": {"stop": {"target": {"broker": broker}, "restartAfter": "2s"}}},
+        {"wait": "6s"},
+        {"random": {"for": "4s", "every": "1s", "lasting": "1s", "faults": asked}},
+    ]
 
 
 def schedule_of(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
