@@ -21,10 +21,11 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from highwater_chaos.record_values import values_of
+from highwater_chaos.record_values import content_of
 from highwater_runtime.log.errors import CorruptRecord, LogError
 from highwater_runtime.log.names import LOG, file_name, offsets_in
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, advance_sequence, batch_at
+from highwater_runtime.metadata.topic_names import is_internal
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 _READ_BYTES: Final = 1 << 18
@@ -78,7 +79,7 @@ class DumpedBatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="b
     """The records of one batch: a row each.
 
     ``values`` None: they are unknown, as the batch is compressed. ``offsets`` None: every one from ``base_offset`` to
-    before ``end_offset``.
+    before ``end_offset``. ``altered``: by the position of a record, what of it is not as it was sent.
     """
 
     replica: Replica
@@ -91,6 +92,7 @@ class DumpedBatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="b
     crc: int
     values: list[int] | None
     offsets: list[int] | None = None
+    altered: dict[int, str] = {}
 
     def every_offset(self) -> Sequence[int]:
         """The offset of each record."""
@@ -103,9 +105,11 @@ class DumpedBatch(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="b
         epochs = f'"leader_epoch":{self.leader_epoch},"producer_id":{self.producer_id}'
         middle = f',{epochs},"producer_epoch":{self.producer_epoch},"sequence":'
         values = repeat("null") if self.values is None else self.values
-        for offset, value in zip(self.every_offset(), values, strict=False):
+        for position, (offset, value) in enumerate(zip(self.every_offset(), values, strict=False)):
             sequence = advance_sequence(first, offset - base) if first >= 0 else -1
-            yield f'{before}{offset}{middle}{sequence},"value":{value},"crc":{self.crc}}}'.encode()
+            row = f'{before}{offset}{middle}{sequence},"value":{value},"crc":{self.crc}'.encode()
+            altered = self.altered.get(position)
+            yield row + (b"}" if altered is None else b',"altered":%b}' % msgspec.json.encode(altered))
 
 
 _OF_NO_RECORD: Final = ',"leader_epoch":-1,"producer_id":-1,"sequence":-1,"value":null,"crc":0'
@@ -193,10 +197,14 @@ def _of_replica(disk: DumpedDisk, directory: str, replica: Replica) -> Iterator[
 
 def _dumped(replica: Replica, batch: BatchView) -> DumpedBatch:
     """Raises ``CorruptRecord`` if a plain batch cannot be read."""
-    offsets, values = None, None
+    offsets, values, altered = None, None, {}
     if batch.codec == "none":
-        offsets, data = batch.offsets_and_values()
-        values = values_of(data)
+        records, by_log = batch.records(), batch.is_log_append_time
+        offsets = [record.offset for record in records]
+        content = [content_of(record, by_log=by_log) for record in records]
+        values = [value for value, _ in content]
+        if not is_internal(replica.partition.rpartition("-")[0]):
+            altered = {position: what for position, (_, what) in enumerate(content) if what is not None}
         if offsets == list(range(batch.base_offset, batch.end_offset)):
             offsets = None
     return DumpedBatch(
@@ -210,6 +218,7 @@ def _dumped(replica: Replica, batch: BatchView) -> DumpedBatch:
         batch.crc,
         values,
         offsets,
+        altered,
     )
 
 

@@ -47,6 +47,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         retention=tuple(sorted(deleting)),
         compaction=tuple(sorted(compacting)),
         keys=keys_of(spec),
+        headers=True,
         deletion=tuple(sorted(deletion)),
         unclean=tuple(sorted(unclean)),
         never_unclean=tuple(sorted({name for name, properties in topics if never_elects_uncleanly(properties)})),

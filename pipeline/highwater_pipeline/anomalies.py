@@ -15,6 +15,7 @@ CLIENT_CHECKS: Final[dict[str, str]] = {
     "duplicate": "one value is at two or more offsets",
     "inconsistent-offsets": "two or more values are at one offset",
     "never-sent": "a record was read, or is in a log, that no client had sent to its partition before",
+    "altered": "a record was read, or is in a log, with another value, key, header or time stamp than was sent",
     "aborted-read": "a value was read although its writer failed (G1a)",
     "unseen": "an acknowledged value had not been read when the final reads were complete",
     "precommitted-read": "an operation read a value that it had sent itself",

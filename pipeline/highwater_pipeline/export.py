@@ -25,7 +25,8 @@ _AT_ONCE: Final = 1 << 12
 """Rows and micro-operations that are Python values at once: many more would keep the garbage collector busy, and a poll
 can have thousands."""
 _MICRO_OPERATIONS: Final = OPERATIONS.field("value").type
-_OFTEN_NULL: Final = "topic_id"
+_OFTEN_NULL: Final = ("topic_id", "altered")
+"""Of micro-operations."""
 _WRITTEN: Final = ("value",)
 """Columns of which a null is written."""
 _RUN_ID: Final = "run_id"
@@ -100,15 +101,16 @@ def _micro_operations(column: pa.ListArray) -> list[list[dict[str, Any]]]:
     """The nested column, built from its flat parts: faster than from nested scalars."""
     flat = pc.list_flatten(column)
     table = pa.Table.from_arrays(flat.flatten(), names=[field.name for field in flat.type])
-    names = [name for name in table.schema.names if name != _OFTEN_NULL]
+    names = [name for name in table.schema.names if name not in _OFTEN_NULL]
     view = View.of(table)
     items = [
         dict(zip(names, values, strict=True)) for values in zip(*(view.values(name) for name in names), strict=True)
     ]
-    if table[_OFTEN_NULL].null_count < table.num_rows:
-        for item, topic_id in zip(items, view.values(_OFTEN_NULL), strict=True):
-            if topic_id is not None:
-                item[_OFTEN_NULL] = topic_id
+    for name in _OFTEN_NULL:
+        if table[name].null_count < table.num_rows:
+            for item, word in zip(items, view.values(name), strict=True):
+                if word is not None:
+                    item[name] = word
     made: list[list[dict[str, Any]]] = []
     at = 0
     for length in pc.fill_null(pc.list_value_length(column), 0).to_pylist():

@@ -139,6 +139,11 @@ def has_sends(facts: RunFacts) -> bool:
     return facts.sent != 0 and not facts.settings.unrecorded_sends
 
 
+def has_headers(facts: RunFacts) -> bool:
+    """Return whether each record says what was sent, by which ``altered`` judges: every client that writes is ours."""
+    return facts.settings.headers and not facts.settings.unrecorded_sends
+
+
 def has_producer_ids(facts: RunFacts) -> bool:
     """Return whether the history has sends, and their producers have ids, as far as is known."""
     return facts.sent != 0 and facts.settings.idempotence is not False
@@ -209,7 +214,8 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
     if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST:
         if facts.settings.acks == "0" and name in OF_ACKNOWLEDGED:
             return "not-available"  # nothing is acknowledged
-        if name == "never-sent" and not (has_sends(facts) and (facts.read or facts.has_replica_log)):
+        judges = {"never-sent": has_sends, "altered": has_headers}.get(name)
+        if judges is not None and not (judges(facts) and (facts.read or facts.has_replica_log)):
             return "not-available"
         return "unknown" if not _tried(name, facts) else "ok"
     if not has_needed_events(name, facts) or _absent_events(name, facts):
@@ -286,6 +292,10 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
             why = "nothing was read or dumped" if has_sends(facts) else "no sends recorded"
         reasons.append(f"{why}{NOT_JUDGED}never-sent")
         missing.remove("never-sent")
+    if "altered" in missing:
+        why = "nothing was read or dumped" if has_headers(facts) else "nothing says what records were sent with"
+        reasons.append(f"{why}{NOT_JUDGED}altered")
+        missing.remove("altered")
     if "producer-id-reused" in missing and not has_producer_ids(facts):
         reasons.append(f"no sends of producers with ids recorded{NOT_JUDGED}producer-id-reused")
         missing.remove("producer-id-reused")

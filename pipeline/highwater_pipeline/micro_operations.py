@@ -46,6 +46,7 @@ MICRO_OPERATIONS: Final = pa.schema(
         pa.field("assignment", pa.int64()),  # how often its process had been assigned or subscribed, itself included
         pa.field("subscribed", pa.bool_()),  # whether the last of these was a subscription
         pa.field("must_commit", pa.bool_()),  # a send that was acknowledged, or whose operation was seen
+        pa.field("altered", pa.string()),  # of a poll: what is not as it was sent; null: nothing, or not known
     ]
 )
 
@@ -243,6 +244,7 @@ class Flattener:
                 assignment[at],
                 subscribed[at],
                 acknowledged,
+                flat.field("altered"),
             ],
             schema=MICRO_OPERATIONS,
         )

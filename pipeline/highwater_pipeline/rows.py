@@ -40,6 +40,7 @@ class MicroOp(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     offset: int | None = None
     value: int | None = None
     topic_id: str | None = None
+    altered: str | None = None
 
 
 class Operation(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -109,6 +110,7 @@ class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     ended: Ended | None = None
     start_offset: int | None = None
     found: str | None = None
+    altered: str | None = None
 
 
 class FaultRow(msgspec.Struct, gc=False):
@@ -176,6 +178,7 @@ def _micro_operations(rows: Sequence[Operation]) -> pa.Array:
             pa.array([item.offset for item in flat], pa.int64()),
             pa.array([item.value for item in flat], pa.int64()),
             pa.array([item.topic_id for item in flat], pa.string()),
+            pa.array([item.altered for item in flat], pa.string()),
         ],
         fields=list(MICRO_OPERATION),
     )

@@ -19,6 +19,8 @@ def _field(name: str, kind: pa.DataType, doc: str, *, nullable: bool = False) ->
     return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
 
 
+ALTERED: Final = "of a record that was read: what is not as it was sent, in words; null: nothing, or it is not known"
+
 MICRO_OPERATION: Final = pa.struct(
     [
         _field("op", pa.string(), "send, poll or assign; of groups: commit or committed; of registers: read or write"),
@@ -40,6 +42,7 @@ MICRO_OPERATION: Final = pa.struct(
         _field(
             "topic_id", pa.string(), "the topic's uuid, 32 hex digits; null: the client does not know", nullable=True
         ),
+        _field("altered", pa.string(), ALTERED, nullable=True),
     ]
 )
 
@@ -129,6 +132,7 @@ REPLICA_LOG: Final = pa.schema(
         ),
         _field("start_offset", pa.int64(), "of the mark `end`: the first offset that has bytes", nullable=True),
         _field("found", pa.string(), "of a mark: file, position, and what was found", nullable=True),
+        _field("altered", pa.string(), ALTERED, nullable=True),
     ],
     metadata={"doc": "every record of every replica at the end of a run, and marks that say how reading it ended"},
 )

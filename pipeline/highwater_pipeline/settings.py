@@ -23,7 +23,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a run; None: not known, and then nothing is assumed.
 
     ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
-    superseded by others of the same key. ``keys``: the key of a record is its value modulo this number; 0: records have
+    superseded by others of the same key. ``headers``: each record has a header that says what was sent, and clients and
+    dumps compared it (``altered``). ``keys``: the key of a record is its value modulo this number; 0: records have
     no keys. ``deletion`` names the topics that a client may delete as a whole.
     ``final_reads_cut_short``: something else than the cluster kept the final reads from every high watermark, so that a
     record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR,
@@ -43,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention: tuple[str, ...] | None = None
     compaction: tuple[str, ...] | None = None
     keys: Annotated[int, msgspec.Meta(ge=0, le=MOST_KEYS)] | None = None
+    headers: bool = False
     deletion: tuple[str, ...] | None = None
     final_reads_cut_short: bool = False
     unclean: tuple[str, ...] | None = None

@@ -4,8 +4,9 @@ from uuid import UUID
 
 import pytest
 
-from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer, value_of
-from highwater_runtime.log.records import Record, build_batch
+from highwater_chaos.record_values import record_of, value_of
+from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
+from highwater_runtime.log.records import build_batch
 from highwater_runtime.ports import MS, SECOND, Endpoint
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
@@ -47,7 +48,7 @@ class Log:
             code = ErrorCode.OFFSET_OUT_OF_RANGE
         else:
             records = b"".join(
-                build_batch([Record(value=str(100 + offset).encode())], base_offset=offset, timestamp_ms=1)
+                build_batch([record_of(100 + offset, 1)], base_offset=offset, timestamp_ms=1)
                 for offset in range(asked.fetch_offset, min(self.count, asked.fetch_offset + 3))
             )
             if self.corrupt:

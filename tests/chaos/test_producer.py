@@ -176,7 +176,7 @@ def batch_of(request):
 def test_what_waits_for_the_same_partition_goes_in_one_batch(scripted, start, outcomes):
     held, seen = [], []
     scripted.broker.produce = held.append
-    producer = start(stop_after=9, interval_ns=10 * MS, request_timeout_ns=10 * SECOND, batch_bytes=80 + 61)
+    producer = start(stop_after=9, interval_ns=10 * MS, request_timeout_ns=10 * SECOND, batch_bytes=4 * 70 + 61)
     scripted.simulator.run_for(SECOND)
     assert [batch_of(request)[0] for request in held] == [0, 1, 2, 3, 4], "nothing waits until five are in flight"
 

@@ -80,6 +80,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "retention": "retention.ms",
         "compaction": "compact",
         "keys": "workload.keys",
+        "headers": "says what was sent",
         "deletion": "a topic is deleted",
         "final_reads_cut_short": "before the final reads were complete",
         "unclean": "unclean.leader.election.enable",

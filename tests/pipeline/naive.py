@@ -76,6 +76,10 @@ def client(operations: list[Operation], *, idempotent: bool = True) -> dict[str,
                         written.add(m.value)
                     if op.outcome == "ok":
                         acked.add(m.value)
+        reads = [
+            m for op in ops if op.outcome == "ok" for m in op.value if m.op == "poll" and m.key == key and m.altered
+        ]
+        counts["altered"] += len({(m.offset, m.value) for m in reads})
         rank = {offset: index for index, offset in enumerate(sorted(at_offset))}
         places: dict[int, list[int]] = defaultdict(list)
         for offset in sorted(at_offset):

@@ -28,7 +28,8 @@ def _judged(tables: Any) -> dict[str, int]:
 def micro_ops(draw: Any, kind: str) -> MicroOp:
     op = draw(st.sampled_from(["send", "poll"])) if kind == "txn" else kind
     offset = draw(small) if op == "poll" else draw(st.none() | small)
-    return MicroOp(op, draw(st.sampled_from([P0, "orders-1"])), offset, draw(st.integers(1, 6)))
+    altered = draw(st.sampled_from([None, None, "headers ()", "no value"])) if op == "poll" else None
+    return MicroOp(op, draw(st.sampled_from([P0, "orders-1"])), offset, draw(st.integers(1, 6)), altered=altered)
 
 
 positions = st.builds(

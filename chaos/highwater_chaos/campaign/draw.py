@@ -185,7 +185,7 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
     topics = len(cluster["topics"])
     segments = [topic.get("config", {}).get("segment.bytes", 1 << 30) for topic in cluster["topics"]]
     segment = min([cluster["config"].get("log.segment.bytes", 1 << 30), *segments])
-    sizes = [size for size in (0, 0, 66, 1000, 4026) if 4 * size < segment]  # a batch must fit into a segment
+    sizes = [size for size in (0, 0, 20, 1000, 3980) if 4 * size < segment]  # a batch must fit into a segment
     acks = random.choices(("all", "1", "0"), (86, 9, 5))[0]
     drawn: dict[str, Any] = {
         "producers": random.randint(1, 3),

@@ -71,6 +71,22 @@ def keys_of(spec: ExperimentSpec) -> int:
     return _KEYS if compacts else 0
 
 
+def timestamp_types(spec: ExperimentSpec) -> dict[str, str | None]:
+    """Return the ``message.timestamp.type`` of each topic that may have another than Kafka's default; None: it may have
+    either."""
+    name, default = "message.timestamp.type", "CreateTime"
+    nodes = properties_of_nodes(spec)
+    by_default: set[str | None] = {None} if nodes is None else {nodes[0].get(f"log.{name}", default)}
+    by_default |= {one[f"log.{name}"] for one in nodes or () if f"log.{name}" in one}
+    kinds: dict[str, set[str | None]] = {}
+    for topic, properties in properties_of_topics(spec):
+        kinds.setdefault(topic, set()).update({properties[name]} if name in properties else by_default)
+    for topic in spec.workload.topics or ():
+        kinds.setdefault(topic, by_default)
+    dated = {topic: next(iter(found)) if len(found) == 1 else None for topic, found in kinds.items()}
+    return {topic: kind for topic, kind in dated.items() if kind != default}
+
+
 def never_elects_uncleanly(properties: Properties) -> bool:
     """Return whether properties of a topic forbid a leader from outside the ISR, whatever the nodes' are."""
     return properties.get("unclean.leader.election.enable", "true").lower() == "false"

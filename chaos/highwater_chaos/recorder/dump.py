@@ -49,7 +49,7 @@ def _count(one: Dumped) -> int:
 
 
 _OF_BATCH: Final = pa.schema(
-    [field for field in REPLICA_LOG_ROWS.schema if field.name not in ("offset", "sequence", "value")]
+    [field for field in REPLICA_LOG_ROWS.schema if field.name not in ("offset", "sequence", "value", "altered")]
 )
 """Columns that are equal in all rows of a batch."""
 
@@ -64,11 +64,13 @@ def _rows(some: list[Dumped], run_id: str) -> pa.Table:
 
     offsets: list[int] = []
     values: list[int | None] = []
+    altered: dict[int, str] = {}
     for one in some:
         if isinstance(one, Mark):
             offsets.append(one.offset)
             values.append(None)
         else:
+            altered.update((len(offsets) + position, what) for position, what in one.altered.items())
             offsets += one.every_offset()
             values += one.values if one.values is not None else [None] * _count(one)
     offset = np.array(offsets, np.int64)
@@ -76,7 +78,12 @@ def _rows(some: list[Dumped], run_id: str) -> pa.Table:
     sequence = base_sequence + (offset - base_offset)
     sequence[sequence >= _SEQUENCES] -= _SEQUENCES
     sequence[base_sequence < 0] = -1
-    added = {"offset": offset, "sequence": sequence, "value": pa.array(values, pa.int64())}
+    words = (
+        pa.nulls(len(offset), pa.string())
+        if not altered
+        else pa.array(map(altered.get, range(len(offset))), pa.string())
+    )
+    added = {"offset": offset, "sequence": sequence, "value": pa.array(values, pa.int64()), "altered": words}
     schema = REPLICA_LOG_ROWS.schema
     return pa.table([added[name] if name in added else columns[name] for name in schema.names], schema=schema)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.nodes import broker_names, node_id
-from highwater_chaos.experiment.properties import keys_of
+from highwater_chaos.experiment.properties import keys_of, timestamp_types
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.client_group import ClientSettings, ClientStatus, Group, HostedClients, Role
 from highwater_chaos.workload.client_host import ClientHost, HostsClientProcesses
@@ -35,6 +35,8 @@ _MAX_IN_FLIGHT: Final = 5
 """Requests of the probe under way to one broker."""
 _MAX_OPEN: Final = 200
 """Sends that a producer may have open, at least; more where it sends more than that in a second."""
+_TOGETHER: Final = 3
+"""Records with keys that a simulated producer sends at once, at most."""
 _PER_PROCESS: Final = 2500.0
 """Records a second, sent or read, that clients of one process are given at most (or a single client)."""
 _READ_COST: Final = 0.25
@@ -82,6 +84,7 @@ class Clients:
         self._cluster = experiment.cluster
         self._workload = experiment.spec.workload
         self._keys = keys_of(experiment.spec)
+        self._dated = timestamp_types(experiment.spec)
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
         self._written = dict.fromkeys(self._topics)
@@ -334,6 +337,7 @@ class Clients:
 
     def _producer(self, index: int) -> ProducerOptions:
         workload = self._workload
+        in_process = isinstance(self._host, HostsClientProcesses)
         return ProducerOptions(
             name=f"producer-{index}",
             index=index,
@@ -342,6 +346,7 @@ class Clients:
             interval_ns=int(SECOND / self._rate_of_one),
             record_size=workload.record_size,
             keys=self._keys,
+            dated=self._dated,
             acks=_ACKS[workload.acks],
             idempotence=workload.idempotence,
             request_timeout_ns=workload.request_timeout,
@@ -349,7 +354,9 @@ class Clients:
             delivery_timeout_ns=workload.delivery_timeout,
             may_be_duplicated=self._may_be_duplicated,
             # A simulated client sends each record alone: that makes more of the orders that a seed is there to find.
-            batch_bytes=self._largest_batch if isinstance(self._host, HostsClientProcesses) else 0,
+            # But compaction needs batches that lose some of their records.
+            batch_bytes=self._largest_batch if in_process or self._keys else 0,
+            together=_TOGETHER if self._keys and not in_process else 1,
             max_open=max(_MAX_OPEN, int(self._rate_of_one)),
         )
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from highwater_chaos.record_values import value_of
+from highwater_chaos.record_values import content_of
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import NO_ID, RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
 from highwater_runtime.log.errors import CorruptRecord
@@ -472,14 +472,12 @@ class RecordingConsumer:
             for batch in iter_batches(data):
                 batch.ensure_valid()
                 if not batch.is_control:
+                    by_log = batch.is_log_append_time
                     for record in batch.records():
                         if record.offset >= place.offset:
-                            read = MicroOp("poll", name, record.offset, value_of(record.value), identity)
-                            self._buffer.append((key, read))
+                            value, altered = content_of(record, by_log=by_log)
+                            self._buffer.append((key, MicroOp("poll", name, record.offset, value, identity, altered)))
                 place.offset = max(place.offset, batch.end_offset)
         except CorruptRecord as error:
             self._error = f"{name}: {error}"
             self._back_off(key, place)
-
-
-__all__ = ["ConsumerOptions", "RecordingConsumer", "value_of"]

@@ -26,6 +26,7 @@ class MicroOp(msgspec.Struct, frozen=True, omit_defaults=True):
     (null: the register was never written), ``offset`` null where unknown and for registers. The ``offset`` of an
     assignment is where the consumer was put; null: it stays where it was. ``topic_id`` is the topic's uuid as 32 hex
     digits where the client knows it: of records that it fetched by id, and not of records that it sent by name.
+    ``altered`` says what of a record that was read is not as it was sent; null: nothing.
     """
 
     op: OperationKind
@@ -33,6 +34,7 @@ class MicroOp(msgspec.Struct, frozen=True, omit_defaults=True):
     offset: int | None
     value: int | None
     topic_id: str | None = None
+    altered: str | None = None
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -17,15 +17,15 @@ Where requests may be duplicated on their way, only an error that every copy of 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from highwater_chaos.record_values import key_of
+from highwater_chaos.record_values import record_of
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
 from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, REFUSED_ALWAYS, error_name
-from highwater_runtime.log.records import Record, build_batch
+from highwater_runtime.log.records import build_batch
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
@@ -44,8 +44,8 @@ _LATE_NS: Final = 1 * MS
 """A timer that comes later than this is late: the sends that it missed are made up for. In the simulator none is."""
 _MADE_UP_NS: Final = 1 * SECOND
 """Sends of so much time are made up for; where a client is further behind, they are left out."""
-_LEAST_RECORD_BYTES: Final = 20
-"""What a record takes beside its padding, more or less."""
+_LEAST_RECORD_BYTES: Final = 70
+"""What a record takes beside its padding, more or less: key, header and lengths."""
 _BATCH_HEAD_BYTES: Final = 61
 _SEQUENCES: Final = 2**31
 
@@ -59,7 +59,7 @@ def batch_bytes(records: int, record_size: int) -> int:
 class ProducerOptions:
     """``interval_ns``: mean time between sends; each varies by up to a half, by the client's own randomness.
     ``record_size``: a record's value is filled up with spaces to so many bytes. ``keys``: how many keys records have;
-    0: none.
+    0: none. ``dated``: the ``message.timestamp.type`` of topics without Kafka's default; None: it is not known.
 
     ``request_timeout_ns`` is how long the client waits for an answer, ``ack_timeout_ns`` how long the broker may wait
     for the ISR before it answers REQUEST_TIMED_OUT (None: the same). ``may_be_duplicated``: a fault of the experiment
@@ -73,6 +73,7 @@ class ProducerOptions:
     interval_ns: int
     record_size: int = 0
     keys: int = 0
+    dated: Mapping[str, str | None] = field(default_factory=dict)
     acks: int = -1
     idempotence: bool = True
     request_timeout_ns: int = 2 * SECOND
@@ -86,6 +87,9 @@ class ProducerOptions:
     batch_bytes: int = 0
     """Records that wait for the same partition go in one batch of so many bytes at most (Kafka's ``batch.size``; no
     client waits for more of them, as with ``linger.ms=0``). 0: each goes alone."""
+    together: int = 1
+    """Begin up to so many sends to one partition at once, as many as is drawn, and rest the longer: batches of a client
+    that waits for nothing have several records then. It needs ``batch_bytes``."""
     start_after_ns: int = 0
     max_open: int = 200
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
@@ -211,9 +215,9 @@ class RecordingProducer:
 
     # --- new sends ---
 
-    def _wait(self) -> None:
-        """Set the timer of the next send. One timer that is late does not make the following ones late."""
-        interval = int(self._options.interval_ns * self._ports.random.uniform(0.5, 1.5))
+    def _wait(self, sends: int = 1) -> None:
+        """Set the timer of what follows some sends. One timer that is late does not make the following ones late."""
+        interval = int(sends * self._options.interval_ns * self._ports.random.uniform(0.5, 1.5))
         now = self._ports.clock.now_ns()
         if not _LATE_NS < now - self._due_ns < _MADE_UP_NS:
             self._due_ns = now
@@ -224,7 +228,12 @@ class RecordingProducer:
         if self._finishing:
             self._check_idle()
             return
-        self._wait()
+        sends = (
+            1
+            if self._options.together == 1 or self._to_probe is not None
+            else self._ports.random.randint(1, self._options.together)
+        )
+        self._wait(sends)
         keys = self._metadata.partitions
         if self._to_probe is not None:
             known = set(keys)
@@ -239,7 +248,8 @@ class RecordingProducer:
             self.held_back += 1
         elif keys:
             key = keys[self._ports.random.randrange(len(keys))]
-            self._begin(key)
+            for _ in range(sends):
+                self._begin(key)
             self._send_waiting(key)
 
     def _begin(self, key: PartitionKey) -> None:
@@ -298,18 +308,16 @@ class RecordingProducer:
         if options.idempotence and batch.sequence < 0:
             batch.sequence, batch.epoch = partition.next_sequence, self._producer_epoch
             partition.next_sequence = (partition.next_sequence + len(batch.records)) % _SEQUENCES
+        now_ms, dated = self._ports.clock.wall_ms(), options.dated.get(batch.key[0], "CreateTime")
         records = build_batch(
             [
-                Record(
-                    key=key_of(record.value, options.keys),
-                    value=str(record.value).encode().ljust(options.record_size),
-                )
+                record_of(record.value, now_ms, keys=options.keys, size=options.record_size, dated=dated)
                 for record in batch.records
             ],
             producer_id=self._producer_id if options.idempotence else -1,
             producer_epoch=batch.epoch,
             base_sequence=batch.sequence,
-            timestamp_ms=self._ports.clock.wall_ms(),
+            timestamp_ms=now_ms,
         )
         topic, index = batch.key
         request = ProduceRequest(

@@ -19,6 +19,7 @@ import numpy as np
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST, GROUP_CHECKS
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.checks import suspects
+from highwater_pipeline.checks.altered import altered, altered_suspects
 from highwater_pipeline.checks.causes import in_causal_order
 from highwater_pipeline.checks.client import client_anomalies
 from highwater_pipeline.checks.committed_loss import committed_loss
@@ -65,6 +66,7 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
 
 _SUSPECTS: Final[dict[str, Callable[[Partitions], Bools]]] = {
     "never-sent": never_sent_suspects,
+    "altered": altered_suspects,
     "committed-loss": suspects.committed_loss,
     "divergence": suspects.divergence,
     "isr-incomplete": suspects.isr_incomplete,
@@ -158,6 +160,8 @@ def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
     found = client_anomalies(unit, of_clients) if of_clients else {}
     if "never-sent" in names:
         found["never-sent"] = never_sent(unit)
+    if "altered" in names:
+        found["altered"] = altered(unit)
     if "deleted-topic-records" in names:
         found["deleted-topic-records"] = deleted_topic_records(topics)
     if "stray-partition" in names:

@@ -111,6 +111,7 @@ class Rewriter:
             base_sequence=batch.base_sequence,
             timestamp_ms=batch.base_timestamp if kept else batch.max_timestamp,
             is_transactional=batch.is_transactional,
+            is_log_append_time=batch.is_log_append_time,
         )
 
     def _add_nothing(self, batch: BatchView) -> None:

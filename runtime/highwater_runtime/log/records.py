@@ -346,6 +346,7 @@ def build_batch(
     last_offset: int | None = None,
     is_control: bool = False,
     is_transactional: bool = False,
+    is_log_append_time: bool = False,
 ) -> bytes:
     """Encode one uncompressed batch.
 
@@ -372,6 +373,7 @@ def build_batch(
     if not base_offset <= offset <= last_offset and not (count == 0 and last_offset >= base_offset):
         raise ValueError(f"records from {base_offset} to {offset} do not fit a batch that ends at {last_offset}")
     attributes = (_TRANSACTIONAL if is_transactional else 0) | (_CONTROL if is_control else 0)
+    attributes |= _LOG_APPEND_TIME if is_log_append_time else 0
     return assemble_batch(
         bytes(payload),
         record_count=count,

@@ -101,6 +101,28 @@ def dumped_and_never_sent(story: Story) -> None:
     story.send(1, at=0).poll((0, 1)).dump(0, (0, 0, 1), (1, 0, 2), (2, 0, -7)).dump(1, (0, 0, 1), (1, 0, 2))
 
 
+@case(altered=1)
+def read_with_another_key(story: Story) -> None:
+    """Value 2 was read with another key than it was sent with, by two consumers: it is one record."""
+    story.send(1, at=0).send(2, at=1)
+    for process in (100, 101):
+        story.poll((0, 1), (1, 2), altered="key 7, sent with 2", process=process)
+
+
+@case(altered=2, divergence=1)
+def dumped_with_another_time(story: Story) -> None:
+    """A follower dates one record itself, and another one has lost its header on every replica."""
+    story.send(1, at=0).send(2, at=1).poll((0, 1), (1, 2))
+    story.dump(0, (0, 0, 1)).dump(0, (1, 0, 2), altered="headers ()")
+    story.dump(1, (0, 0, 1), crc=9, altered="time stamp 8, sent with 7").dump(1, (1, 0, 2), altered="headers ()")
+
+
+@case("pass")
+def altered_says_a_failed_poll(story: Story) -> None:
+    """A poll that failed returned nothing to its client."""
+    story.send(1, at=0).poll((0, 1), outcome="fail", altered="headers ()").poll((0, 1))
+
+
 @case("pass")
 def sent_whatever_became_of_it(story: Story) -> None:
     """Value 2 was sent, though its outcome is unknown, and value 3 was sent and refused: a log may hold either."""

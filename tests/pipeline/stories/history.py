@@ -31,6 +31,8 @@ from highwater_pipeline.tables import RunTables
 TOPIC_ID = "0" * 31 + "1"
 P0 = "orders-0"
 
+_OF_RUNS = msgspec.structs.replace(STRICTEST, headers=True)
+
 
 @dataclass
 class Story:
@@ -40,7 +42,7 @@ class Story:
     events: list[NodeEventRow] = field(default_factory=list)
     dumps: list[ReplicaRecord] = field(default_factory=list)
     now: int = 0
-    settings: Settings = STRICTEST
+    settings: Settings = _OF_RUNS
 
     # --- clients ---
 
@@ -83,11 +85,14 @@ class Story:
         outcome: str = "ok",
         process: int = 100,
         topic_id: str | None = None,
+        altered: str | None = None,
     ) -> Story:
-        """Consumer ``process`` reads (offset, value) records."""
+        """Consumer ``process`` reads (offset, value) records; ``altered``: what is not as it was sent, of the last."""
         client = f"consumer-{process - 100}"
         self._row(process, "invoke", "poll", [], client)
         self._row(process, outcome, "poll", [MicroOp("poll", key, o, v, topic_id) for o, v in records], client)
+        if records:
+            self.operations[-1].value[-1].altered = altered
         return self
 
     def assign(self, process: int = 100, f: str = "assign", **positions: int | None) -> Story:
@@ -252,9 +257,14 @@ class Story:
         )  # fmt: skip
 
     def dump(
-        self, broker: int, *records: tuple[int, int, int], crc: int | None = None, topic_id: str = TOPIC_ID
+        self,
+        broker: int,
+        *records: tuple[int, int, int],
+        crc: int | None = None,
+        topic_id: str = TOPIC_ID,
+        altered: str | None = None,
     ) -> Story:
-        """Broker's log at the end: (offset, leader epoch, value) records."""
+        """Broker's log at the end: (offset, leader epoch, value) records; ``altered`` as of :meth:`poll`."""
         for offset, epoch, value in records:
             self.dumps.append(
                 ReplicaRecord(
@@ -262,6 +272,8 @@ class Story:
                     sequence=-1, value=value, crc=value if crc is None else crc,
                 )
             )  # fmt: skip
+        if records:
+            self.dumps[-1].altered = altered
         return self
 
     def dump_end(

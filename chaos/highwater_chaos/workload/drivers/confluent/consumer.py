@@ -10,14 +10,23 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 
-from highwater_chaos.workload.consumer import ConsumerOptions, value_of
+from highwater_chaos.record_values import content_of
+from highwater_chaos.workload.consumer import ConsumerOptions
 from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
 from highwater_chaos.workload.drivers.confluent.outcomes import describe
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
 from highwater_chaos.workload.history import MicroOp
 from highwater_chaos.workload.metadata import PartitionKey, key_name
+from highwater_runtime.log.records import Record
 
 _POLL_SECONDS: Final = 1.0
 _MAX_POLL_RECORDS: Final = 500
@@ -96,7 +105,11 @@ class _DrivenConsumer:
         assert index is not None
         assert offset is not None
         key = (topic, index)
-        read.append(MicroOp("poll", key_name(key), offset, value_of(message.value())))
+        kind, time_ms = message.timestamp()
+        headers = tuple(message.headers() or ())
+        record = Record(offset, time_ms, message.key(), message.value(), headers)  # type: ignore[arg-type]  # no str
+        value, altered = content_of(record, by_log=kind == TIMESTAMP_LOG_APPEND_TIME)
+        read.append(MicroOp("poll", key_name(key), offset, value, altered=altered))
         self._positions[key] = offset + 1
 
     def _assign(self, keys: list[PartitionKey]) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from highwater_chaos.record_values import key_of
+from highwater_chaos.record_values import record_of
 from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
 from highwater_chaos.workload.drivers.confluent.outcomes import describe, is_definite
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
@@ -107,11 +107,15 @@ class _DrivenProducer:
         operation = self._reporter.invoke(self._options.name, "send", (MicroOp("send", key_name(key), None, value),))
         self._open += 1
         topic, index = key
+        dated = self._options.dated.get(topic, "CreateTime")
+        record = record_of(value, time.time_ns() // MS, keys=self._options.keys, dated=dated)
         try:
             self._producer.produce(
                 topic,
-                value=str(value).encode(),
-                key=key_of(value, self._options.keys),
+                value=record.value,
+                key=record.key,
+                headers=list(record.headers),
+                timestamp=record.timestamp,
                 partition=index,
                 on_delivery=partial(self._delivered, operation, key, value),
             )
