@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from highwater_chaos.campaign.seed import Outcome, Run, Unit, failed, prepare_process, run_unit
+from highwater_chaos.campaign.seed import Outcome, Run, Unit, failed, prepare_new_process, run_unit
 
 ATTEMPTS: Final = 2
 """How many processes a seed may end before that is its outcome."""
@@ -128,7 +128,7 @@ def _work(connection: Connection, run: Any) -> None:
     parent = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches all; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    prepare_process()
+    prepare_new_process()
     encode = msgspec.msgpack.Encoder().encode
     while os.getppid() == parent:
         if connection.poll(_LOOK_FOR_PARENT_SECONDS):

@@ -118,14 +118,21 @@ class TooLong(BaseException):
 
 
 def prepare_process() -> None:
-    """Make a process ready to run many seeds; calling it again does nothing.
-
-    The modules that run and judge are imported first: what is frozen is not looked at after each seed.
-    """
+    """Make a process ready to run many seeds; calling it again does nothing."""
     if gc.get_threshold() != THRESHOLDS:
-        for module in _IMPORTED_LATE:
-            importlib.import_module(module)
-        freeze_collector()
+        prepare_new_process()
+
+
+def prepare_new_process() -> None:
+    """As :func:`prepare_process`, for a process that has run no seed yet, whatever its parent was made ready for.
+
+    Garbage of the parent is frozen at once. What the first seed would import is imported and frozen too: the collector
+    does not look at it after each seed.
+    """
+    freeze_collector()
+    for module in _IMPORTED_LATE:
+        importlib.import_module(module)
+    freeze_collector()
 
 
 def run_unit(unit: Unit) -> Outcome:

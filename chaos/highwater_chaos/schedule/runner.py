@@ -74,6 +74,7 @@ class ScheduleRunner:
         self.done: list[DoneStep] = []
         """What was done, in the order in which it was over."""
         self._cluster = cluster
+        self._session_ns = session_timeout_ms(cluster) * MS
         self._world = world
         self._scheduler = scheduler
         self._faults = faults
@@ -299,7 +300,7 @@ class ScheduleRunner:
         return [node for node in up if not self._faults.hits_now(node, loses_cache=loses_cache)]
 
     def _disruptions(self) -> Disruptions:
-        faults, session_ns = self._faults, session_timeout_ms(self._cluster) * MS
+        faults, session_ns = self._faults, self._session_ns
         return Disruptions(
             faults.disrupts_now,
             lambda node: faults.disrupted_within(node, session_ns),

@@ -200,8 +200,9 @@ class MetadataLog:
 
     def end_of_epoch(self, epoch: int) -> LogEnd:
         """The largest epoch of this log that is not above ``epoch``, and where it ends; the log's base if none is."""
-        if epoch >= self.last_epoch:
-            return self.end
+        last_epoch = self.last_epoch
+        if epoch >= last_epoch:
+            return LogEnd(last_epoch, self.end_offset)
         found = self.log.epoch_end_offset(epoch)
         if found.epoch < 0 or found.end_offset <= self.start_offset:
             return self.base

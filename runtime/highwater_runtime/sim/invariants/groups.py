@@ -97,9 +97,10 @@ class GroupInvariants:
 
     def after_event(self) -> None:
         """Check the coordinators of these partitions."""
-        for key in [key for key in self._led if key[0] in self._loaded]:
-            self._has_loaded(*key)
-        self._loaded.clear()
+        if self._loaded:
+            for key in [key for key in self._led if key[0] in self._loaded]:
+                self._has_loaded(*key)
+            self._loaded.clear()
         for node, name in self._touched:
             broker = self._live.broker(node)
             shard = None if broker is None else broker.coordinator.shard(int(name.removeprefix(_PREFIX)))
