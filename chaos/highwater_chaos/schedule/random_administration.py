@@ -187,11 +187,14 @@ class RandomAdministration:
     def _cancel_reassign(self, random: Random) -> Process[None] | None:
         """Of a partition that moves, if there is one."""
         moving = [name for name in sorted(self._moving) if self.moving_to(name) and name not in self._cancelled]
-        return self._cancel(random.choice(moving)) if moving else None
-
-    def _cancel(self, partition: str) -> Process[None]:
+        if not moving:
+            return None
+        partition = random.choice(moving)
+        # Now, and not when the process begins: the move may be over by then.
         self._moving[partition].append(self._settled[partition])
-        before = len(self._moving[partition])
+        return self._cancel(partition, len(self._moving[partition]))
+
+    def _cancel(self, partition: str, before: int) -> Process[None]:
         error = yield from self._run(Admin.model_validate({"cancelReassign": {"partition": partition}}))
         if error is None and len(self._moving.get(partition, ())) == before:
             self._cancelled[partition] = None
