@@ -196,18 +196,28 @@ class Sight:
         return [one for one in pieces if self.condition(node, one.begin_ns) is not Condition.WELL]
 
 
-def windows(disturbed: Iterable[tuple[int, int]], may: Callable[[int], bool], until_ns: int) -> list[Interval]:
-    """When something is owed: it is possible, and no disturbance is recent.
+def windows(
+    disturbed: Collection[tuple[int, int]], may: Callable[[int], bool], when: Interval, resumes_ns: int = 0
+) -> list[Interval]:
+    """When something is owed within ``when``: it is possible, and no disturbance is recent.
 
-    ``disturbed``: when something changed, and how long that may have an effect. ``may`` is asked for the time just
-    after each change, and its answer holds until the next one.
+    ``disturbed``: when something changed, and how long that may have an effect. ``may`` is asked for the beginning and
+    for the time just after each change, and its answer holds until the next one. ``resumes_ns``: how long it takes
+    until all is as before once it has been impossible.
     """
-    changes = sorted({(0, 0), *disturbed, (until_ns, 0)})
+    begin_ns, until_ns = when
+    free_ns = max((at_ns + lasts_ns for at_ns, lasts_ns in disturbed if at_ns <= begin_ns), default=begin_ns)
+    later = sorted((at_ns, lasts_ns) for at_ns, lasts_ns in disturbed if begin_ns < at_ns < until_ns)
     found: list[Interval] = []
-    free_ns = 0
-    for (at_ns, lasts_ns), (next_ns, _) in pairwise(changes):
+    was_possible = True
+    for (at_ns, lasts_ns), (next_ns, _) in pairwise([(begin_ns, 0), *later, (until_ns, 0)]):
         free_ns = max(free_ns, at_ns + lasts_ns)
-        begin_ns, end_ns = max(at_ns, free_ns), min(next_ns, until_ns)
-        if begin_ns < end_ns and may(at_ns):
-            found.append(Interval(begin_ns, end_ns))
+        if at_ns == next_ns:
+            continue
+        possible = may(at_ns)
+        if possible and not was_possible:
+            free_ns = max(free_ns, at_ns + resumes_ns)
+        was_possible = possible
+        if possible and max(at_ns, free_ns) < next_ns:
+            found.append(Interval(max(at_ns, free_ns), next_ns))
     return found

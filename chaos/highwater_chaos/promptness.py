@@ -189,21 +189,22 @@ class Promptness:
         lasts_ns: Callable[[Disturbance], int],
         may: Callable[[int], bool],
         more: Iterable[tuple[int, int]] = (),
+        resumes_ns: int = 0,
     ) -> list[Interval]:
         """When something is owed for which the quorum is needed. ``more``: other changes, and for how long they have an
         effect."""
-        bounds = self._bounds
-        disturbed = [(one.at_ns, lasts_ns(one) * (one.at_ns > self._settled_ns)) for one in sight.disturbances]
-        voters = self._voters
+        bounds, voters = self._bounds, self._voters
+        disturbed = [(one.at_ns, lasts_ns(one)) for one in sight.disturbances if one.at_ns > self._settled_ns]
         # A voter in trouble may still stand for the votes that it was promised before.
         elected = [
             (at_ns, bounds.round * any(voters.condition(name, at_ns) is Condition.TROUBLED for name in self._quorum))
             for at_ns, _ in self._course.quorum_leaders
         ]
         return windows(
-            [(self._settled_ns, 0), *disturbed, *more, *elected],
-            lambda at_ns: at_ns >= self._settled_ns and self._quorum_is_able(sight, at_ns) and may(at_ns),
-            self._now_ns,
+            [*disturbed, *more, *elected],
+            lambda at_ns: self._quorum_is_able(sight, at_ns) and may(at_ns),
+            Interval(self._settled_ns, self._now_ns),
+            resumes_ns,
         )
 
     def _elections(self) -> Owed:
@@ -305,7 +306,7 @@ class Promptness:
             for one in self._course.commits(self._now_ns)
             if one.partition == name and one.end_ns > one.begin_ns + _AT_ONCE_NS
         ]
-        committed = self._windows(sight, lasts_ns, may, moves)
+        committed = self._windows(sight, lasts_ns, may, moves, self._bounds.follows)
         return _together(WRITES, [_owed(WRITES, led, leaderless), _owed(WRITES, committed, slow)])
 
     # --- clients ---
@@ -348,7 +349,8 @@ class Promptness:
         for send, _ in sends:
             first[send.client] = min(send.time, first.get(send.client, send.time))
         changes = [change for name in names for change in self._moves(name, bounds.client)]
-        owed = self._windows(sight, lasts_ns, may, [*changes, *((at_ns, 2 * _SLACK_NS) for at_ns in first.values())])
+        changes += [(at_ns, 2 * _SLACK_NS) for at_ns in first.values()]
+        owed = self._windows(sight, lasts_ns, may, changes, bounds.follows + bounds.client)
         return _owed(WRITES, owed, [late for send, end_ns in sends for late in self._slow(send, end_ns)])
 
     def _slow(self, send: Operation, end_ns: int) -> Iterator[Late]:

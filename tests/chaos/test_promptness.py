@@ -195,15 +195,20 @@ def test_a_fault_of_which_no_probe_saw_the_end_goes_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("disturbed", "possible", "expected"),
+    ("disturbed", "impossible", "expected"),
     [
-        ([], True, [(0, 100)]),
-        ([(10, 30)], True, [(0, 10), (40, 100)]),
-        ([(10, 30), (20, 5)], True, [(0, 10), (40, 100)]),  # the longer effect counts
-        ([(10, 30), (60, 0)], True, [(0, 10), (40, 60), (60, 100)]),
-        ([(10, 95)], True, [(0, 10)]),
-        ([(10, 30)], False, []),
+        ([], (), [(5, 100)]),
+        ([(10, 30)], (), [(5, 10), (40, 100)]),
+        ([(10, 30), (20, 5)], (), [(5, 10), (40, 100)]),  # the longer effect counts
+        ([(10, 30), (60, 0)], (), [(5, 10), (40, 60), (60, 100)]),
+        ([(2, 30)], (), [(32, 100)]),
+        ([(10, 95)], (), [(5, 10)]),
+        ([(10, 0), (10, 30)], (), [(5, 10), (40, 100)]),
+        ([(10, 0), (20, 0)], (10,), [(5, 10), (27, 100)]),  # once it is possible again, it takes 7
+        ([(10, 0)], (5, 10), []),
     ],
 )
-def test_windows(disturbed: list[tuple[int, int]], possible: bool, expected: list[tuple[int, int]]) -> None:
-    assert windows(disturbed, lambda _: possible, END) == expected
+def test_windows(
+    disturbed: list[tuple[int, int]], impossible: tuple[int, ...], expected: list[tuple[int, int]]
+) -> None:
+    assert windows(disturbed, lambda at_ns: at_ns not in impossible, Interval(5, END), 7) == expected
