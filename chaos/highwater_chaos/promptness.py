@@ -26,14 +26,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from highwater_chaos.availability import min_in_sync
 from highwater_chaos.course import Course, Part, each_state, state_at
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.nodes import broker_name, broker_names, quorum_names
+from highwater_chaos.experiment.properties import properties_of_nodes, properties_of_topics
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.health import CLIENTS, Condition, Disturbance, Health, Interval, Sight, windows
 from highwater_chaos.workload.history import Operation
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS
 from highwater_runtime.ports import MS, SECOND
 
 ELECTIONS: Final = "elections in time"
@@ -45,6 +46,8 @@ _SLACK_NS: Final = SECOND // 2
 """On top of each bound: messages under way, TCP's retransmission, flushes, short back-offs."""
 _AT_ONCE_NS: Final = SECOND // 4
 """How long what needs no time-out may take."""
+_IN_FLIGHT: Final = 5
+"""With so many sends open or more, a client may let further ones wait."""
 _PROPERTIES: Final = frozenset(
     {
         "broker.heartbeat.interval.ms",
@@ -53,6 +56,7 @@ _PROPERTIES: Final = frozenset(
         "controller.quorum.election.timeout.ms",
         "controller.quorum.fetch.timeout.ms",
         "controller.quorum.request.timeout.ms",
+        "controller.socket.timeout.ms",
         "replica.fetch.backoff.ms",
         "replica.fetch.wait.max.ms",
         "replica.socket.timeout.ms",
@@ -82,9 +86,9 @@ class Bounds:
     """How long the effects of a disturbance last at most, in ns, by the settings.
 
     ``round``: an election without success. ``election``: until the quorum has a leader again. ``session``: until a
-    broker that is gone is fenced, and one that has come back is not. ``fetches``: until a follower asks again that
-    waits for an answer in vain. ``follows``: until all followers fetch from a new leader. ``client``: until a client
-    knows the leaders.
+    broker that is gone is fenced, and one that has come back is not. ``fetches``: until a follower, or the controller
+    of ZooKeeper mode, asks again that waits for an answer in vain. ``follows``: until all followers fetch from a new
+    leader. ``client``: until a client knows the leaders.
     """
 
     round: int
@@ -98,17 +102,26 @@ class Bounds:
     def of(cls, spec: ExperimentSpec) -> Bounds:
         """From the settings of a run."""
         assert spec.cluster is not None
-        config = NodeConfig.of({name: value for name, value in spec.cluster.config.items() if name in _PROPERTIES})
-        kraft = spec.cluster.mode == "kraft"
-        # A session with the ensemble is kept by its client until that has found a server that ends it.
-        session_ms = config.broker_session_timeout_ms if kraft else 2 * config.zookeeper_session_timeout_ms
-        round_ms = 2 * config.quorum_election_timeout_ms + config.quorum_election_backoff_max_ms
-        heard_ms = 2 * config.broker_heartbeat_interval_ms + config.quorum_request_timeout_ms
-        lost_ms = config.replica_socket_timeout_ms + config.replica_fetch_backoff_ms
-        refused_ms = config.replica_fetch_wait_max_ms + 2 * config.replica_fetch_backoff_ms
+        first, *later = properties_of_nodes(spec) or [{}]
+        every = [{**first, **own} for own in ({}, *later)]
+        configs = [NodeConfig.of({name: value for name, value in one.items() if name in _PROPERTIES}) for one in every]
+
+        def most(property_: Callable[[NodeConfig], int]) -> int:
+            return max(map(property_, configs))
+
+        round_ms = most(lambda one: 2 * one.quorum_election_timeout_ms + one.quorum_election_backoff_max_ms)
+        heard_ms = most(lambda one: 2 * one.broker_heartbeat_interval_ms + one.quorum_request_timeout_ms)
+        lost_ms = most(lambda one: one.replica_socket_timeout_ms + one.replica_fetch_backoff_ms)
+        session_ms = most(lambda one: one.broker_session_timeout_ms)
+        if spec.cluster.mode == "zookeeper":
+            # A session with the ensemble is kept by its client until that has found a server that ends it. And the
+            # controller tells a broker nothing while it waits for an answer of it.
+            session_ms = most(lambda one: 2 * one.zookeeper_session_timeout_ms)
+            lost_ms += most(lambda one: one.controller_socket_timeout_ms)
+        refused_ms = most(lambda one: one.replica_fetch_wait_max_ms + 2 * one.replica_fetch_backoff_ms)
         return cls(
             round=round_ms * MS,
-            election=(config.quorum_fetch_timeout_ms + round_ms) * MS + _SLACK_NS,
+            election=(most(lambda one: one.quorum_fetch_timeout_ms) + round_ms) * MS + _SLACK_NS,
             session=(session_ms + heard_ms) * MS + _SLACK_NS,
             fetches=lost_ms * MS + _SLACK_NS,
             follows=refused_ms * MS + _SLACK_NS,
@@ -138,6 +151,7 @@ class Promptness:
         self._settled_ns = settled_ns
         self._throttled = {*throttled}
         self._acks = spec.workload.acks != "0"
+        self._min_in_sync = most_in_sync(spec)
         self._operations = operations
         self._kraft = spec.cluster.mode == "kraft"
         self._bounds = Bounds.of(spec)
@@ -257,8 +271,9 @@ class Promptness:
         found = {broker: sight.condition(broker_name(broker), at_ns) for broker in part.replicas}
         well = [broker for broker in part.isr if found.get(broker) is Condition.WELL]
         others = () if self._kraft else self._brokers  # one of them is the controller
+        in_sync = self._min_in_sync.get(name.rpartition("-")[0], self._min_in_sync[""])
         return (
-            len(well) >= max(1, min_in_sync(self._cluster, name.rpartition("-")[0]))
+            len(well) >= max(1, min(in_sync, len(part.replicas)))
             and Condition.TROUBLED not in found.values()
             and all(sight.condition(other, at_ns) is not Condition.TROUBLED for other in others)
         )
@@ -274,7 +289,7 @@ class Promptness:
             overlaps = time.begin_ns <= one.at_ns + lasts_ns and time.end_ns >= one.at_ns
             if overlaps and part is not None and one.node in map(broker_name, (*part.replicas, part.leader)):
                 return lasts_ns
-        return 0 if self._kraft else bounds.session
+        return 0 if self._kraft else bounds.session + bounds.fetches * one.quiet
 
     def _moves(self, name: str, more_ns: int = 0) -> list[tuple[int, int]]:
         """When the state of a partition changed, and for how long its followers and clients have to look for its leader
@@ -311,19 +326,8 @@ class Promptness:
 
     # --- clients ---
 
-    def _sends(self) -> list[tuple[Operation, int]]:
-        """Each send, and when it ended."""
-        begun: dict[int, Operation] = {}
-        found = []
-        for one in self._operations:
-            if one.f == "send" and one.type == "invoke":
-                begun[one.process] = one
-            elif one.f == "send":
-                found.append((begun.pop(one.process), one.time))
-        return [*found, *((one, self._now_ns) for one in begun.values())]
-
     def _acknowledged(self) -> Owed:
-        sends = self._sends() if self._acks else []
+        sends = sends_at_once(self._operations, self._now_ns) if self._acks else []
         topics = {send.value[0].key.rpartition("-")[0] for send, _ in sends}
         names = [name for name in self._course.parts if name.rpartition("-")[0] in topics]
         if not names or topics & self._throttled:
@@ -349,7 +353,9 @@ class Promptness:
         for send, _ in sends:
             first[send.client] = min(send.time, first.get(send.client, send.time))
         changes = [change for name in names for change in self._moves(name, bounds.client)]
-        changes += [(at_ns, 2 * _SLACK_NS) for at_ns in first.values()]
+        # A broker may still ask for producer ids in vain, since a message was lost.
+        before = min((one.at_ns for one in sight.disturbances if one.at_ns > self._settled_ns), default=self._now_ns)
+        changes += [(at_ns, 2 * _SLACK_NS if at_ns < before else bounds.client) for at_ns in first.values()]
         owed = self._windows(sight, lasts_ns, may, changes, bounds.follows + bounds.client)
         return _owed(WRITES, owed, [late for send, end_ns in sends for late in self._slow(send, end_ns)])
 
@@ -372,6 +378,34 @@ def sentence_of(owed: Owed) -> str:
         f"{late.what}, from {late.begin_ns / 1e9:.3f} s to {late.end_ns / 1e9:.3f} s; what that needs had been healthy"
         f" for as long as recovery may take by the settings{more}"
     )
+
+
+def sends_at_once(operations: Iterable[Operation], now_ns: int) -> list[tuple[Operation, int]]:
+    """Each send that its client did not let wait, as far as one can know, and when it ended."""
+    begun: dict[int, Operation] = {}
+    opened: dict[str, int] = {}
+    waited: set[int] = set()
+    found: list[tuple[Operation, int]] = []
+    for one in operations:
+        if one.f == "send" and one.type == "invoke":
+            begun[one.process] = one
+            opened[one.client] = opened.get(one.client, 0) + 1
+            if opened[one.client] > _IN_FLIGHT:
+                waited.add(one.index)
+        elif one.f == "send":
+            opened[one.client] -= 1
+            found.append((begun.pop(one.process), one.time))
+    found += [(one, now_ns) for one in begun.values()]
+    return [send for send in found if send[0].index not in waited]
+
+
+def most_in_sync(spec: ExperimentSpec) -> dict[str, int]:
+    """The largest ``min.insync.replicas`` that a topic may have, by its name; ``""``: any that sets none itself."""
+    of_nodes = max(int(one.get(MIN_INSYNC_REPLICAS, 1)) for one in properties_of_nodes(spec) or [{}])
+    found = {"": of_nodes}
+    for name, own in properties_of_topics(spec):
+        found[name] = max(found.get(name, 0), int(own.get(MIN_INSYNC_REPLICAS, of_nodes)))
+    return found
 
 
 def _leaderless(sight: Sight, name: str, part: Part | None, time: Interval) -> Iterator[Late]:

@@ -19,8 +19,10 @@ from highwater_chaos.experiment import ChaosExperiment, Cluster, load_experiment
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.faults.base import Evidence, Touch
 from highwater_chaos.health import CLIENTS, Condition, Health, Interval, windows
-from highwater_chaos.promptness import IN_TIME
+from highwater_chaos.promptness import IN_TIME, Bounds, most_in_sync, sends_at_once
 from highwater_chaos.run_result import RunResult
+from highwater_chaos.workload.history import Operation
+from highwater_runtime.ports import MS
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -212,3 +214,32 @@ def test_windows(
     disturbed: list[tuple[int, int]], impossible: tuple[int, ...], expected: list[tuple[int, int]]
 ) -> None:
     assert windows(disturbed, lambda at_ns: at_ns not in impossible, Interval(5, END), 7) == expected
+
+
+def test_a_send_that_its_client_lets_wait_is_not_judged() -> None:
+    """Six are begun at once, and one when the first has ended."""
+    begun = [Operation(i, i, i, "invoke", "send", (), "producer-0") for i in range(6)]
+    ended = Operation(6, 50, 0, "ok", "send", (), "producer-0")
+    other = Operation(7, 60, 7, "invoke", "send", (), "producer-1")
+    found = sends_at_once([*begun, ended, other], END)
+    assert [(send.index, end_ns) for send, end_ns in found] == [
+        (0, 50),
+        (1, END),
+        (2, END),
+        (3, END),
+        (4, END),
+        (7, END),
+    ]
+
+
+def test_the_loosest_settings_count_that_nodes_and_topics_ever_have(make_experiment: Any) -> None:
+    """Else what a restart or a step allows would be called late."""
+    config = "{broker.session.timeout.ms: 60000, min.insync.replicas: 2}"
+    made = "{name: paid, partitions: 1, replicationFactor: 3, config: {min.insync.replicas: 3}}"
+    schedule = (
+        f"[{{inject: {{restart: {{target: {{broker: 1}}, config: {config}}}}}}}, {{admin: {{createTopic: {made}}}}}]"
+    )
+    before, after = make_experiment("[]").spec, make_experiment(schedule).spec
+    own = int(before.cluster.config["broker.session.timeout.ms"])
+    assert Bounds.of(after).session - Bounds.of(before).session == (60_000 - own) * MS
+    assert (most_in_sync(before)[""], most_in_sync(after)[""], most_in_sync(after)["paid"]) == (1, 2, 3)
