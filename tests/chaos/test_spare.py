@@ -250,6 +250,19 @@ def test_whom_a_rule_disturbs(rule, disturbed):
     assert sorted(kind_named("drop").model_validate(rule).disturbs(cluster)) == disturbed
 
 
+@pytest.mark.parametrize(
+    ("cut", "disturbed"),
+    [
+        ({"shape": "halves"}, ["controller-0", "controller-1", "controller-2"]),
+        ({"shape": "bridge"}, ["controller-0", "controller-1", "controller-2"]),
+        ({"isolate": {"broker": 0}}, []),
+    ],
+)
+def test_a_shape_disturbs_the_quorum(cut, disturbed):
+    """Its active controller may lose its majority, and fence sound replicas before suspect ones."""
+    assert sorted(kind_named("partition").model_validate(cut).disturbs(Cluster(brokers=3, controllers=3))) == disturbed
+
+
 def test_a_rule_lingers_until_the_last_message_and_the_last_wait_are_over():
     config = {"broker.session.timeout.ms": 3000, "replica.socket.timeout.ms": 5000, "replica.lag.time.max.ms": 2000}
     cluster = Cluster(brokers=3, controllers=3, config=config)

@@ -15,7 +15,9 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from highwater_chaos.backends.primitives import CutsLinks, Primitive
+from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.base import OneOf
+from highwater_chaos.experiment.nodes import quorum_names
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.targets import TargetError
@@ -97,8 +99,12 @@ class Partition(OneOf, Fault):
                 peer = random.choice(peers)
                 return Drawn(cls(between=[target_of(node), target_of(peer)], direction=direction), (node, peer))
             case _:
-                # Raft is safe in any partition, and the length bounds how long there may be no active controller.
+                # Raft is safe in any partition, so the quorum is not aimed at: see :meth:`disturbs`.
                 return Drawn(cls(shape=random.choice(_SHAPES)), tuple(brokers))
+
+    def disturbs(self, cluster: Cluster) -> tuple[str, ...]:
+        """A shape is over all nodes, so it may part the active controller from its majority."""
+        return tuple(quorum_names(cluster)) if self.shape is not None else ()
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Cut the links. Confirmed by a probe across each of them that is lost."""
