@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Final
 from zlib import crc32
 
+from highwater_pipeline.settings import is_tombstone
 from highwater_runtime.log.records import Record
 
 HEADER: Final = "sent"
@@ -36,13 +37,22 @@ def key_of(value: int, keys: int) -> bytes | None:
 
 
 def record_of(
-    value: int, timestamp_ms: int, *, keys: int = 0, size: int = 0, dated: str | None = "CreateTime"
+    value: int,
+    timestamp_ms: int,
+    *,
+    keys: int = 0,
+    tombstones: int = 0,
+    size: int = 0,
+    dated: str | None = "CreateTime",
 ) -> Record:
-    """The record with this value, of at least ``size`` bytes; ``dated``: the ``message.timestamp.type`` of its topic,
-    None if that is not known."""
-    key, data = key_of(value, keys), (b"%d" % value).ljust(size)
+    """The record with this value, of at least ``size`` bytes; ``tombstones``: how many of 1,000 records have none, and
+    their header alone says which record it is. ``dated``: the ``message.timestamp.type`` of its topic, None if that is
+    not known."""
+    key = key_of(value, keys)
+    data = None if is_tombstone(value, tombstones) else (b"%d" % value).ljust(size)
     time = {"CreateTime": b"%d" % timestamp_ms, "LogAppendTime": APPEND_TIME}.get(dated or "", _NONE)
-    said = b"%d %d %b %b" % (value, len(data), _NONE if key is None else key, time)
+    length = _NONE if data is None else b"%d" % len(data)
+    said = b"%d %b %b %b" % (value, length, _NONE if key is None else key, time)
     return Record(key=key, value=data, timestamp=timestamp_ms, headers=((HEADER, said.ljust(_LENGTH)),))
 
 

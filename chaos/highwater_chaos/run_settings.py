@@ -15,6 +15,8 @@ from highwater_chaos.experiment.properties import (
     never_elects_uncleanly,
     properties_of_nodes,
     properties_of_topics,
+    tombstone_retention_ms,
+    tombstones_of,
 )
 from highwater_pipeline.settings import DEFAULT_PRODUCER_EXPIRATION_MS, EVERY_TOPIC, Settings
 from highwater_runtime.config import NodeConfig
@@ -47,6 +49,8 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         retention=tuple(sorted(deleting)),
         compaction=tuple(sorted(compacting)),
         keys=keys_of(spec),
+        tombstones=tombstones_of(spec),
+        tombstone_retention_ms={} if _clocks_off_ms(spec) else tombstone_retention_ms(spec),
         headers=True,
         deletion=tuple(sorted(deletion)),
         unclean=tuple(sorted(unclean)),

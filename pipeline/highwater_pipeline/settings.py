@@ -7,7 +7,7 @@ and retention deletes old records. ``docs/checks.md`` has the table.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -19,13 +19,20 @@ MOST_KEYS: Final = 1_000_000
 """Keys that the records of a run may have."""
 
 
+def is_tombstone(value: Any, tombstones: int) -> Any:
+    """Whether the record with this value has no value, if so many of 1,000 have none; of an array: which of them."""
+    return value % 1_000_003 * 7919 // 97 % 1000 < tombstones
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a run; None: not known, and then nothing is assumed.
 
     ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
     superseded by others of the same key. ``headers``: each record has a header that says what was sent, and clients and
     dumps compared it (``altered``). ``keys``: the key of a record is its value modulo this number; 0: records have
-    no keys. ``deletion`` names the topics that a client may delete as a whole.
+    no keys. ``tombstones``: how many of 1,000 records have no value (:func:`is_tombstone`);
+    ``tombstone_retention_ms``: by topic, how long compaction keeps these at least (``*``: in topics that are not
+    named). ``deletion`` names the topics that a client may delete as a whole.
     ``final_reads_cut_short``: something else than the cluster kept the final reads from every high watermark, so that a
     record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR,
     but for those of ``never_unclean``, whose own configuration forbids it.
@@ -44,6 +51,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention: tuple[str, ...] | None = None
     compaction: tuple[str, ...] | None = None
     keys: Annotated[int, msgspec.Meta(ge=0, le=MOST_KEYS)] | None = None
+    tombstones: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    tombstone_retention_ms: dict[str, Annotated[int, msgspec.Meta(ge=0)]] = {}
     headers: bool = False
     deletion: tuple[str, ...] | None = None
     final_reads_cut_short: bool = False
@@ -87,6 +96,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def compacts(self, partition: str) -> bool | None:
         """Whether the settings let records of a partition be superseded; None: not known."""
         return _names(self.compaction, partition)
+
+    def keeps_tombstones_ms(self, partition: str) -> int:
+        """Return how long compaction keeps a tombstone in a partition at least; 0 if that is not known."""
+        given = self.tombstone_retention_ms
+        return given.get(partition.rpartition("-")[0], given.get(EVERY_TOPIC, 0))
 
     def deletes_topic(self, partition: str) -> bool | None:
         """Return whether the topic of a partition may be deleted; None if that is not known."""

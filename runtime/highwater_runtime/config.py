@@ -99,6 +99,7 @@ class NodeConfig:
     )
     compression_type: str = _prop("compression.type", "producer", choices=("producer",))
     log_timestamp_type: str = _prop("log.message.timestamp.type", "CreateTime", choices=("CreateTime", "LogAppendTime"))
+    log_cleaner_delete_retention_ms: int = _prop("log.cleaner.delete.retention.ms", 86_400_000, least=0)
     log_segment_bytes: int = _prop("log.segment.bytes", 1_073_741_824, least=14)
     log_roll_ms: int = _prop("log.roll.ms", 604_800_000, least=1)
     log_index_interval_bytes: int = _prop("log.index.interval.bytes", 4096, least=0)

@@ -80,6 +80,8 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "retention": "retention.ms",
         "compaction": "compact",
         "keys": "workload.keys",
+        "tombstones": "workload.tombstones",
+        "tombstone_retention_ms": "delete.retention.ms",
         "headers": "says what was sent",
         "deletion": "a topic is deleted",
         "final_reads_cut_short": "before the final reads were complete",

@@ -11,11 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from highwater_runtime.log import Record, build_batch, iter_batches
-from highwater_runtime.log.compaction import DELETE_RETENTION_MS
 from highwater_runtime.log.names import TEMPORARY
 from highwater_runtime.sim import PowerCut
 
-DAY = DELETE_RETENTION_MS
+DAY = 86_400_000
 
 
 @pytest.fixture
@@ -165,15 +164,22 @@ def test_epochs_keep_their_offsets_in_the_batches(world, compacted_config):
     assert sorted(starts.items()) == log.epoch_entries
 
 
-def test_a_tombstone_goes_after_a_day_and_what_it_replaced_before(world, compacted_config):
-    log = world.open(compacted_config)
+@pytest.mark.parametrize("retention_ms", [DAY, 0, 5000])
+def test_a_tombstone_goes_after_its_retention_and_what_it_replaced_before(world, compacted_config, retention_ms):
+    """The time counts from the first pass that keeps the tombstone, however old it is then (KIP-534)."""
+    log = world.open(replace(compacted_config, delete_retention_ms=retention_ms))
     put(log, b"gone", b"v")
     put(log, b"gone", None)
     for n in range(30):
         put(log, b"other", b"v%d" % n)
-    world.clock.advance(DAY)
-    compact(world, log)
-    assert [(k, v) for _, k, v in records(log) if k == b"gone"] == [(b"gone", None)]
+    world.clock.advance(3 * DAY)
+    for waits_ms in (0, retention_ms - 1) if retention_ms else (0,):
+        world.clock.advance(waits_ms)
+        compact(world, log)
+        assert [(k, v) for _, k, v in records(log) if k == b"gone"] == [(b"gone", None)]
+        (batch,) = (one for one in log.batches_between(0, 3) if one.record_count and one.base_offset == 1)
+        assert batch.delete_horizon_ms is not None
+        assert (batch.max_timestamp, batch.records()[0].timestamp) == (0, 0), "its record keeps its own time"
     world.clock.advance(1)
     compact(world, log)
     assert [k for _, k, _ in records(log) if k == b"gone"] == []

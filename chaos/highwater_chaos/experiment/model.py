@@ -188,6 +188,15 @@ class Workload(Model):
             " writes is compacted; else records have no keys.",
         ),
     ] = None
+    tombstones: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            le=1,
+            description="Share of the records with keys that have no value: they delete their key. Absent: a tenth if a"
+            " topic to which the workload writes is compacted; else none.",
+        ),
+    ] = None
     group_members: Annotated[
         int,
         Field(

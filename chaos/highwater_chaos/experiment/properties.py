@@ -18,6 +18,10 @@ Properties = dict[str, str]
 
 _COMPACTS: Final = "compact"
 _KEYS: Final = 100
+_TOMBSTONES: Final = 0.1
+_RETENTION: Final = "delete.retention.ms"
+_RETENTION_MS: Final = 86_400_000
+_MOST_MS: Final = 2**63 - 1
 
 
 def every_step(steps: Sequence[Step]) -> Iterator[Step]:
@@ -62,13 +66,40 @@ def keys_of(spec: ExperimentSpec) -> int:
     """Return how many keys the records of the workload have; 0: none. Compacted topics take no records without keys."""
     if spec.workload.keys is not None:
         return spec.workload.keys
+    return _KEYS if _writes_to_compacted(spec) else 0
+
+
+def tombstones_of(spec: ExperimentSpec) -> int:
+    """Return how many of 1,000 records of the workload have no value."""
+    share = spec.workload.tombstones
+    if share is None:
+        share = _TOMBSTONES if _writes_to_compacted(spec) else 0
+    return round(1000 * share) if keys_of(spec) else 0
+
+
+def tombstone_retention_ms(spec: ExperimentSpec) -> dict[str, int]:
+    """Return by topic how long compaction keeps tombstones, at least; ``*``: in all other topics. Empty for a borrowed
+    cluster, whose nodes' properties are not known."""
+    nodes = properties_of_nodes(spec)
+    if nodes is None:
+        return {}
+    of_nodes = f"log.cleaner.{_RETENTION}"
+    by_default = min(
+        [int(nodes[0].get(of_nodes, _RETENTION_MS)), *(int(one[of_nodes]) for one in nodes if of_nodes in one)]
+    )
+    kept = {"*": by_default}
+    for name, properties in properties_of_topics(spec):
+        kept[name] = min(kept.get(name, _MOST_MS), int(properties.get(_RETENTION, by_default)))
+    return kept
+
+
+def _writes_to_compacted(spec: ExperimentSpec) -> bool:
     by_default = any(_COMPACTS in one.get("log.cleanup.policy", "") for one in properties_of_nodes(spec) or ())
     written = spec.workload.topics
     batches = (step.produce for step in every_step(spec.schedule))
     others = {one.partition.rpartition("-")[0] for one in batches if one is not None}
     of_topics = [one for name, one in properties_of_topics(spec) if written is None or name in {*written, *others}]
-    compacts = any(_COMPACTS in one.get("cleanup.policy", _COMPACTS * by_default) for one in of_topics)
-    return _KEYS if compacts else 0
+    return any(_COMPACTS in one.get("cleanup.policy", _COMPACTS * by_default) for one in of_topics)
 
 
 def timestamp_types(spec: ExperimentSpec) -> dict[str, str | None]:

@@ -12,7 +12,7 @@ import msgspec
 
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.nodes import broker_names, node_id
-from highwater_chaos.experiment.properties import keys_of, timestamp_types
+from highwater_chaos.experiment.properties import keys_of, timestamp_types, tombstones_of
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.client_group import ClientSettings, ClientStatus, Group, HostedClients, Role
 from highwater_chaos.workload.client_host import ClientHost, HostsClientProcesses
@@ -84,6 +84,7 @@ class Clients:
         self._cluster = experiment.cluster
         self._workload = experiment.spec.workload
         self._keys = keys_of(experiment.spec)
+        self._tombstones = tombstones_of(experiment.spec)
         self._dated = timestamp_types(experiment.spec)
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
@@ -346,6 +347,7 @@ class Clients:
             interval_ns=int(SECOND / self._rate_of_one),
             record_size=workload.record_size,
             keys=self._keys,
+            tombstones=self._tombstones,
             dated=self._dated,
             acks=_ACKS[workload.acks],
             idempotence=workload.idempotence,

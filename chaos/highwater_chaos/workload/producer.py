@@ -25,7 +25,7 @@ from highwater_chaos.record_values import record_of
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
 from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, REFUSED_ALWAYS, error_name
-from highwater_runtime.log.records import build_batch
+from highwater_runtime.log.records import Record, build_batch
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
@@ -59,7 +59,8 @@ def batch_bytes(records: int, record_size: int) -> int:
 class ProducerOptions:
     """``interval_ns``: mean time between sends; each varies by up to a half, by the client's own randomness.
     ``record_size``: a record's value is filled up with spaces to so many bytes. ``keys``: how many keys records have;
-    0: none. ``dated``: the ``message.timestamp.type`` of topics without Kafka's default; None: it is not known.
+    0: none. ``tombstones``: how many of 1,000 records have no value. ``dated``: the ``message.timestamp.type`` of
+    topics without Kafka's default; None: it is not known.
 
     ``request_timeout_ns`` is how long the client waits for an answer, ``ack_timeout_ns`` how long the broker may wait
     for the ISR before it answers REQUEST_TIMED_OUT (None: the same). ``may_be_duplicated``: a fault of the experiment
@@ -73,6 +74,7 @@ class ProducerOptions:
     interval_ns: int
     record_size: int = 0
     keys: int = 0
+    tombstones: int = 0
     dated: Mapping[str, str | None] = field(default_factory=dict)
     acks: int = -1
     idempotence: bool = True
@@ -310,10 +312,7 @@ class RecordingProducer:
             partition.next_sequence = (partition.next_sequence + len(batch.records)) % _SEQUENCES
         now_ms, dated = self._ports.clock.wall_ms(), options.dated.get(batch.key[0], "CreateTime")
         records = build_batch(
-            [
-                record_of(record.value, now_ms, keys=options.keys, size=options.record_size, dated=dated)
-                for record in batch.records
-            ],
+            [self._record(record.value, now_ms, dated) for record in batch.records],
             producer_id=self._producer_id if options.idempotence else -1,
             producer_epoch=batch.epoch,
             base_sequence=batch.sequence,
@@ -341,6 +340,12 @@ class RecordingProducer:
             PRODUCE_VERSION,
             lambda response: self._answered(partition, batch, node_id, response),
             timeout_ns=options.request_timeout_ns,
+        )
+
+    def _record(self, value: int, now_ms: int, dated: str | None) -> Record:
+        options = self._options
+        return record_of(
+            value, now_ms, keys=options.keys, tombstones=options.tombstones, size=options.record_size, dated=dated
         )
 
     def _answered(

@@ -11,7 +11,9 @@ batch, first committed in leader epoch L, is lost if one of these holds:
 
 Where a replica has compacted the partition, only the first counts, and an acknowledged record that is the last of its
 key, and that a replica lacks whose dump reaches beyond it. Compaction keeps the offsets and removes records, each
-replica at its own time: a batch may well be another one then.
+replica at its own time: a batch may well be another one then. A tombstone may be removed after a time. It is lost if an
+older record of its key is left in a log that had the tombstone: readers find what was deleted. (A replica that copied
+its offset later may have got nothing there, and nothing tells it to remove the older record, as in Apache Kafka.)
 """
 
 from __future__ import annotations
@@ -133,12 +135,19 @@ class _Cleaned:
 
     offset: Ints
     broker: Ints
+    back: dict[int, int]
+    """Of tombstones among them that may have been removed: an older record of the key, which is left."""
 
     def example(self, start: int) -> tuple[Example, str]:
         """Of the first such record from ``start`` on."""
         at = int(np.searchsorted(self.offset, start))
         offset, node = int(self.offset[at]), f"broker-{self.broker[at]}"
         fate = f"but the log of {node} lacks record {offset} at the end of the run, though it is the last of its key"
+        if offset in self.back:
+            fate = (
+                f"but the log of {node} lacks tombstone {offset} at the end of the run, and still has record"
+                f" {self.back[offset]} of its key"
+            )
         return {"node": node, "offset": offset}, fate
 
 
@@ -146,17 +155,44 @@ def _cleaned_away(unit: Unit) -> _Cleaned:
     """A replica keeps the last record of each key as far as its log goes. One that could not be read is not judged."""
     _, is_certain = log_start_of(unit)
     if not is_certain or _has_a_past(unit):
-        return _Cleaned(NO_OFFSETS, NO_OFFSETS)
-    must_stay = Promised(unit, exists=True).kept_by_compaction()
+        return _Cleaned(NO_OFFSETS, NO_OFFSETS, {})
+    promised = Promised(unit, exists=True)
+    must_stay, tombstones = promised.kept_by_compaction(), promised.tombstones()
+    gone: dict[int, int] = {}
+    back: dict[int, int] = {}
     marks, log = unit.replica_log.where(unit.replica_log.is_known("ended")), dumped_records(unit.replica_log)
     damaged = distinct(ints(marks.where(~is_any(marks, "ended", "end")), "broker"))
     lacking = np.full(len(must_stay), -1, np.int64)
     for broker in distinct(np.concatenate([ints(log, "broker"), ints(marks, "broker")]))[::-1]:
         if broker not in damaged:
-            own = ints(log, "offset")[ints(log, "broker") == broker]
+            mine = log.where(ints(log, "broker") == broker)
+            own = ints(mine, "offset")
             end = max(own.max(initial=-1) + 1, ints(marks, "offset")[ints(marks, "broker") == broker].max(initial=0))
             lacking[(must_stay < end) & ~np.isin(must_stay, own)] = broker
-    return _Cleaned(must_stay[lacking >= 0], lacking[lacking >= 0])
+            left = _left(unit, mine, [one for one in tombstones if one[0] < end], int(broker))
+            back.update(left)
+            gone.update(dict.fromkeys(left, int(broker)))
+    gone.update(zip(must_stay[lacking >= 0].tolist(), lacking[lacking >= 0].tolist(), strict=True))
+    offsets = np.array(sorted(gone), np.int64)
+    return _Cleaned(offsets, np.array([gone[one] for one in offsets.tolist()], np.int64), back)
+
+
+def _left(unit: Unit, log: View, tombstones: list[tuple[int, int, int]], broker: int) -> dict[int, int]:
+    """Of tombstones that a log lacks: an older record of the key that it has, if it had copied the tombstone itself."""
+    count = unit.facts.settings.keys or 1
+    offset, key = ints(log, "offset"), ints(log, "value", 0) % count
+    appended = of_kind(unit.events, "log-appended")
+    appended = appended.where(is_any(appended, "node", f"broker-{broker}"))
+    start, end, time = (ints(appended, name) for name in ("offset", "end_offset", "time_ns"))
+    error = unit.facts.settings.largest_clock_error_ns
+    there = set(offset.tolist())
+    left: dict[int, int] = {}
+    for at, value, until in tombstones:
+        older = offset[(key == value % count) & (offset < at)] if at not in there else NO_OFFSETS
+        copied = time[(start <= at) & (end > at)]
+        if len(older) and len(copied) and int(copied.max()) + error < until:
+            left[at] = int(older.max())
+    return left
 
 
 def _has_a_past(unit: Unit) -> bool:

@@ -4,8 +4,9 @@
   until the record passes the high watermark. Node events show that: the leader that appended at that offset while the
   send was open gives the leader epoch, and ``batch-committed`` shows that a batch of that epoch passed the HW there.
 * A record is promised to be there at the end unless its topic was deleted, its offset lies below the log start, or
-  compaction may have removed it. Compaction keeps the last record of each key, where keys are known. How far a log
-  start may move is for ``retention-too-greedy`` to judge.
+  compaction may have removed it. Compaction keeps the last record of each key, where keys are known; one without a
+  value (a tombstone) for as long as the settings say, and then it may go only after all records of its key before it.
+  How far a log start may move is for ``retention-too-greedy`` to judge.
 
 Where settings or events that decide it were not recorded, the answer is :data:`~version_order.UNKNOWN`.
 """
@@ -23,6 +24,7 @@ from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import dumped_records, ints, is_any, of_kind
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen
 from highwater_pipeline.micro_operations import FAIL, OK
+from highwater_pipeline.settings import is_tombstone
 from highwater_pipeline.units import RunFacts, Unit
 from highwater_pipeline.view import View
 
@@ -72,6 +74,18 @@ class Promised:
             return NO_OFFSETS
         kept = (seen.offset[self.of(seen).kept == YES] for seen in seen_of(self._unit))
         return np.unique(np.concatenate([NO_OFFSETS, *kept]))
+
+    def tombstones(self) -> list[tuple[int, int, int]]:
+        """Tombstones that are the last of their key, and above the log start: offset, value, and the run time up to
+        which none can be gone. Later they may be, but then no record of their key before them may be left."""
+        found: list[tuple[int, int, int]] = []
+        kept_ns = 1_000_000 * self._unit.facts.settings.keeps_tombstones_ms(self._unit.partition)
+        for seen in seen_of(self._unit) if self.whole == NO and self._exists else ():
+            is_it = self._keys.are_last_tombstones(seen) & (self.of(seen).placed == YES)
+            is_it &= seen.offset >= self.log_start
+            until = ints(seen.table, "invoke_time")[is_it] + kept_ns
+            found += zip(seen.offset[is_it].tolist(), seen.value[is_it].tolist(), until.tolist(), strict=True)
+        return sorted(found)
 
     @cached_property
     def _appends(self) -> Appends:
@@ -148,7 +162,10 @@ class LastOfKeys:
     """
 
     def __init__(self, unit: Unit) -> None:
-        self._count: Final = unit.facts.settings.keys or 0
+        settings = unit.facts.settings
+        self._count: Final = settings.keys or 0
+        self._tombstones: Final = settings.tombstones
+        self._kept_since: Final = unit.facts.last_event_ns - 1_000_000 * settings.keeps_tombstones_ms(unit.partition)
         self._newest: Final = np.full(self._count, -1, np.int64)
         self._may_be_newer: Final = np.zeros(self._count, np.bool_)
         for seen in seen_of(unit) if self._count else ():
@@ -160,7 +177,18 @@ class LastOfKeys:
             np.maximum.at(self._newest, ints(log, "value", 0) % self._count, ints(log, "offset"))
 
     def are_last(self, seen: Seen) -> Bools:
-        """Whether micro-operations are sends of such records."""
+        """Whether micro-operations are sends of such records, without tombstones that may be gone by now."""
+        are_last = self._are_last(seen)
+        may_be_gone: Bools = ints(seen.table, "invoke_time") <= self._kept_since
+        may_be_gone &= is_tombstone(seen.value, self._tombstones)
+        return are_last & ~may_be_gone
+
+    def are_last_tombstones(self, seen: Seen) -> Bools:
+        """Whether micro-operations are sends of tombstones that are the last of their key."""
+        are_they: Bools = self._are_last(seen) & is_tombstone(seen.value, self._tombstones)
+        return are_they
+
+    def _are_last(self, seen: Seen) -> Bools:
         if not self._count:
             return np.zeros(seen.table.num_rows, np.bool_)
         key = seen.value % self._count

@@ -6,8 +6,9 @@ sealed segments without the records that a later one has replaced. Rules in word
 * Only what is committed is looked at, and only sealed segments that are durable are rewritten: a prefix of the log.
 * Offsets stay as they are. A batch that loses records keeps its bounds, producer and sequence; runs of batches that
   lose all become one empty batch. So the log stays without a gap, for recovery and for followers.
-* A tombstone (a record without value) stays for a day after its record was made, so that readers see it; then it goes
-  too, if everything that it has replaced is gone.
+* A tombstone (a record without value) stays for ``delete.retention.ms`` after the first pass over it, so that readers
+  see it; then it goes too, if everything that it has replaced is gone. That pass writes the time at which it may go
+  into the header of its batch (KIP-534, Apache Kafka 3.1), which replicas copy.
 * What cannot be read (compressed batches) or is no client's (control batches) stays, and so do records without a key.
 * The rewritten segment is made under temporary names and made durable; then the old indexes are removed, the log is
   renamed over the old one, and the new indexes follow, each step durable before the next. Wherever power fails, the log
@@ -23,13 +24,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from highwater_runtime.log.names import TEMPORARY
-from highwater_runtime.log.records import BatchView, Record, build_batch, iter_batches
+from highwater_runtime.log.records import NO_TIMESTAMP, BatchView, Record, build_batch, iter_batches
 from highwater_runtime.log.segment import Segment
 from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.ports.clock import Clock
-
-DELETE_RETENTION_MS: Final = 86_400_000
-"""How long a tombstone is kept (Kafka's default of ``delete.retention.ms``)."""
 
 SLICE_BYTES: Final = 64 * 1024
 """How much of a log is read or rewritten in one event: a few milliseconds of work."""
@@ -38,18 +36,19 @@ MOST_KEYS: Final = 1_000_000
 """How many keys are noted in one pass, which bounds its memory. Records of further keys stay for a later one."""
 
 
-def kept_records(batch: BatchView, last_of: Mapping[bytes, int], tombstones_before_ms: int) -> list[Record] | None:
+def kept_records(batch: BatchView, last_of: Mapping[bytes, int], now_ms: int) -> list[Record] | None:
     """The records of ``batch`` that stay; None where it must stay as it is.
 
-    ``last_of``: key → offset of its last record. Tombstones made before ``tombstones_before_ms`` go.
+    ``last_of``: key → offset of its last record. Tombstones go if their horizon is not after ``now_ms``.
     """
     if not is_readable(batch):
         return None
+    horizon = batch.delete_horizon_ms
     kept = []
     for record in batch.records():
         last = None if record.key is None else last_of.get(record.key)
         replaced = last is not None and record.offset < last
-        over = last == record.offset and record.value is None and record.timestamp < tombstones_before_ms
+        over = last == record.offset and record.value is None and horizon is not None and horizon <= now_ms
         if not replaced and not over:
             kept.append(record)
     return kept
@@ -84,23 +83,37 @@ def without_joined_before(data: bytes, offset: int) -> bytes:
 class Rewriter:
     """Makes the batches of one segment again; :meth:`take` what is ready."""
 
-    def __init__(self, last_of: Mapping[bytes, int], tombstones_before_ms: int) -> None:
+    def __init__(self, last_of: Mapping[bytes, int], now_ms: int, horizon_ms: int) -> None:
+        """``horizon_ms``: when tombstones may go that no pass has seen yet."""
         self._last_of = last_of
-        self._tombstones_before_ms = tombstones_before_ms
+        self._now_ms = now_ms
+        self._horizon_ms = horizon_ms
+        self.has_changed = False
+        """Whether some batch is another one than before."""
         self._out = bytearray()
         self._empty: tuple[int, int, int, int] | None = None
         """Base offset, last offset, leader epoch and timestamp of the empty batch that is growing."""
 
     def add(self, batch: BatchView) -> None:
         """The next batch of the segment."""
-        kept = kept_records(batch, self._last_of, self._tombstones_before_ms)
+        kept = kept_records(batch, self._last_of, self._now_ms)
         if kept is not None and not kept and batch.producer_id < 0:
+            self.has_changed = self.has_changed or batch.record_count > 0 or self._empty is not None
             self._add_nothing(batch)
             return
         self._end_empty()
-        if kept is None or len(kept) == batch.record_count:
+        if kept is None:
             self._out += batch.bytes_of()
             return
+        horizon, timestamp = batch.delete_horizon_ms, batch.base_timestamp
+        if horizon is not None:
+            timestamp = NO_TIMESTAMP  # the base is the horizon; each record has its own
+        elif any(record.value is None and record.key is not None for record in kept):
+            horizon = self._horizon_ms
+        if len(kept) == batch.record_count and horizon == batch.delete_horizon_ms:
+            self._out += batch.bytes_of()
+            return
+        self.has_changed = True
         self._out += build_batch(
             kept,
             base_offset=batch.base_offset,
@@ -109,9 +122,10 @@ class Rewriter:
             producer_id=batch.producer_id,
             producer_epoch=batch.producer_epoch,
             base_sequence=batch.base_sequence,
-            timestamp_ms=batch.base_timestamp if kept else batch.max_timestamp,
+            timestamp_ms=timestamp if kept else batch.max_timestamp,
             is_transactional=batch.is_transactional,
             is_log_append_time=batch.is_log_append_time,
+            delete_horizon_ms=horizon if kept else None,
         )
 
     def _add_nothing(self, batch: BatchView) -> None:
@@ -151,6 +165,7 @@ class Compaction:
         *,
         limit: int,
         committed: int,
+        delete_retention_ms: int,
         guard: Callable[[Callable[[], None]], None],
         on_done: Callable[[], None],
     ) -> None:
@@ -164,11 +179,12 @@ class Compaction:
         self._next = chain.base_offset
         self._last_of: dict[bytes, int] = {}
         self._all_read = True
-        self._tombstones_before_ms = clock.wall_ms() - DELETE_RETENTION_MS
+        self._now_ms = clock.wall_ms()
+        self._horizon_ms = self._now_ms + delete_retention_ms
         self._old: Segment | None = None
         self._new: Segment | None = None
         self._position = 0
-        self._rewriter = Rewriter({}, 0)
+        self._rewriter = Rewriter({}, 0, 0)
         self._aborted = False
         self._soon(self._note_keys)
 
@@ -212,7 +228,7 @@ class Compaction:
             self._soon(self._note_keys)
             return
         if not self._all_read:
-            self._tombstones_before_ms = -1  # one of them may stand against a record that cannot be read
+            self._now_ms = -1  # a tombstone may stand against a record that cannot be read
         self._next = self._chain.base_offset
         self._soon(self._begin_segment)
 
@@ -226,7 +242,7 @@ class Compaction:
             return
         self._old, self._position = old, 0
         self._new = self._chain.make_replacement(old, TEMPORARY)
-        self._rewriter = Rewriter(self._last_of, self._tombstones_before_ms)
+        self._rewriter = Rewriter(self._last_of, self._now_ms, self._horizon_ms)
         self._rewrite()
 
     def _rewrite(self) -> None:
@@ -253,7 +269,7 @@ class Compaction:
             return
         assert new.end_offset == old.end_offset, f"a rewritten segment ends at {new.end_offset}, not {old.end_offset}"
         self._next = old.end_offset
-        if new.size == old.size:
+        if not self._rewriter.has_changed:
             new.remove()
             self._new = None
             self._soon(self._begin_segment)

@@ -19,6 +19,7 @@ TOPIC_PROPERTIES: Final[Mapping[str, str]] = {
     "flush.messages": "flush_messages",
     "flush.ms": "flush_ms",
     "file.delete.delay.ms": "delete_delay_ms",
+    "delete.retention.ms": "delete_retention_ms",
 }
 """Topic properties that a log obeys, all numbers, and the field of :class:`LogConfig` that each sets."""
 
@@ -47,6 +48,7 @@ class LogConfig:
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
     delete_delay_ms: int = 60_000
+    delete_retention_ms: int = 86_400_000
     log_append_time: bool = False
     deletes: bool = True
     compacts: bool = False
@@ -67,6 +69,7 @@ class LogConfig:
             flush_messages=node.log_flush_messages,
             flush_ms=node.log_flush_ms,
             delete_delay_ms=node.log_segment_delete_delay_ms,
+            delete_retention_ms=node.log_cleaner_delete_retention_ms,
             log_append_time=node.log_timestamp_type == LOG_APPEND_TIME,
             producer_id_expiration_ms=node.producer_id_expiration_ms,
         )

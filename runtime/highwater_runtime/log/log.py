@@ -386,6 +386,7 @@ class Log(AppendableLog):
             self._clock,
             limit=limit,
             committed=high_watermark,
+            delete_retention_ms=self.config.delete_retention_ms,
             guard=guard,
             on_done=done,
         )

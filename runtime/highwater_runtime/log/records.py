@@ -47,6 +47,7 @@ _CODEC_MASK: Final = 0x07
 _LOG_APPEND_TIME: Final = 0x08
 _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
+_DELETE_HORIZON: Final = 0x40
 _MAX_INT32: Final = 2**31 - 1
 
 _BASE_OFFSET: Final = Struct(">q")
@@ -146,6 +147,11 @@ class BatchView:
     def is_log_append_time(self) -> bool:
         """Whether ``max_timestamp`` is the broker's and stands for every record."""
         return bool(self.attributes & _LOG_APPEND_TIME)
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """From when on compaction may remove the batch's tombstones (KIP-534); None: no pass has seen them yet."""
+        return self.base_timestamp if self.attributes & _DELETE_HORIZON else None
 
     @property
     def is_compressed(self) -> bool:
@@ -347,15 +353,18 @@ def build_batch(
     is_control: bool = False,
     is_transactional: bool = False,
     is_log_append_time: bool = False,
+    delete_horizon_ms: int | None = None,
 ) -> bytes:
     """Encode one uncompressed batch.
 
     A plain ``bytes`` among ``records`` is a record's value. ``last_offset`` (absolute) makes a batch whose last
     records are missing, as compaction leaves it; it may then have no records at all. ``timestamp_ms`` is that of
-    the records that have none of their own, and the batch's base timestamp.
+    the records that have none of their own, and the batch's base timestamp, unless ``delete_horizon_ms`` is.
     """
     payload = bytearray()
     base_timestamp = max_timestamp = timestamp_ms
+    if delete_horizon_ms is not None:
+        base_timestamp = delete_horizon_ms
     count, offset = 0, base_offset - 1
     first = True
     for item in records:
@@ -374,6 +383,7 @@ def build_batch(
         raise ValueError(f"records from {base_offset} to {offset} do not fit a batch that ends at {last_offset}")
     attributes = (_TRANSACTIONAL if is_transactional else 0) | (_CONTROL if is_control else 0)
     attributes |= _LOG_APPEND_TIME if is_log_append_time else 0
+    attributes |= _DELETE_HORIZON if delete_horizon_ms is not None else 0
     return assemble_batch(
         bytes(payload),
         record_count=count,

@@ -71,6 +71,12 @@ TOPIC_PROPERTIES: Final[Mapping[str, TopicProperty]] = {
         "compression.type",
         values=("producer",),
     ),
+    "delete.retention.ms": TopicProperty(
+        Kind.LONG,
+        "86400000",
+        "How long compaction keeps a tombstone after its first pass over it.",
+        "log.cleaner.delete.retention.ms",
+    ),
     "file.delete.delay.ms": TopicProperty(
         Kind.LONG,
         "60000",

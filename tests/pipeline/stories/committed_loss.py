@@ -139,6 +139,38 @@ def a_tail_may_have_replaced_it(story: Story) -> None:
     _compacted_twice(story).send(4, outcome="info")
 
 
+def _of_tombstones(story: Story, retention_ms: int) -> Story:
+    """Values 1, 2, 3 are tombstones, and the run ends 2 ms after they were compacted."""
+    _before_compaction(story).under(tombstones=300, tombstone_retention_ms={"orders": retention_ms})
+    story.now += 2_000_000
+    return story.moves_hw(0, 3)
+
+
+@case(committed_loss=1)
+def compaction_took_a_tombstone_before_its_time(story: Story) -> None:
+    """Value 2, the last of its key, is a tombstone that must stay for 3 ms."""
+    _of_tombstones(story, 3).dump(0, (2, 0, 3))
+
+
+@case("pass")
+def compaction_took_a_tombstone_after_its_time(story: Story) -> None:
+    """The 1 ms for which tombstones stay are over, and nothing of their keys is left."""
+    _of_tombstones(story, 1).dump(0).dump_end(0, 3)
+
+
+@case(committed_loss=1)
+def a_record_is_back_that_a_tombstone_deleted(story: Story) -> None:
+    """The tombstone at offset 2 may be gone, but its replica had it, and has the older record of its key."""
+    _of_tombstones(story, 1).dump(0, (0, 0, 1), (1, 0, 2)).dump_end(0, 3)
+
+
+@case("pass")
+def a_tombstone_was_gone_when_a_replica_copied_its_offset(story: Story) -> None:
+    """Nothing told broker 1 to remove the older record."""
+    story = _of_tombstones(story, 1).appends(1, 0, 3)
+    story.dump(1, (0, 0, 1), (1, 0, 2)).dump_end(1, 3).dump(0).dump_end(0, 3)
+
+
 @case("pass")
 def compaction_takes_what_stands_where_an_unpromised_record_stood(story: Story) -> None:
     """With acks=1 a leader acknowledged value 2 at offset 1 and lost it. What the next one wrote there is replaced."""

@@ -51,7 +51,7 @@ OF_LOGS: Final = frozenset((LogAppended, LogLoaded, LogStartMoved, LogTruncated,
 """Events that :meth:`LogInvariants.on_event` has to see."""
 
 _Last = dict[bytes, tuple[int, bool]]
-"""The offset of each key's last record, and whether that is a tombstone."""
+"""The offset of each key's last record, and whether that is a tombstone that may go."""
 
 
 @dataclass(slots=True)
@@ -156,15 +156,15 @@ class LogInvariants:
         if log is None or not log.is_online:
             return
         try:
-            last = _last_records(log)
+            last = _last_records(log, self._live.latest_wall_ms(node))
         except LogError:  # the disk has failed since
             return
         if begins:
             self._compacting[node, name] = log, last
         elif began is not None and began[0] is log:
-            for key, (offset, is_tombstone) in began[1].items():
+            for key, (offset, is_over) in began[1].items():
                 left = last[key][0] if key in last else -1
-                may_go = is_tombstone or offset < log.log_start_offset
+                may_go = is_over or offset < log.log_start_offset
                 if left < offset and not (may_go and left < 0):
                     what = f"{node} compacted away the last record of key {key!r}, at offset {offset}"
                     self._violations.add("compaction-lost-record", name, what, (node, key))
@@ -231,11 +231,15 @@ class LogInvariants:
                 self._violations.add("producer-state", log.partition, what, (node, producer_id, known.last_offset))
 
 
-def _last_records(log: Log) -> _Last:
+def _last_records(log: Log, now_ms: int) -> _Last:
     last: _Last = {}
     for batch in log.batches(log.log_start_offset):
         if batch.codec == "none" and not batch.is_control:
-            last.update((one.key, (one.offset, one.value is None)) for one in batch.records() if one.key is not None)
+            horizon = batch.delete_horizon_ms
+            is_over = horizon is not None and horizon <= now_ms
+            last.update(
+                (one.key, (one.offset, is_over and one.value is None)) for one in batch.records() if one.key is not None
+            )
     return last
 
 

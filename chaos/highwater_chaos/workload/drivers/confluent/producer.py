@@ -107,8 +107,14 @@ class _DrivenProducer:
         operation = self._reporter.invoke(self._options.name, "send", (MicroOp("send", key_name(key), None, value),))
         self._open += 1
         topic, index = key
-        dated = self._options.dated.get(topic, "CreateTime")
-        record = record_of(value, time.time_ns() // MS, keys=self._options.keys, dated=dated)
+        options = self._options
+        record = record_of(
+            value,
+            time.time_ns() // MS,
+            keys=options.keys,
+            tombstones=options.tombstones,
+            dated=options.dated.get(topic, "CreateTime"),
+        )
         try:
             self._producer.produce(
                 topic,
