@@ -78,6 +78,26 @@ def test_librdkafka_writes_and_reads_while_a_leader_dies(tmp_path):
     assert clients == {"producer-0", "producer-1", "consumer-0"}
 
 
+@pytest.mark.parametrize("driver", ["highwater", "confluent-kafka"])
+def test_records_are_as_they_were_sent_while_logs_are_compacted(tmp_path, driver):
+    """With keys, tombstones, batches that lose some of their records, and times of the leaders."""
+    pytest.importorskip("confluent_kafka")
+    policy = "cleanup.policy: compact, segment.bytes: 4000, delete.retention.ms: 2000, message.timestamp.type"
+    topics = ", ".join(
+        f"{{name: {name}, partitions: 1, replicationFactor: 3, config: {{{policy}: {kind}}}}}"
+        for name, kind in (("orders", "CreateTime"), ("dated", "LogAppendTime"))
+    )
+    text = FILE.replace("confluent-kafka", driver).replace("min.i", "log.retention.check.interval.ms: 500, min.i")
+    text = text.replace("[{name: orders, partitions: 2, replicationFactor: 3}]", f"[{topics}]").replace(
+        "100/s", "200/s"
+    )
+    text += "  checks: [altered, never-sent, lost-write, unseen, committed-loss]\n"
+    verdict = run_and_judge(experiment(text), "local", tmp_path, lambda _: None, varied={}, wire=False).verdict
+    assert (verdict["verdict"], verdict["reasons"]) == ("pass", [])
+    assert verdict["checks"]["altered"] == verdict["checks"]["committed-loss"] == "ok"
+    assert verdict["removed"]["compaction"] > 100
+
+
 def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
     pytest.importorskip("confluent_kafka")
     dying = "import sys,os,signal,threading;threading.Timer(3,os.kill,(os.getpid(),signal.SIGKILL)).start()"

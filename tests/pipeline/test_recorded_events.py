@@ -50,6 +50,18 @@ def test_what_was_told_in_full_is_judged(story: Any) -> None:
     assert (judgement.verdict, list(judgement.anomalies)) == ("fail", ["leader-not-in-isr"])
 
 
+@pytest.mark.parametrize(("compaction", "verdict"), [(("orders",), "pass"), ((), "fail")])
+def test_the_compaction_of_nodes_that_report_no_appends_may_leave_gaps(
+    story: Any, compaction: tuple[str, ...], verdict: str
+) -> None:
+    story.event("broker-0", "node-started").registered(0, epoch=10).state([0], offset=20, replicas=[0])
+    story.send(1, at=0).send(2, at=2).poll((0, 1), (2, 2)).under(compaction=compaction)
+    story.dump(0, (0, 0, 1), (2, 0, 2)).dump_end(0, 1, ended="gap", found="a batch of offset 2").dump_end(0, 3)
+    recorded = RecordedEvents(NEEDED_EVENTS["replica-incomplete"], WHY)
+    tables = replace(story.tables(), recorded_events=recorded)
+    assert judge_run(tables, ["replica-incomplete"]).verdict == verdict
+
+
 def test_a_missing_table_is_named_beside_missing_kinds(story: Any) -> None:
     tables = story.send(1, at=0).poll((0, 1)).state([0], offset=20).tables()
     reasons = judge_run(replace(tables, recorded_events=SOME)).reasons
