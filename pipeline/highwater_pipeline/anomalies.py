@@ -211,6 +211,7 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
         "isr-taken",
         "log-appended",
         "log-cut",
+        "log-flushed",
         "log-loaded",
         "log-removed",
         "log-start-moved",

@@ -53,6 +53,9 @@ class History:
             number, "log-truncated", leader_epoch=epoch, offset=to, end_offset=end, reason="diverging-epoch"
         )
 
+    def flushes(self, number: int, to: int) -> History:
+        return self.broker(number, "log-flushed", offset=to)
+
     def moves(self, number: int, to: int, epoch: int) -> History:
         return self.broker(number, "high-watermark", leader_epoch=epoch, offset=to)
 
@@ -563,6 +566,30 @@ CASES: list[tuple[str, Tail, Tail]] = [
     ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 10, 10, 0)),
     ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 9, 11, 0)),
     ("load", lambda h: h.creates(2, 2, 3, 3), lambda h: h.creates(2, 2, 3, 4)),
+    # No stop takes away what was flushed, and a truncation takes back what a flush has vouched for.
+    *(
+        (
+            "load",
+            lambda h, how=how: h.flushes(2, 6).stops(2, 1, how).broker(2, "log-cut", 2).loads(2, 2, 6),
+            lambda h, how=how: h.flushes(2, 6).stops(2, 1, how).broker(2, "log-cut", 2).loads(2, 2, 5),
+        )
+        for how in ("kill", "power-loss")
+    ),
+    (
+        "load",
+        lambda h: h.fails_over().flushes(0, 12).truncates(0, 10, 12, 1).stops(0, 1, "power-loss").loads(0, 2, 10),
+        lambda h: h.flushes(2, 3).flushes(2, 8).flushes(2, 6).stops(2, 1, "power-loss").loads(2, 2, 7),
+    ),
+    (
+        "load",
+        lambda h: h.flushes(2, 8).stops(2, 1, "power-loss").creates(2, 2, 0, 0).stops(2, 2, "kill").loads(2, 3, 0),
+        lambda h: h.stops(2, 1).loads(2, 2, 10).stops(2, 2, "power-loss").loads(2, 3, 9),
+    ),
+    (
+        "load",
+        lambda h: h.flushes(2, 8).broker(2, "log-removed").stops(2, 1, "power-loss").loads(2, 2, 0),
+        lambda h: h.flushes(2, 8).broker(2, "transition", reason="log-offline").stops(2, 1, "kill").loads(2, 2, 7),
+    ),
     ("load", lambda h: h.creates(2, 2, 3, 3), lambda h: h.creates(2, 2, 3, 2)),
     ("truncate", lambda h: h.truncates(2, 10, 10, 0), lambda h: h.truncates(2, 11, 10, 0)),
     (

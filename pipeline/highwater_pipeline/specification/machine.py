@@ -44,6 +44,7 @@ class Machine:
             "node-stopped": self._stop,
             "log-loaded": self._load,
             "log-cut": self._cut,
+            "log-flushed": self._flush,
             "log-removed": self._remove,
             "log-appended": self._append,
             "log-truncated": self._truncate,
@@ -113,8 +114,10 @@ class Machine:
             if end != start:
                 yield "load", f"a log was created with the records {start} to {end - 1}"
             replica.log = Lineage()
-            replica.end = None
+            replica.end = replica.flushed = None
             replica.is_begun_here = True
+        elif replica.flushed is not None and end < replica.flushed:
+            yield "load", f"a log that was flushed up to {replica.flushed} was loaded with log end offset {end}"
         elif was is not None:
             if end > was and (self._exact or (reason == "clean" and replica.stopped == "stop")):
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end}"
@@ -127,10 +130,18 @@ class Machine:
         replica.log.cut(end)
         replica.starts_at(start)
         replica.end, replica.end_row = end, event["row"]
+        if reason == "clean" and replica.stopped == "stop":
+            replica.flushed = end
+        elif replica.flushed is not None:
+            replica.flushed = min(replica.flushed, end)
         replica.loaded_in, replica.is_cut = event["incarnation"], False
 
     def _cut(self, replica: Replica, _event: Event) -> Broken:
         replica.is_cut = True
+        yield from ()
+
+    def _flush(self, replica: Replica, event: Event) -> Broken:
+        replica.flushed = max(event["offset"], replica.flushed or 0)  # perhaps before the append itself is reported
         yield from ()
 
     def _remove(self, replica: Replica, _event: Event) -> Broken:
@@ -217,6 +228,8 @@ class Machine:
             replica.starts_at(to)
         if replica.high_watermark is not None:
             replica.high_watermark = min(replica.high_watermark, to)
+        if replica.flushed is not None:
+            replica.flushed = min(replica.flushed, to)
         replica.end, replica.end_row = to, event["row"]
 
     def _restart_at(self, replica: Replica, led: Led | None, to: int) -> Broken:

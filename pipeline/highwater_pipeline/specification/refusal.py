@@ -15,7 +15,7 @@ RULES: Final[dict[str, str]] = {
     "isr-grows-by-proposal": "a replica joins the ISR only by a proposal of the leader, based on the decision before",
     "reassignment-in-sync": "a reassignment takes a replica away when all that it leaves are in the ISR (KRaft mode)",
     # --- the log of a replica ---
-    "load": "a log is loaded with what it held, or less after an unclean stop",
+    "load": "a log is loaded with what it held, or less after an unclean stop, but with all that had been flushed",
     "append": "an append begins at the log end offset, by a leader or a follower in its leader epoch",
     "append-of-leader": "a follower appends what the leader of its epoch has appended",
     "log-matching": "a follower appends only when its last record is of the epoch that the leader's log has there",

@@ -19,8 +19,8 @@ class Replica:
     watermark just before. ``furthest_start``: the highest log start offset that it has had, as a power loss may undo
     the last move of it; known of a log that was created here. ``is_begun_here``: the log was created for this topic.
     (Without topic ids it may be what a deleted topic of the same name left, with its high watermark.) ``is_cut``:
-    recovery has cut it since it was loaded last. ``end_row`` and ``role_row``: the events that show the log's end and
-    the role."""
+    recovery has cut it since it was loaded last. ``flushed``: below which offset its log is durable, so that no
+    stop takes it away. ``end_row`` and ``role_row``: the events that show the log's end and the role."""
 
     broker: int
     incarnation: int = 0
@@ -34,6 +34,7 @@ class Replica:
     start: int | None = None
     furthest_start: int | None = None
     end: int | None = None
+    flushed: int | None = None
     high_watermark: int | None = None
     committed: int | None = None
     log: Lineage = field(default_factory=Lineage)
@@ -61,7 +62,7 @@ class Replica:
 
     def forget_log(self) -> None:
         """Nothing is known of the log from now on."""
-        self.start = self.furthest_start = self.end = self.high_watermark = self.committed = None
+        self.start = self.furthest_start = self.end = self.flushed = self.high_watermark = self.committed = None
         self.log = Lineage()
         self.is_begun_here = False
 
@@ -77,6 +78,7 @@ class Replica:
             "min_isr": self.min_isr,
             "log_start_offset": self.start,
             "log_end_offset": self.end,
+            "flushed": self.flushed,
             "high_watermark": self.high_watermark,
             "epochs": [list(entry) for entry in zip(self.log.epochs, self.log.starts, strict=True)][-5:],
         }

@@ -56,12 +56,11 @@ calls ``ensure_meta_properties(disk, cluster_id, node_id)`` itself.
 ``OSError``; after one, and after ``close``, everything raises ``LogOffline``.
 
 **Trace.** A log with a ``trace`` emits ``LogLoaded`` and ``LogCut`` when opened and, unless ``trace_appends=False``,
-``LogAppended``, ``LogTruncated`` and ``LogStartMoved`` whenever its offsets changed, with the leader epoch it was
-given: callers must not emit them again. A duplicate batch appends nothing and is not reported. ``trace=None`` (metadata
-log): silent; what recovery cut is then in ``log.recovery``. Reasons of ``LogCut``: ``short-batch``, ``bad-size``,
-``bad-magic``, ``bad-crc``, ``gap``, ``epoch-regression``; ``short-log`` (what had been flushed is gone) and
-``behind-log-start`` (the log ended before its start offset).
-"""
+``LogAppended``, ``LogFlushed``, ``LogTruncated`` and ``LogStartMoved`` whenever its offsets changed, with the leader
+epoch it was given: callers must not emit them again. A duplicate batch appends nothing and is not reported.
+``trace=None`` (metadata log): silent; what recovery cut is then in ``log.recovery``. Reasons of ``LogCut``:
+``short-batch``, ``bad-size``, ``bad-magic``, ``bad-crc``, ``gap``, ``epoch-regression``; ``short-log`` (what had been
+flushed is gone) and ``behind-log-start`` (the log ended before its start offset)."""
 
 from __future__ import annotations
 

@@ -26,10 +26,12 @@ class _Flush:
 class Flushes:
     """``recovery_point`` and what is in flight."""
 
-    __slots__ = ("_in_flight", "_when_idle", "recovery_point")
+    __slots__ = ("_in_flight", "_when_idle", "on_advance", "recovery_point")
 
     def __init__(self, recovery_point: int) -> None:
         self.recovery_point = recovery_point
+        self.on_advance: Callable[[int], None] | None = None
+        """Called with the recovery point when a flush has moved it."""
         self._in_flight: list[_Flush] = []
         self._when_idle: list[Callable[[], None]] = []
 
@@ -41,7 +43,13 @@ class Flushes:
         """
         for file in files:
             file.fsync()
-        self.recovery_point = max(self.recovery_point, target)
+        self._advance(target)
+
+    def _advance(self, target: int) -> None:
+        if target > self.recovery_point:
+            self.recovery_point = target
+            if self.on_advance is not None:
+                self.on_advance(target)
 
     def later(self, files: list[DiskFile], target: int, on_done: FlushDone) -> None:
         """As :meth:`now` (``files`` not empty), without blocking; ``on_done`` gets the first error or None."""
@@ -60,7 +68,7 @@ class Flushes:
             if flush.waiting == 0:
                 self._in_flight.remove(flush)
                 if flush.error is None:
-                    self.recovery_point = max(self.recovery_point, flush.target)
+                    self._advance(flush.target)
                 flush.on_done(flush.error)
                 if not self._in_flight:
                     waiting, self._when_idle = self._when_idle, []

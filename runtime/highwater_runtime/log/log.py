@@ -47,6 +47,7 @@ from highwater_runtime.ports.clock import Clock
 from highwater_runtime.ports.disk import Disk
 from highwater_runtime.ports.trace import (
     LogCut,
+    LogFlushed,
     LogLoaded,
     LogStartMoved,
     LogTruncated,
@@ -138,10 +139,16 @@ class Log(AppendableLog):
         )
         return cls.loaded(FoundLog(loader, loader.load(), found or topic_id), clock, trace, trace_appends=trace_appends)
 
+    def _report_flushed(self, offset: int) -> None:
+        if self._trace is not None and self._offline is None:  # of a log that was removed, nobody may hear more
+            self._trace.emit(LogFlushed(partition=self.partition, offset=offset))
+
     def _report_loaded(self, trace: Trace | None, trace_appends: bool) -> None:
         self._trace, self._trace_appends = trace, trace_appends
         if trace is None:
             return
+        if trace_appends:
+            self._flushes.on_advance = self._report_flushed
         trace.emit(
             LogLoaded(
                 partition=self.partition,

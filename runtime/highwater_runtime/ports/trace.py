@@ -75,6 +75,13 @@ class LogLoaded(NodeEvent, frozen=True, kw_only=True, tag="log-loaded"):
     reason: str
 
 
+class LogFlushed(NodeEvent, frozen=True, kw_only=True, tag="log-flushed"):
+    """A flush has ended: everything of the log below ``offset`` is durable, which it was not known to be before."""
+
+    partition: str
+    offset: int
+
+
 class LogRemoved(NodeEvent, frozen=True, kw_only=True, tag="log-removed"):
     """A replica's log was taken away: no reader and no restart sees it any more. Last event of a log's life.
     ``reason``: ``deleted`` (by request, or because the broker's metadata no longer has the replica; the files are
