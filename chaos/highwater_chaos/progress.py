@@ -29,6 +29,7 @@ from highwater_chaos.experiment.steps import (
     CreateTopic,
     DeleteRecords,
     DeleteTopic,
+    ElectLeaders,
     Reassign,
 )
 from highwater_chaos.features import Feature
@@ -190,11 +191,22 @@ def _missing_moved(step: Reassign, asked: Asked, situation: Situation) -> str:
     return f"{step.partition} has replicas {partition.replicas}, not {step.replicas}"
 
 
+def _missing_elected(_step: ElectLeaders, asked: Asked, _view: ClusterView) -> str:
+    what = "was not led by its preferred replica, which was in the ISR and unfenced all the time"
+    return f"{asked.unseen[0]} {what}" if asked.unseen else ""
+
+
+def _missing_taken_back(step: CancelReassign, asked: Asked, _view: ClusterView) -> str:
+    return f"{step.partition} did not get back the replicas that it had before its move" if asked.unseen else ""
+
+
 _SHOWN: Final[Mapping[type, tuple[str, Callable[..., str]]]] = {
     CreateTopic: ("creation of topics", _missing_created),
     AddPartitions: ("addition of partitions", _missing_added),
     DeleteTopic: ("deletion of topics", _missing_deleted),
     Reassign: ("reassignment", _missing_moved),
+    ElectLeaders: ("election of leaders", _missing_elected),
+    CancelReassign: ("taking back a reassignment", _missing_taken_back),
 }
 _DELETION_OF_RECORDS: Final = "deletion of records"
 _FEATURES: Final = {
@@ -224,7 +236,7 @@ def _stands(asked: Asked, situation: Situation) -> bool:
         if created and isinstance(mine, DeleteTopic) and other.topic == mine.name:
             return False
         if (
-            isinstance(mine, Reassign)
+            isinstance(mine, Reassign | CancelReassign)
             and isinstance(theirs, Reassign | CancelReassign)
             and theirs.partition == mine.partition
         ):

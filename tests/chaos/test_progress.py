@@ -134,6 +134,7 @@ BROKEN = [
     ("creation of topics", f"{TOPICS}:_placed", "place(image, partitions, factor,", "place(image, partitions, 2,"),
     ("deletion of records", "broker.apis.delete_records:_delete", "else offset\n", "else 0\n"),
     ("deletion of records", "broker.apis.delete_records:low_watermark", "return min(", "return 0 * min("),
+    ("election of leaders", f"{LEADERS}:elect_leaders", "decision.records.append(record)", "pass"),
     ("retention", "log.retention:deletable", "reasons: list[Reason] = []", "return []"),
     ("compaction", f"{LOGS}._compact_next", "in self.logs.items():", "in ():"),
     ("snapshots of the metadata", f"{QUORUM}.on_commit", "if self._bytes_since_snapshot >=", "if 0 >"),
@@ -226,3 +227,28 @@ def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
     assert verdict["features"][f"metadata of {whose}"]["state"] == "failed", verdict["features"]
     stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
     assert any(f"metadata of {whose}: " in story for story in stories), stories
+
+
+@pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_move_that_is_taken_back_leaves_the_replicas_of_before(mode: str, broken: bool, tmp_path: Path) -> None:
+    steps = """
+    - inject: {name: still, pause: {target: {broker: 2}}}
+    - admin: {reassign: {partition: moved-0, replicas: [2, 1]}}
+    - wait: 1s
+    - admin: {cancelReassign: {partition: moved-0}}
+    - heal: still
+"""
+    text = EXPERIMENT.format(mode=mode, registers="")
+    text = text[: text.index("  schedule:")] + "  schedule:" + steps
+    topic = "      - {name: moved, assignment: [[0, 1]]}\n      - name: payments\n"
+    experiment = parse_experiment(text.replace("      - name: payments\n", topic), "moved.yaml")
+    where = {
+        "kraft": (f"{LEADERS}:_reassign", "target = revert_reassignment(partition)", "return None"),
+        "zookeeper": ("controller.zk.admin:Admin._reassign", "elif present:", "elif False:"),
+    }[mode]
+    verdict = _verdict(experiment, tmp_path, *where) if broken else _verdict(experiment, tmp_path)
+    assert verdict["verdict"] == ("fail" if broken else "pass"), verdict["reasons"]
+    feature = verdict["features"]["taking back a reassignment"]
+    assert feature["state"] == ("failed" if broken else "ok")
+    assert not broken or "moved-0 did not get back the replicas that it had before its move" in feature["why"]

@@ -234,6 +234,15 @@ def test_an_invariant_that_was_broken_is_no_pass_for_one_model_alone(tiny_run: P
         assert of_one_model(judgement, broken)["verdict"] == expected
 
 
+def test_what_no_table_shows_is_said_to_be_as_the_run_recorded_it(highwater: Any, tiny: str) -> None:
+    step = "    - holds: {isr: {partition: orders-0, size: 9}, for: 1s}\n"
+    text = tiny.replace("  schedule:\n", f"  schedule:\n{step}")
+    (run,) = highwater("run", highwater.write("tiny.yaml", text), "--json").json["runs"]
+    done = highwater("check", run["dir"], "--json")
+    assert (done.status, done.json["asRecorded"], list(done.json["anomalies"])) == (1, ["unavailable"], ["unavailable"])
+    assert "unavailable: 1, as the run recorded it: no table shows it" in highwater("check", run["dir"]).out
+
+
 def test_a_directory_that_is_no_run(highwater: Any) -> None:
     done = highwater("check", ".")
     assert done.status == 254

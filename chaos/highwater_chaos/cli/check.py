@@ -214,6 +214,7 @@ def _row(history: AnyPath, judgement: Judgement, found: Mapping[str, Any]) -> di
         "stats": judgement.stats,
         "removed": judgement.removed,
         "verified": found.get("verified"),
+        "asRecorded": found.get("asRecorded", []),
     }
 
 
@@ -266,7 +267,17 @@ def _verdict(history: AnyPath, judgement: Judgement, model: str | None, *, keep:
     else:
         outcomes = judge_assertions(experiment.spec, history)
         found = verdict_of(experiment, summary, judgement, outcomes, machine_troubles(history), new_disks(history))
-    return {**found, "verified": has_manifest(history)}
+    return {**found, "asRecorded": as_recorded(found, summary), "verified": has_manifest(history)}
+
+
+def as_recorded(found: Mapping[str, Any], summary: RunSummary) -> list[str]:
+    """The anomalies that no recording shows: what the harness or the simulator saw while the run went on."""
+    names = dict.fromkeys(violation.name for violation in summary.violations)
+    return [name for name in names if name in found["anomalies"] and not _has_rows(found["anomalies"][name])]
+
+
+def _has_rows(anomaly: Mapping[str, Any]) -> bool:
+    return any(example["rows"] for example in anomaly["examples"])
 
 
 def of_one_model(judgement: Judgement, summary: RunSummary) -> dict[str, Any]:
@@ -454,7 +465,8 @@ def _print(run_id: str, found: Mapping[str, Any]) -> None:
         if one["holds"] is False:
             print(f"  {one['reason']}")
     for name, report in found["anomalies"].items():
-        print(f"  {name}: {report['count']}")
+        recorded = ", as the run recorded it: no table shows it" if name in found.get("asRecorded", ()) else ""
+        print(f"  {name}: {report['count']}{recorded}")
         for example in report["examples"][:3]:
             print(f"    {example['story']}")
     for reason in found["inconclusiveReasons"]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from highwater_chaos.backends.protocol import Backend
-from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.backends.protocol import Backend, ObservesWithDelay
+from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment.steps import (
     AddPartitions,
     Admin,
@@ -45,7 +45,8 @@ _TIMEOUT_NS: Final = 60 * SECOND
 class Asked:
     """A step that was asked for, in run time (ns). ``outcome`` None: there is none yet, and perhaps never.
 
-    ``topic_ids`` and ``replicas``: what the partitions that it names had when it was asked.
+    ``topic_ids`` and ``replicas``: what the partitions that it names had when it was asked. ``unseen``: the partitions
+    on which a preferred election, or a move that was taken back, has never had its effect since it was acknowledged.
     """
 
     step: Admin
@@ -53,6 +54,7 @@ class Asked:
     topic_ids: frozenset[str]
     replicas: tuple[int, ...]
     ended_ns: int | None = None
+    unseen: tuple[str, ...] = ()
     outcome: AdminOutcome | None = None
 
     @property
@@ -115,6 +117,11 @@ class Administration:
             return asked.outcome.error
         if isinstance(step.chosen, RemoveThrottle):
             self.throttled.pop(step.chosen.topic, None)
+        if isinstance(step.chosen, ElectLeaders | CancelReassign):
+            waiting = dict.fromkeys(self._concerned(asked))
+            yield Until(partial(self._is_seen, asked, waiting), _TIMEOUT_NS, f"the effect of {asked.outcome.what}")
+            asked.unseen = tuple(waiting)  # judged once the cluster has recovered
+            return None
         shown = yield Until(partial(self._is_shown, step), _TIMEOUT_NS, f"the cluster shows {asked.outcome.what}")
         return None if shown else f"{asked.outcome.what} was answered, but the cluster does not show it"
 
@@ -175,6 +182,50 @@ class Administration:
                 admin.update_feature(FEATURE_NAME, level, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
             case other:
                 raise AssertionError(f"{other!r}: a kind of administration that is not implemented")
+
+    # --- effects that may be undone soon after: they are looked for at once ---
+
+    def _concerned(self, asked: Asked) -> list[str]:
+        if isinstance(self._backend, ObservesWithDelay):
+            return []  # many changes may become known at once, and what lay between is not seen
+        match asked.step.chosen:
+            case ElectLeaders(partitions=names):
+                return list(self._view.partitions) if names is None else list(names)
+            case CancelReassign(partition=name) if asked.outcome is not None and not asked.outcome.too_late:
+                return [name]
+            case _:
+                return []
+
+    def _is_seen(self, asked: Asked, waiting: dict[str, None]) -> bool:
+        """Whether each of ``waiting`` has been seen as it was asked for, or as it need not be any more."""
+        for name in list(waiting):
+            partition = self._view.partitions.get(name)
+            if partition is None or self._as_asked(asked, partition):
+                del waiting[name]
+        return not waiting
+
+    def _as_asked(self, asked: Asked, partition: PartitionView) -> bool:
+        if isinstance(asked.step.chosen, ElectLeaders):
+            preferred = partition.replicas[0]
+            able = preferred in partition.isr and self._view.is_unfenced(preferred)
+            return partition.leader == preferred or not able or self._view.brokers[preferred].shutting_down
+        before = self._before_moves(asked)
+        return before is None or partition.topic_id not in asked.topic_ids or sorted(partition.replicas) == before
+
+    def _before_moves(self, asked: Asked) -> list[int] | None:
+        """The replicas, sorted, that a partition had before the move that is taken back; None: unknown, for that may
+        have begun in the middle of another."""
+        name = getattr(asked.step.chosen, "partition", None)
+        before: list[int] | None = None
+        target: list[int] | None = None
+        for one in self.asked[: self.asked.index(asked)]:
+            move = one.step.chosen
+            if isinstance(move, Reassign) and move.partition == name and one.topic_ids == asked.topic_ids:
+                had = sorted(one.replicas)
+                if target is not None and had not in (before, target):
+                    return None
+                before, target = had, sorted(move.replicas)
+        return before
 
     def _reassign(self, move: Reassign, on_outcome: Callable[[AdminOutcome], None]) -> None:
         topic, index = _split(move.partition)

@@ -73,11 +73,12 @@ _OF_LEADERS: Final = frozenset({"DeleteRecordsRequest"})
 @dataclass(frozen=True, slots=True)
 class AdminOutcome:
     """How a request ended; ``error`` is None when it was carried out. ``answered``: whether there was an answer for
-    good, within its time."""
+    good, within its time. ``too_late``: the move that was to be taken back had ended, or was not there any more."""
 
     what: str
     error: str | None
     answered: bool = True
+    too_late: bool = False
 
 
 OnOutcome = Callable[[AdminOutcome], None]
@@ -344,7 +345,7 @@ class AdminClient:
             # A controller of ZooKeeper mode that is deposed responds so to requests that it has begun to carry out.
             job.unanswered = job.unanswered or self._asks_controller
         if code == ErrorCode.NONE or (code in job.already and (job.unanswered or code in _NOTHING_TO_DO)):
-            self._finish(job, None)
+            self._finish(job, None, too_late=code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
         elif code in _AGAIN or (self._asks_controller and code == ErrorCode.TOPIC_ALREADY_EXISTS):
             job.last_error = message
             job.unanswered = job.unanswered or code in (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -352,8 +353,8 @@ class AdminClient:
         else:
             self._finish(job, message)
 
-    def _finish(self, job: _Job, error: str | None, *, answered: bool = True) -> None:
-        job.on_outcome(AdminOutcome(job.what, error, answered))
+    def _finish(self, job: _Job, error: str | None, *, answered: bool = True, too_late: bool = False) -> None:
+        job.on_outcome(AdminOutcome(job.what, error, answered, too_late))
         self._next()
 
 
