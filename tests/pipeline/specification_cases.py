@@ -566,6 +566,11 @@ CASES: list[tuple[str, Tail, Tail]] = [
     ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 10, 10, 0)),
     ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 9, 11, 0)),
     ("load", lambda h: h.creates(2, 2, 3, 3), lambda h: h.creates(2, 2, 3, 4)),
+    (
+        "load",
+        lambda h: h.stops(2, 1, "power-loss").loads(2, 2, 9).stops(2, 2, "power-loss").loads(2, 3, 8),
+        lambda h: h.stops(2, 1).loads(2, 2, 10).stops(2, 2, "power-loss").loads(2, 3, 8),
+    ),
     # No stop takes away what was flushed, and a truncation takes back what a flush has vouched for.
     *(
         (
