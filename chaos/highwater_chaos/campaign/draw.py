@@ -67,6 +67,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     parts = draw_parts(random, mode, cluster)
     if any("clockSkew" in part["faults"] for part in parts):
         _keep_by_size(cluster)
+    _let_tombstones_go(derive_random(seed, "tombstones"), cluster)
     return {
         "apiVersion": API_VERSION,
         "kind": "ChaosExperiment",
@@ -79,6 +80,14 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
             "schedule": [*schedule_of(parts), *_upgrade(random, cluster), *_in_peace(random, cluster)],
         },
     }
+
+
+def _let_tombstones_go(random: Random, cluster: dict[str, Any]) -> None:
+    """Half of the compacted topics keep tombstones for a part of the run alone; drawn apart from everything else."""
+    for topic in cluster["topics"]:
+        config = topic.get("config", {})
+        if "cleanup.policy" in config and random.random() < 0.5:
+            config["delete.retention.ms"] = random.choice((0, 3000, 10_000))
 
 
 def _keep_by_size(cluster: dict[str, Any]) -> None:
