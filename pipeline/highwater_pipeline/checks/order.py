@@ -13,7 +13,9 @@ micro-operations, and its order there is not judged either.
 The rule for sends: they are in the order in which they began. For an idempotent producer this holds for all sends
 (pipelined sends of one client are operations of several processes). For another producer it holds only for the sends
 of one process: each begins after the last one was acknowledged. Nor are the sends of an idempotent producer in order if
-its leader may have forgotten it in between (``checks.producer_expiry``).
+its leader may have forgotten it in between, or has none of its records yet (``checks.producer_expiry``): as in Apache
+Kafka (``ProducerAppendInfo.checkSequence``) it then takes any sequence. A producer that has several batches in flight
+when the leader changes may so write a later one first.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import (
     WHO,
     bools,
+    distinct,
     finding,
     ints,
     joined,
@@ -36,7 +39,7 @@ from highwater_pipeline.checks.columns import (
     pick,
     rows_of,
 )
-from highwater_pipeline.checks.producer_expiry import may_be_forgotten
+from highwater_pipeline.checks.producer_expiry import begins_within, may_be_forgotten
 from highwater_pipeline.checks.promises import Promised
 from highwater_pipeline.checks.version_order import NO, YES, Answers, Seen, VersionOrder
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
@@ -65,13 +68,15 @@ class _Acts:
 class _Steps:
     """Successive micro-operations of one process on one partition: positions ``before`` and ``after`` in the history;
     ``to``: the offset of ``after``; ``past``: offsets up to and with which everything lies behind ``before``;
-    ``inside``: both are of one operation. ``who`` and ``when`` give their order."""
+    ``inside``: both are of one operation; ``pipelined``: sends of two, and the first was open when the second began.
+    ``who`` and ``when`` give their order."""
 
     before: Ints
     after: Ints
     past: Ints
     to: Ints
     inside: Bools
+    pipelined: Bools
     who: Ints
     when: Ints
 
@@ -187,6 +192,7 @@ class PollOrder:
             np.where(acts.is_record[before], acts.offset[before], acts.offset[before] - 1),
             acts.offset[after],
             acts.is_record[before] & (acts.row[before] == acts.row[after]),
+            np.zeros(len(after), np.bool_),
             acts.who[after],
             acts.at[after],
         )
@@ -237,6 +243,8 @@ class SendOrder:
         names = unit.history.words("client") if unit.facts.settings.idempotence else []
         self._clients: Final = {name: number for number, name in enumerate(names)}
         self._by_client: Final = bool(unit.facts.settings.idempotence)
+        self._lowest: Final[dict[int, int]] = {}
+        """By who sent: the lowest offset of an acknowledged record."""
         self._last: list[_Acts | None] = [None, None]
         self._back: list[list[_Steps]] = [[], []]
         self.gaps: Final = _Gaps()
@@ -252,6 +260,9 @@ class SendOrder:
         order = order_by(when)
         order = order[order_by(who[order])]
         which, who, when = which[order], who[order], when[order]
+        for one in distinct(who).tolist():
+            lowest = int(seen.offset[which[who == one]].min())
+            self._lowest[one] = min(lowest, self._lowest.get(one, lowest))
         placed = self._promised.of(seen).placed[which]
         certain = possible = self._acts(at, seen, which, who, when)
         if (placed != YES).any():
@@ -298,6 +309,7 @@ class SendOrder:
             acts.offset[before],
             acts.offset[after],
             acts.row[before] == acts.row[after],
+            (acts.row[before] != acts.row[after]) & (acts.row[before] > acts.number[after]),
             acts.who[after],
             acts.number[after],
         )
@@ -306,6 +318,11 @@ class SendOrder:
         """Whether the leader may have forgotten the producer when it wrote the record that was sent first."""
         return may_be_forgotten(self._unit, back.to, back.past)
 
+    def _begin_within(self, back: _Steps) -> Bools:
+        """Whether the leader had none of the producer's records when it wrote the one that was sent later."""
+        lowest = np.array([self._lowest[who] for who in back.who.tolist()], np.int64)
+        return back.pipelined & begins_within(self._unit, back.to, back.to == lowest)
+
     def findings(self) -> dict[str, Finding]:
         """What was found, when the offsets have been looked at."""
         certain, possible = (joined(parts) if parts else None for parts in self._back)
@@ -313,8 +330,8 @@ class SendOrder:
             return {}
         found = {}
         if self._by_client:
-            certain = pick(certain, self._forgotten(certain) == NO)
-            possible = pick(possible, self._forgotten(possible) != YES)
+            certain = pick(certain, (self._forgotten(certain) == NO) & ~self._begin_within(certain))
+            possible = pick(possible, (self._forgotten(possible) != YES) & ~self._begin_within(possible))
         for name, inside in (("nonmonotonic-send", False), ("int-nonmonotonic-send", True)):
             wrong = pick(certain, certain.inside == inside)
             proven = _finding(self._partition, self._history, wrong, "was written before it")

@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints
-from highwater_pipeline.checks.columns import bools, ints, order_by
+from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.checks.columns import bools, distinct, ints, order_by
 from highwater_pipeline.checks.promises import Appends, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers
 from highwater_pipeline.settings import DEFAULT_PRODUCER_EXPIRATION_MS
@@ -47,6 +47,23 @@ def may_be_forgotten(unit: Unit, first: Ints, second: Ints) -> Answers:
     answers[appended - created >= expiration_ns - 2 * settings.largest_clock_error_ns] = YES
     answers[appended < 0] = UNKNOWN
     return answers
+
+
+def begins_within(unit: Unit, offset: Ints, is_first: Bools) -> Bools:
+    """Whether the record at each of some offsets is the first one of its producer in the logs, and no first sequence.
+
+    Then its leader had none of the producer's records, so it took this one before those that were sent earlier. Where
+    no log has the record any more, ``is_first`` counts: whether clients know of none of this producer below.
+    """
+    log = unit.replica_log.where(unit.replica_log.is_known("sequence"))
+    at, producer, sequence = ints(log, "offset"), ints(log, "producer_id"), ints(log, "sequence")
+    found = is_first.copy()
+    for place, one in enumerate(offset.tolist()):
+        here = (at == one) & (producer >= 0)
+        if here.any():
+            producers = distinct(producer[here & (sequence > 0)])
+            found[place] = any(int(at[producer == number].min()) == one for number in producers.tolist())
+    return found
 
 
 def _before(unit: Unit, first: Ints, second: Ints) -> Ints:

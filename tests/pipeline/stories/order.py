@@ -114,6 +114,31 @@ def _pipelined(story: Story) -> Story:
 @case(nonmonotonic_send=1)
 def pipelined_sends_change_places(story: Story) -> None:
     """An idempotent producer is promised the order in which its sends began, however many are open."""
+    _pipelined(story).dump_of_producer(0, (0, 0, 2), (1, 1, 1)).dump_end(0, 2)
+
+
+@case(nonmonotonic_send=1)
+def pipelined_sends_change_places_behind_others(story: Story) -> None:
+    """The leader had a record of the producer, so it knew which sequence is next."""
+    story._row(2, "invoke", "send", [MicroOp("send", P0, None, 3)], "producer-0")
+    story._row(2, "ok", "send", [MicroOp("send", P0, 0, 3)], "producer-0")
+    for process, value in ((0, 1), (1, 2)):
+        story._row(process, "invoke", "send", [MicroOp("send", P0, None, value)], "producer-0")
+    for process, value, offset in ((1, 2, 1), (0, 1, 2)):
+        story._row(process, "ok", "send", [MicroOp("send", P0, offset, value)], "producer-0")
+    story.poll((0, 3), (1, 2), (2, 1))
+
+
+@case("pass")
+def first_of_its_producer_has_a_later_sequence(story: Story) -> None:
+    """A new leader that has no record of the producer takes any sequence, as Apache Kafka's does: that of value 2. The
+    producer then begins another epoch to write value 1."""
+    _pipelined(story).dump_of_producer(0, (0, 1, 2)).dump_of_producer(0, (1, 0, 1), epoch=1).dump_end(0, 2)
+
+
+@case("pass")
+def first_of_its_producer_is_below_every_log(story: Story) -> None:
+    """The same, but nothing shows the sequence of value 2 any more."""
     _pipelined(story)
 
 
