@@ -230,6 +230,7 @@ class Recovery:
         run = self._run
         if not self.is_ready() or run.backend.now_ns() >= run.deadline_ns:
             return  # why that is so is known by now
+        asked_ns = run.backend.now_ns()
         situation = self._situation()
         asking = run.scheduler.spawn("ask brokers for metadata", situation.agreement.ask())
         if kinds := unanswered(self.administration.asked):
@@ -241,7 +242,8 @@ class Recovery:
 
         def done() -> bool:
             now_ns = run.backend.now_ns()
-            if any(now_ns < since_ns + self._wait_ns + one.more_ns for one in owing()):
+            began = ((asked_ns if one.is_asked_now else since_ns) + one.more_ns for one in owing())
+            if any(now_ns < began_ns + self._wait_ns for began_ns in began):
                 return False
             due_ns = self._upkeep.next_ns(now_ns, run.faults)
             return due_ns is None or due_ns > since_ns + self._wait_ns
