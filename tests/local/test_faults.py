@@ -14,8 +14,8 @@ from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.protocol import BackendError, NodeState
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.judged_run import write_run
 from highwater_chaos.judging import judge_recordings
-from highwater_chaos.run_directory import write_recordings
 from highwater_chaos.run_result import RunResult
 from highwater_pipeline.anomalies import ON_REQUEST
 
@@ -127,7 +127,7 @@ CUTS = """
 def judged(experiment: ChaosExperiment, folder: Path) -> RunResult:
     """Run, write down and judge; every fault is confirmed and healed, and nothing is wrong."""
     result = run_experiment(experiment, local_backend())
-    write_recordings(folder, experiment, result)
+    write_run(folder, experiment, result, wire=False)
     assert result.inconclusive_reasons == []
     assert [record.to_dict() for record in result.faults if not (record.confirmed and record.healed)] == []
     judgement = judge_recordings(experiment, folder)

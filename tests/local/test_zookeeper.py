@@ -25,10 +25,10 @@ from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.faults import FaultRecord, session_expiry
+from highwater_chaos.judged_run import write_run
 from highwater_chaos.judging import judge_recordings
 from highwater_chaos.process import Scheduler
 from highwater_chaos.refusals import refusals
-from highwater_chaos.run_directory import write_recordings
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_runtime.ports import SECOND
@@ -107,7 +107,7 @@ def experiment(
 def judged(chosen: ChaosExperiment, folder: Path) -> RunResult:
     """Run, write down and judge; every fault is confirmed and healed, and nothing is wrong."""
     result = run_experiment(chosen, local_backend())
-    write_recordings(folder, chosen, result)
+    write_run(folder, chosen, result, wire=False)
     assert result.inconclusive_reasons == []
     assert [record.to_dict() for record in result.faults if not (record.confirmed and record.healed)] == []
     judgement = judge_recordings(chosen, folder)
