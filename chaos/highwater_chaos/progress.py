@@ -66,13 +66,15 @@ class Situation:
 @dataclass(frozen=True, slots=True)
 class Contract:
     """``asked``: whether anybody asked for the feature; ``unfit``: why it cannot be judged, empty if it can; ``owed``:
-    what has not succeeded so far, as clauses; ``more_ns``: the time that it has beside ``spec.recovery``."""
+    what has not succeeded so far, as clauses; ``more_ns``: the time that it has beside ``spec.recovery``;
+    ``is_asked_now``: the harness asks only when features are looked at, so this time begins then."""
 
     feature: str
     asked: Callable[[Situation], bool]
     owed: Callable[[Situation], list[str]]
     unfit: Callable[[Situation], str] = lambda _situation: ""
     more_ns: int = 0
+    is_asked_now: bool = False
 
 
 # --- clients -------------------------------------------------------------------------------------------------------
@@ -223,10 +225,11 @@ _FEATURES: Final = {
 
 
 def _stands(asked: Asked, situation: Situation) -> bool:
-    """Whether nothing that was asked for later, or at the same time, may have undone a step."""
+    """Whether nothing may have undone a step that was asked for later, or at the same time, or that may be carried out
+    again: a deletion whose first answer was lost may arrive once more when the topic has been created again."""
     mine = asked.step.chosen
     for other in situation.asked:
-        if other is asked or (other.ended_ns is not None and other.ended_ns <= asked.began_ns):
+        if other is asked or (other.is_over and (other.ended_ns or 0) <= asked.began_ns):
             continue
         theirs = other.step.chosen
         if isinstance(theirs, DeleteTopic) and theirs.name == asked.topic and not isinstance(mine, DeleteTopic):
@@ -276,7 +279,7 @@ def _of_administration(kind: str) -> Contract:
                 clauses.append(f"{missing}, though that was {_at(one)}")
         return clauses
 
-    return Contract(_FEATURES[kind], lambda situation: bool(of_kind(situation.asked)), owed)
+    return Contract(_FEATURES[kind], lambda situation: bool(of_kind(situation.asked)), owed, is_asked_now=True)
 
 
 CONTRACTS: Final[tuple[Contract, ...]] = (
@@ -286,12 +289,18 @@ CONTRACTS: Final[tuple[Contract, ...]] = (
     _of_clients("commit", "commits of groups", _unfit_for_groups, more_ns=_GROUP_NS),
     _of_clients("poll", "reads of consumers", _unfit_for_reading, each=True),
     *map(_of_administration, _FEATURES),
-    Contract("metadata of brokers", lambda _: True, lambda situation: situation.agreement.of_brokers()),
+    Contract(
+        "metadata of brokers",
+        lambda _: True,
+        lambda situation: situation.agreement.of_brokers(),
+        is_asked_now=True,
+    ),
     Contract(
         "metadata of controllers",
         lambda _: True,
         lambda situation: situation.agreement.of_controllers(),
         lambda situation: "" if situation.agreement.shows_controllers else _NOT_SHOWN,
+        is_asked_now=True,
     ),
 )
 """Those that a recovered cluster has time for. Writes have one of their own, for each partition."""

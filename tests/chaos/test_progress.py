@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,11 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
+from highwater_chaos.experiment.steps import Admin
 from highwater_chaos.judged_run import write_judged
+from highwater_chaos.progress import CONTRACTS
+from highwater_chaos.schedule.administration import Asked
+from highwater_chaos.workload.admin import AdminOutcome
 
 EXPERIMENT = """
 apiVersion: highwater.dev/v1alpha1
@@ -252,3 +257,18 @@ def test_a_move_that_is_taken_back_leaves_the_replicas_of_before(mode: str, brok
     feature = verdict["features"]["taking back a reassignment"]
     assert feature["state"] == ("failed" if broken else "ok")
     assert not broken or "moved-0 did not get back the replicas that it had before its move" in feature["why"]
+
+
+@pytest.mark.parametrize(("may_recur", "stands"), [(False, True), (True, False)])
+def test_a_deletion_without_a_first_answer_may_undo_a_later_creation(may_recur: bool, stands: bool) -> None:
+    """Its first attempt may arrive after the second was answered, when the topic has been created again."""
+
+    def asked(began_ns: int, **step: dict[str, str]) -> Asked:
+        done = AdminOutcome("done", None, may_recur=may_recur)
+        return Asked(Admin.model_validate(step), began_ns, frozenset(), (), ended_ns=began_ns + 1, outcome=done)
+
+    deleted, created = asked(10, deleteTopic={"name": "t"}), asked(20, createTopic={"name": "t"})
+    view = SimpleNamespace(topics={}, partitions={})
+    situation: Any = SimpleNamespace(asked=[deleted, created], asked_again=[], view=view, throttled=())
+    (creation,) = [one for one in CONTRACTS if one.feature == "creation of topics"]
+    assert bool(creation.owed(situation)) == stands

@@ -63,6 +63,11 @@ class Asked:
         return self.outcome is not None and self.outcome.error is None
 
     @property
+    def is_over(self) -> bool:
+        """Whether it can have no further effect."""
+        return self.outcome is not None and not self.outcome.may_recur
+
+    @property
     def topic(self) -> str | None:
         """The topic that it changes; None: not one."""
         match self.step.chosen:

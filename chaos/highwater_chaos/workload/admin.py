@@ -73,12 +73,14 @@ _OF_LEADERS: Final = frozenset({"DeleteRecordsRequest"})
 @dataclass(frozen=True, slots=True)
 class AdminOutcome:
     """How a request ended; ``error`` is None when it was carried out. ``answered``: whether there was an answer for
-    good, within its time. ``too_late``: the move that was to be taken back had ended, or was not there any more."""
+    good, within its time. ``too_late``: the move that was to be taken back had ended, or was not there any more.
+    ``may_recur``: an attempt had no answer, so it may be carried out later, too."""
 
     what: str
     error: str | None
     answered: bool = True
     too_late: bool = False
+    may_recur: bool = False
 
 
 OnOutcome = Callable[[AdminOutcome], None]
@@ -354,7 +356,7 @@ class AdminClient:
             self._finish(job, message)
 
     def _finish(self, job: _Job, error: str | None, *, answered: bool = True, too_late: bool = False) -> None:
-        job.on_outcome(AdminOutcome(job.what, error, answered, too_late))
+        job.on_outcome(AdminOutcome(job.what, error, answered, too_late, job.unanswered))
         self._next()
 
 
