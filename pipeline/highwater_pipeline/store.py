@@ -47,6 +47,8 @@ GROUP = 1 << 17
 """Rows that are written, or read to look at a few of them, at once."""
 KEPT = 384 << 20
 """Bytes of the columns of a unit's tables that stay in memory as they were read."""
+_ADDED: Final = frozenset({"altered"})
+"""Columns that files of earlier versions lack: all their rows are null."""
 _GROUPS_KEPT: Final = 2
 """Groups that stay in memory of those in which a few rows were looked at."""
 
@@ -270,7 +272,9 @@ class _Stored:
         self._kept: Final = kept
         with self._opened() as file:
             found = file.schema_arrow
-            if (found.names, found.types) != (schema.names, schema.types):
+            self._missing: Final = _ADDED - {*found.names}
+            written = [field for field in schema if field.name not in self._missing]
+            if (found.names, found.types) != ([one.name for one in written], [one.type for one in written]):
                 raise BadTable(f"{path}: expected the columns {_typed(schema)}, found {_typed(found)}")
             self.marks: Final[dict[bytes, bytes]] = dict(found.metadata or {})
             self._metadata: Final[pq.FileMetaData] = file.metadata
@@ -282,7 +286,11 @@ class _Stored:
     def whole(self) -> pa.Table:
         """All of it."""
         with self._opened() as file:
-            return file.read()
+            table = file.read()
+        for place, field in enumerate(self.schema):
+            if field.name in self._missing:
+                table = table.add_column(place, field, pa.nulls(table.num_rows, field.type))
+        return table
 
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
@@ -359,6 +367,8 @@ class _Stored:
 
     def _only(self, number: int, name: str) -> _Only | None:
         """The only value of a column of a group; None: there may be several."""
+        if name in self._missing:
+            return _Only(None, self.starts[number + 1] - self.starts[number])
         place = self._places.get(name)
         statistics = None if place is None else self._metadata.row_group(number).column(place).statistics
         if statistics is None or not statistics.has_null_count:
@@ -379,7 +389,8 @@ class _Stored:
     @cached_property
     def _file(self) -> pq.ParquetFile:
         """The file, open. Strings are dictionary-encoded."""
-        words = [field.name for field in self.schema if pa.types.is_string(field.type)]
+        strings = [field.name for field in self.schema if pa.types.is_string(field.type)]
+        words = [name for name in strings if name not in self._missing]
         with _refusing(self._path):
             where, filesystem = arrow_of(self._path)
             return pq.ParquetFile(

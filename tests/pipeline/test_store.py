@@ -59,6 +59,16 @@ def test_a_column_that_is_the_same_in_all_rows_of_a_group_is_not_read(
     assert (read == lists) == (group == 1)
 
 
+def test_what_an_earlier_version_wrote_is_judged(story: Any, tmp_path: Path) -> None:
+    """Its files lack a column, of which all rows count as null."""
+    write_units(story.send(1, at=0).send(2, at=1).poll((0, 1), (1, 2)).dump(0, (0, 0, 1), (1, 0, 2)).tables(), tmp_path)
+    for path in tmp_path.rglob("*.parquet"):
+        table = pq.read_table(path)
+        pq.write_table(table.drop_columns([name for name in table.column_names if name == "altered"]), path)
+    (run,) = stored_runs(tmp_path)
+    assert judge_stored(run) == judge_run(story.tables())
+
+
 def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> None:
     directory = write_units(story.send(1, at=0).tables(), tmp_path)
     (directory / "stored.json").unlink()
