@@ -565,6 +565,22 @@ CASES: list[tuple[str, Tail, Tail]] = [
     ),
     ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 10, 10, 0)),
     ("append", lambda h: h.appends(0, 10, 11, 0), lambda h: h.appends(0, 9, 11, 0)),
+    (
+        "load",
+        lambda h: h.flushes(2, 6).stops(2, 1, "power-loss").loads(2, 2, 9).stops(2, 2, "power-loss").loads(2, 3, 6),
+        lambda h: h.flushes(2, 6).stops(2, 1, "power-loss").loads(2, 2, 9).stops(2, 2, "power-loss").loads(2, 3, 5),
+    ),
+    # At the bound itself: the log end, and the log start.
+    (
+        "commit",
+        lambda h: h.broker(0, "batch-committed", leader_epoch=0, offset=0, end_offset=10, epoch=0),
+        lambda h: h.broker(0, "batch-committed", leader_epoch=0, offset=0, end_offset=11, epoch=0),
+    ),
+    (
+        "truncate-diverging",
+        lambda h: h.deletes_below(5, 2).truncates(2, 4, 10, 0),
+        lambda h: h.deletes_below(5, 2).truncates(2, 5, 10, 0),
+    ),
     ("load", lambda h: h.creates(2, 2, 3, 3), lambda h: h.creates(2, 2, 3, 4)),
     (
         "load",
