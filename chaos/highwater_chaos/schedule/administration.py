@@ -6,8 +6,8 @@ which only begins: ``await`` its end with an ``isr`` condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -45,7 +45,8 @@ _TIMEOUT_NS: Final = 60 * SECOND
 class Asked:
     """A step that was asked for, in run time (ns). ``outcome`` None: there is none yet, and perhaps never.
 
-    ``topic_ids`` and ``replicas``: what the partitions that it names had when it was asked. ``unseen``: the partitions
+    ``topic_ids`` and ``replicas``: what the partitions that it names had when it was asked; ``preferred``: each
+    partition's preferred replica then. ``unseen``: the partitions
     on which a preferred election, or a move that was taken back, has never had its effect since it was acknowledged.
     """
 
@@ -53,6 +54,7 @@ class Asked:
     began_ns: int
     topic_ids: frozenset[str]
     replicas: tuple[int, ...]
+    preferred: Mapping[str, int] = field(default_factory=dict)
     ended_ns: int | None = None
     unseen: tuple[str, ...] = ()
     outcome: AdminOutcome | None = None
@@ -139,6 +141,8 @@ class Administration:
         )
         if named in partitions:
             asked.replicas = tuple(partitions[named].replicas)
+        if isinstance(step.chosen, ElectLeaders):
+            asked.preferred = {name: one.replicas[0] for name, one in partitions.items()}
         self.asked.append(asked)
         return asked
 
@@ -212,6 +216,8 @@ class Administration:
     def _as_asked(self, asked: Asked, partition: PartitionView) -> bool:
         if isinstance(asked.step.chosen, ElectLeaders):
             preferred = partition.replicas[0]
+            if asked.preferred.get(partition.partition) != preferred:
+                return True  # a move has begun or ended meanwhile
             able = preferred in partition.isr and self._view.is_unfenced(preferred)
             return partition.leader == preferred or not able or self._view.brokers[preferred].shutting_down
         before = self._before_moves(asked)
