@@ -570,6 +570,12 @@ CASES: list[tuple[str, Tail, Tail]] = [
         lambda h: h.flushes(2, 6).stops(2, 1, "power-loss").loads(2, 2, 9).stops(2, 2, "power-loss").loads(2, 3, 6),
         lambda h: h.flushes(2, 6).stops(2, 1, "power-loss").loads(2, 2, 9).stops(2, 2, "power-loss").loads(2, 3, 5),
     ),
+    # A process that failed before it had a log may have left a directory without records on a new disk.
+    (
+        "load",
+        lambda h: h.flushes(2, 6).stops(2, 1, "kill").stops(2, 2, "crash").loads(2, 3, 0),
+        lambda h: h.flushes(2, 6).stops(2, 1, "kill").stops(2, 2, "crash").loads(2, 3, 5),
+    ),
     # At the bound itself: the log end, and the log start.
     (
         "commit",

@@ -21,6 +21,7 @@ Broken = Iterator[tuple[str, str]]
 """Names of rules that a step breaks, each with what happened."""
 
 _PROPOSAL_ENDS: Final = ("committed", "superseded", "INELIGIBLE_REPLICA")
+_NEVER_LOADED: Final = "before its log was loaded"
 
 
 def _epoch(leader_epoch: int | None) -> int:
@@ -92,7 +93,7 @@ class Machine:
         yield from ()
 
     def _stop(self, replica: Replica, event: Event) -> Broken:
-        replica.stopped = event["reason"] if replica.loaded_in == event["incarnation"] else "before its log was loaded"
+        replica.stopped = event["reason"] if replica.loaded_in == event["incarnation"] else _NEVER_LOADED
         replica.role = "none"
         yield from ()
 
@@ -116,6 +117,8 @@ class Machine:
             replica.log = Lineage()
             replica.end = replica.flushed = None
             replica.is_begun_here = True
+        elif end == start and replica.stopped == _NEVER_LOADED:
+            pass  # its disk may be a new one, on which that incarnation failed in the middle of creating the log
         elif replica.flushed is not None and end < replica.flushed:
             yield "load", f"a log that was flushed up to {replica.flushed} was loaded with log end offset {end}"
         elif was is not None:
