@@ -16,6 +16,7 @@ the settings, and :func:`windows` begin when all these times are over.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from itertools import pairwise
@@ -174,7 +175,7 @@ class Sight:
     """The health of some nodes."""
 
     def __init__(self, troubles: Mapping[str, Sequence[Trouble]]) -> None:
-        self._troubles = troubles
+        self._conditions = {node: _conditions(every) for node, every in troubles.items()}
         self.disturbances: Sequence[Disturbance] = sorted(
             Disturbance(at_ns, node, one.quiet)
             for node, every in troubles.items()
@@ -185,8 +186,8 @@ class Sight:
 
     def condition(self, node: str, at_ns: int) -> Condition:
         """How a node was from ``at_ns`` on, until the next disturbance."""
-        there = [one.condition for one in self._troubles[node] if one.begin_ns <= at_ns < one.end_ns]
-        return max(there, key=_RANK.__getitem__, default=Condition.WELL)
+        times, conditions = self._conditions[node]
+        return conditions[bisect_right(times, at_ns)]
 
     def ill(self, node: str, begin_ns: int, end_ns: int) -> list[Interval]:
         """When a node was not well, within a time."""
@@ -194,6 +195,13 @@ class Sight:
         times = sorted({begin_ns, end_ns, *changes})
         pieces = [Interval(*pair) for pair in pairwise(times)]
         return [one for one in pieces if self.condition(node, one.begin_ns) is not Condition.WELL]
+
+
+def _conditions(troubles: Sequence[Trouble]) -> tuple[list[int], list[Condition]]:
+    """When a node changes, and how it is before the first change and from each on: the worst of its troubles."""
+    times = sorted({at_ns for one in troubles for at_ns in (one.begin_ns, one.end_ns)})
+    there = ([one.condition for one in troubles if one.begin_ns <= at_ns < one.end_ns] for at_ns in times)
+    return times, [Condition.WELL, *(max(each, key=_RANK.__getitem__, default=Condition.WELL) for each in there)]
 
 
 def windows(

@@ -237,13 +237,13 @@ class Recovery:
             run.scheduler.spawn("ask again", self._ask_again(kinds))
         open_ = [one for one in CONTRACTS if one.asked(situation)]
 
-        def owing() -> list[Contract]:
-            return [one for one in open_ if not one.unfit(situation) and one.owed(situation)]
+        def is_waited_for(one: Contract, now_ns: int) -> bool:
+            began_ns = (asked_ns if one.is_asked_now else since_ns) + one.more_ns
+            return now_ns < began_ns + self._wait_ns and not one.unfit(situation) and bool(one.owed(situation))
 
         def done() -> bool:
             now_ns = run.backend.now_ns()
-            began = ((asked_ns if one.is_asked_now else since_ns) + one.more_ns for one in owing())
-            if any(now_ns < began_ns + self._wait_ns for began_ns in began):
+            if any(is_waited_for(one, now_ns) for one in open_):
                 return False
             due_ns = self._upkeep.next_ns(now_ns, run.faults)
             return due_ns is None or due_ns > since_ns + self._wait_ns

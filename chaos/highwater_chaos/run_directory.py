@@ -109,10 +109,22 @@ def new_run_directory(parent: Path, name: str) -> Iterator[tuple[Path, Path]]:
             partial.mkdir()
             partial.chmod(0o755)
             yield partial, final
+            _sync(partial)
             partial.rename(final)
         except BaseException:
             final.rmdir()
             raise
+
+
+def _sync(directory: Path) -> None:
+    """What gets its name is on the disk as a whole."""
+    for path in directory.rglob("*"):
+        if not path.is_symlink():
+            opened = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
 
 
 def _reserve(parent: Path, name: str) -> Path:
@@ -207,5 +219,3 @@ def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
         for line in lines:
             file.write(line)
             file.write(b"\n")
-        file.flush()
-        os.fsync(file.fileno())

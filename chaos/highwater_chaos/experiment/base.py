@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -42,9 +43,7 @@ class OneOf(Model):
         given = [name for name in self.__class__.model_fields if name in self.model_fields_set - self.common()]
         given = [name for name in given if getattr(self, name) is not None]
         if len(given) != 1 and (given or self.required()):
-            allowed = ", ".join(
-                field.alias or name for name, field in self.__class__.model_fields.items() if name not in self.common()
-            )
+            allowed = ", ".join(written for _, written in _alternatives(self.__class__))
             found = ", ".join(self.__class__.model_fields[name].alias or name for name in given) or "none"
             raise PydanticCustomError(
                 "one_of",
@@ -56,15 +55,23 @@ class OneOf(Model):
     @property
     def choice(self) -> str:
         """The name of the field that is given, as the file writes it."""
-        for name, field in self.__class__.model_fields.items():
-            if name not in self.common() and getattr(self, name) is not None:
-                return field.alias or name
-        raise AssertionError("validated to have exactly one")
+        return self._given()[0]
 
     @property
     def chosen(self) -> object:
         """The value of the field that is given."""
-        for name in self.__class__.model_fields:
-            if name not in self.common() and getattr(self, name) is not None:
-                return getattr(self, name)
+        return self._given()[1]
+
+    def _given(self) -> tuple[str, object]:
+        for name, written in _alternatives(self.__class__):
+            value = getattr(self, name)
+            if value is not None:
+                return written, value
         raise AssertionError("validated to have exactly one")
+
+
+@cache
+def _alternatives(model: type[OneOf]) -> tuple[tuple[str, str], ...]:
+    """Each alternative: the name of its field, and as the file writes it. Asked for at each turn of a run."""
+    fields, common = model.model_fields, model.common()
+    return tuple((name, field.alias or name) for name, field in fields.items() if name not in common)
