@@ -198,7 +198,7 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
     acks = random.choices(("all", "1", "0"), (86, 9, 5))[0]
     drawn: dict[str, Any] = {
         "producers": random.randint(1, 3),
-        "rate": f"{random.choices((8, 15, 25, 60, 120), (32, 32, 28, 6, 2))[0] * topics}/s",
+        "rate": f"{random.choices((6, 12, 20, 40, 80), (32, 32, 28, 6, 2))[0] * topics}/s",
         "acks": acks,
         "idempotence": random.random() < 0.85 and acks == "all",
         "consumers": random.choice((0, 1, 1)),
