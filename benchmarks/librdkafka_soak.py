@@ -36,11 +36,11 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.primitives import PRIMITIVES, KillsNodes, LosesPower
 from highwater_chaos.backends.protocol import Backend, NodeState
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.process import Process, Scheduler
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.nodes import broker_names, node_id
 from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.process import Process, Scheduler
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World

@@ -30,8 +30,8 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.campaign.seed import prepare_process
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.judged_run import write_run
-from highwater_chaos.judging import judge_recordings
+from highwater_chaos.verdict.judged_run import write_run
+from highwater_chaos.verdict.judging import judge_recordings
 
 SCENARIOS: Final = Path(__file__).parent.parent / "scenarios"
 _HOLDS_WALL_TIME: Final = ("run.json", "manifest.json")

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from highwater_chaos.campaign.draw import draw_data
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.refusals import BackendCannotError
+from highwater_chaos.verdict.judged_run import run_and_judge
 from highwater_runtime.seeds import derive_random
 
 _NEED_OUR_NODES: Final = {"sessionExpiry", "diskStall", "clockSkew", "hold", "drop", "delay", "duplicate"}

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from highwater_chaos.replica_dump import Dumped
+    from highwater_chaos.records.dump import Dumped
 
 PARTITIONS, PROCESSES, BATCH = 12, 4, 10
 TOPIC_ID = "0" * 32
@@ -113,7 +113,7 @@ def generate(folder: Path, records: int) -> None:
 
 def dump(folder: Path) -> Iterator[Dumped]:
     """All replicas' logs, as if they had been read."""
-    from highwater_chaos.replica_dump import DumpedBatch, Mark, Replica  # noqa: PLC0415
+    from highwater_chaos.records.dump import DumpedBatch, Mark, Replica  # noqa: PLC0415
 
     ends = [int(end) for end in (folder / "whole").read_text().strip("[]").split(",")]
     for broker in range(3):
@@ -151,7 +151,7 @@ def _print_peak(whose: str, of: int) -> None:
 def end_with_json_lines(folder: Path) -> None:
     """What follows the end of a run."""
     from highwater_chaos.backends.local.recording import EventLog  # noqa: PLC0415
-    from highwater_chaos.lines import FileLines  # noqa: PLC0415
+    from highwater_chaos.base.lines import FileLines  # noqa: PLC0415
     from highwater_chaos.workload.history_files import MergedHistory  # noqa: PLC0415
     from highwater_pipeline.judge import judge_run  # noqa: PLC0415
     from highwater_pipeline.tables import open_run  # noqa: PLC0415
@@ -181,8 +181,8 @@ def end_with_json_lines(folder: Path) -> None:
 
 def end_with_parquet(folder: Path) -> None:
     """What follows the end of a run whose files were converted meanwhile."""
-    from highwater_chaos.recorder import Recorder  # noqa: PLC0415
-    from highwater_chaos.recorder.dump import DumpFile  # noqa: PLC0415
+    from highwater_chaos.run.recorder import Recorder  # noqa: PLC0415
+    from highwater_chaos.run.recorder.dump import DumpFile  # noqa: PLC0415
     from highwater_pipeline.judge import judge_stored  # noqa: PLC0415
     from highwater_pipeline.recording import recorded_units  # noqa: PLC0415
     from highwater_pipeline.settings import UNKNOWN  # noqa: PLC0415

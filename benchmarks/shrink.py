@@ -17,7 +17,7 @@ from pathlib import Path
 from highwater_chaos.campaign.plan import Plan, series_of_file
 from highwater_chaos.campaign.seed import Outcome, experiment_of, run_unit
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run.result import RunResult
 from highwater_chaos.shrink import CannotShrink, Shrunk, Size, file_text, shrink
 from highwater_chaos.shrink.trial import run_quietly
 from highwater_pipeline.anomalies import BY_WEIGHT

@@ -109,7 +109,7 @@ def agent_http() -> Target:
 
     from aiohttp import web
 
-    from highwater_chaos.scratch import ScratchDirectory
+    from highwater_chaos.base.scratch import ScratchDirectory
     from highwater_operator.agent.http_api import QUIET, Api
     from highwater_operator.agent.machine_record import MachineRecord
     from highwater_operator.agent.pods import Pod

@@ -147,10 +147,10 @@ def _run(size: int, rate: float, codec: str) -> Simulated:
     from highwater_chaos.backends import make_backend  # noqa: PLC0415
     from highwater_chaos.engine import run_experiment  # noqa: PLC0415
     from highwater_chaos.experiment import load_experiment  # noqa: PLC0415
-    from highwater_chaos.judged_run import write_run  # noqa: PLC0415
-    from highwater_chaos.judging import judge_recordings  # noqa: PLC0415
-    from highwater_chaos.run_summary import read_summary  # noqa: PLC0415
-    from highwater_chaos.verdict import verdict_of  # noqa: PLC0415
+    from highwater_chaos.run.summary import read_summary  # noqa: PLC0415
+    from highwater_chaos.verdict.judged_run import write_run  # noqa: PLC0415
+    from highwater_chaos.verdict.judging import judge_recordings  # noqa: PLC0415
+    from highwater_chaos.verdict.verdict import verdict_of  # noqa: PLC0415
     from highwater_runtime.sim.garbage import freeze_collector  # noqa: PLC0415
 
     marks: list[tuple[str, float]] = []

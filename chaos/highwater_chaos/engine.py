@@ -24,26 +24,26 @@ from typing import Final
 
 from highwater_chaos.backends.protocol import Backend, BackendError, HasClocks, InvariantViolation, RecordsToFiles
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.lines import FileLines
+from highwater_chaos.base.process import Process, Scheduler, Sleep
+from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import Admin, CreateTopic
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.lines import FileLines
-from highwater_chaos.live_run import LiveRun
-from highwater_chaos.load import Load
-from highwater_chaos.metric_samples import MetricSamples
-from highwater_chaos.process import Process, Scheduler, Sleep
-from highwater_chaos.recorder import FROM_BYTES, Recorder
-from highwater_chaos.recovery import CATCH_UP_NS, LAST_UNKNOWN, Recovery
+from highwater_chaos.liveness.recovery import CATCH_UP_NS, LAST_UNKNOWN, Recovery
 from highwater_chaos.refusals import BackendCannotError, refusals
-from highwater_chaos.run_result import Phase, RunResult, run_id
+from highwater_chaos.run.live import LiveRun
+from highwater_chaos.run.load import Load
+from highwater_chaos.run.metric_samples import MetricSamples
+from highwater_chaos.run.recorder import FROM_BYTES, Recorder
+from highwater_chaos.run.result import Phase, RunResult, run_id
+from highwater_chaos.run.table_format import TableFormat
 from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import DoneStep, ScheduleRunner
-from highwater_chaos.scratch import ScratchDirectory
-from highwater_chaos.table_format import TableFormat
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.ports import SECOND
@@ -238,7 +238,7 @@ class _Run:
                 if self.spool is None:
                     return list(rows)
                 if self.recorder is not None and self.recorder.has_begun:
-                    from highwater_chaos.recorder.dump import DumpFile  # noqa: PLC0415 - PyArrow, which few runs need
+                    from highwater_chaos.run.recorder.dump import DumpFile  # noqa: PLC0415 - PyArrow, which few runs need
 
                     file = DumpFile(self.spool / "replica_log.arrow", self._run_id())
                     file.write(dumped)

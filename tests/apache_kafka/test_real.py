@@ -12,8 +12,8 @@ import pytest
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment import load_experiment, parse_experiment
-from highwater_chaos.judged_run import JudgedRun, run_and_judge
 from highwater_chaos.refusals import refusals
+from highwater_chaos.verdict.judged_run import JudgedRun, run_and_judge
 from highwater_runtime.ports import SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "apache-kafka"
@@ -60,7 +60,7 @@ def run(experiment: Any, parent: Path) -> JudgedRun:
 @pytest.mark.usefixtures("apache_kafka")
 def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As plain processes on loopback, as without root."""
-    monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda name, wire: LocalBackend())
+    monkeypatch.setattr("highwater_chaos.verdict.judged_run.make_backend", lambda name, wire: LocalBackend())
     done = run(parse_experiment(ORDINARY_TROUBLE, "ordinary-trouble.yaml"), tmp_path)
     verdict = done.verdict
     assert verdict["verdict"] == "pass", verdict["reasons"]

@@ -11,8 +11,8 @@ from highwater_chaos.assertions import ask_prometheus, judge_assertions, read_ph
 from highwater_chaos.assertions.recorded import read_samples
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.promql import Series, SeriesStore
+from highwater_chaos.verdict.judged_run import run_and_judge
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1

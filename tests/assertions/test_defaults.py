@@ -10,7 +10,7 @@ import pytest
 from highwater_chaos.assertions import judge_assertions
 from highwater_chaos.assertions.defaults import COUNTER, NAME, allows_unclean_elections
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.verdict.judged_run import run_and_judge
 from highwater_runtime.controller.kraft import published
 
 KRAFT = "brokers: 2, controllers: 1"

@@ -14,8 +14,8 @@ from highwater_chaos.assertions.recorded import RecordedSamples
 from highwater_chaos.experiment import Assertion, ExperimentError
 from highwater_chaos.experiment.assertion_library import LIBRARY
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.promql import Series, SeriesStore, parse
+from highwater_chaos.verdict.judged_run import run_and_judge
 
 DOCS = Path(__file__).parents[2] / "docs" / "experiments.md"
 FILE = """

@@ -9,7 +9,7 @@ import pytest
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.campaign.mutants import CATALOGUE, applied
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.judged_run import run_and_forget
+from highwater_chaos.verdict.judged_run import run_and_forget
 
 
 def _finds(experiment: ChaosExperiment, mutant: str, check: str) -> bool:

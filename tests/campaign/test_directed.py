@@ -9,7 +9,7 @@ import pytest
 
 from highwater_chaos.campaign.mutants import CATALOGUE, watching
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.judged_run import run_and_forget
+from highwater_chaos.verdict.judged_run import run_and_forget
 from highwater_runtime.ports import SECOND
 
 Finds = Callable[[ChaosExperiment, str, str], bool]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos import judged_run
 from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.campaign.seed import Unit, run_unit
+from highwater_chaos.verdict import judged_run
 
 EXPERIMENT = """
 apiVersion: highwater.dev/v1alpha1

@@ -11,10 +11,10 @@ import pytest
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.process import Scheduler
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.steps import Step
-from highwater_chaos.process import Scheduler
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World

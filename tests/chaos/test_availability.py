@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.availability import healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.backends.view import BrokerView, ClusterView, NodeView, PartitionView
@@ -15,6 +14,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_chaos.faults import FaultRecord
+from highwater_chaos.liveness.availability import healthy_nodes, overdue, writable
 
 CLUSTER = Cluster(brokers=3, controllers=3)
 

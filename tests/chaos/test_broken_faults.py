@@ -15,7 +15,7 @@ from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment.faults import GROUP, fault_kinds
-from highwater_chaos.judged_run import write_judged
+from highwater_chaos.verdict.judged_run import write_judged
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.faults import Cut, NetworkFaults
 from highwater_runtime.sim.simulator import Simulator

@@ -25,7 +25,7 @@ from highwater_chaos.backends.local.quorum_events import QuorumJudge
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.experiment.nodes import controller_names, node_id
-from highwater_chaos.judged_run import run_and_forget
+from highwater_chaos.verdict.judged_run import run_and_forget
 from highwater_pipeline.checks import check_unit
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.judgement import Judgement, merge

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from highwater_chaos.record_values import record_of, value_of
+from highwater_chaos.records.values import record_of, value_of
 from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
 from highwater_runtime.log.records import build_batch
 from highwater_runtime.ports import MS, SECOND, Endpoint

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos import replica_dump
-from highwater_chaos.record_values import record_of, value_of
-from highwater_chaos.replica_dump import dump_replicas
+from highwater_chaos.records import dump as replica_dump
+from highwater_chaos.records.dump import dump_replicas
+from highwater_chaos.records.values import record_of, value_of
 from highwater_runtime.log.records import BatchView, Record, assemble_batch, build_batch
 from highwater_runtime.sim.disk import SimDisk
 

@@ -9,7 +9,7 @@ import pytest
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.verdict.judged_run import run_and_judge
 from highwater_chaos.workload import clients
 from highwater_chaos.workload.clients import may_duplicate
 from highwater_chaos.workload.producer import RecordingProducer

@@ -13,12 +13,12 @@ import pytest
 
 from highwater_chaos.backends.primitives import PausesNodes, SkewsClocks
 from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.base.units import EventsPerSecond
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster, load_experiment
-from highwater_chaos.judged_run import write_judged
 from highwater_chaos.refusals import BackendCannotError, refusals
-from highwater_chaos.run_result import settings_of_run
-from highwater_chaos.units import EventsPerSecond
+from highwater_chaos.run.result import settings_of_run
+from highwater_chaos.verdict.judged_run import write_judged
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.consumer import RecordingConsumer
 from highwater_pipeline.transitions import signature

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_chaos.availability import healthy_nodes
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.base.process import Sleep
 from highwater_chaos.faults import Evidence, FaultRecord, Touch
 from highwater_chaos.faults.nodes import NodeDownFault
-from highwater_chaos.process import Sleep
+from highwater_chaos.liveness.availability import healthy_nodes
 from highwater_runtime.ports import SECOND
 from highwater_runtime.sim.simulator import Simulator
 

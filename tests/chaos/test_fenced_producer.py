@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import run_and_forget
+from highwater_chaos.verdict.judged_run import run_and_forget
 from highwater_runtime.log.errors import InvalidProducerEpoch
 from highwater_runtime.log.producer_state import ProducerStates
 

@@ -61,7 +61,7 @@ def test_a_recorder_that_writes_keeps_nothing(tmp_path):
 
 
 def test_memory_of_merging_does_not_depend_on_how_much_there_is(tmp_path, monkeypatch):
-    monkeypatch.setattr("highwater_chaos.lines._CHUNK", 4096)  # so small that few operations fill many parts
+    monkeypatch.setattr("highwater_chaos.base.lines._CHUNK", 4096)  # so small that few operations fill many parts
 
     def peak(count):
         paths = [tmp_path / f"{count}-{number}.jsonl" for number in range(3)]

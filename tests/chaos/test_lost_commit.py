@@ -11,7 +11,7 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import write_judged
+from highwater_chaos.verdict.judged_run import write_judged
 from highwater_runtime.broker.groups import loading, offsets
 from highwater_runtime.broker.groups.offsets_log import OffsetsLog, Written
 from highwater_runtime.log.records import build_batch

@@ -11,15 +11,15 @@ import pytest
 from highwater_chaos.backends.kubernetes.conclusion import conclusion, reason_of
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.base.machine_record import LEAST_FREE, MACHINES_FILE, machine_troubles, new_disks, troubles_in
 from highwater_chaos.cli import main
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.judged_run import write_judged, write_run
-from highwater_chaos.machine_record import LEAST_FREE, MACHINES_FILE, machine_troubles, new_disks, troubles_in
-from highwater_chaos.run_directory import new_run_directory
-from highwater_chaos.run_settings import settings_of
-from highwater_chaos.run_summary import RunSummary
-from highwater_chaos.verdict import verdict_of
+from highwater_chaos.run.directory import new_run_directory
+from highwater_chaos.run.settings import settings_of
+from highwater_chaos.run.summary import RunSummary
+from highwater_chaos.verdict.judged_run import write_judged, write_run
+from highwater_chaos.verdict.verdict import verdict_of
 from highwater_pipeline.judgement import AnomalyReport, Judgement
 
 GOOD = {"node": "node-1", "at": 1.0, "load": 15.9, "processors": 4, "freeBytes": LEAST_FREE, "clockErrorNs": 7}

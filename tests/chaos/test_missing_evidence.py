@@ -17,7 +17,7 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import write_judged
+from highwater_chaos.verdict.judged_run import write_judged
 from highwater_pipeline import judge_run, load_run
 from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS
 from highwater_pipeline.checks import INSIDE_KERNELS, client

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_chaos.process import Scheduler, Sleep, Until
+from highwater_chaos.base.process import Scheduler, Sleep, Until
 from highwater_runtime.ports import MS, SECOND
 
 

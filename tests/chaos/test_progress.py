@@ -17,9 +17,9 @@ from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.experiment.steps import Admin
-from highwater_chaos.judged_run import write_judged
-from highwater_chaos.progress import CONTRACTS
+from highwater_chaos.liveness.progress import CONTRACTS
 from highwater_chaos.schedule.administration import Asked
+from highwater_chaos.verdict.judged_run import write_judged
 from highwater_chaos.workload.admin import AdminOutcome
 
 EXPERIMENT = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from highwater_chaos.backends.view import ClusterView, PartitionView
+from highwater_chaos.base.process import Process
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.steps import Admin
-from highwater_chaos.process import Process
 from highwater_chaos.schedule.random_administration import RandomAdministration
 
 

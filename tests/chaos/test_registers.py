@@ -11,7 +11,7 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ExperimentError, load_experiment, parse_experiment
-from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.verdict.judged_run import run_and_judge
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.registers import PROPERTIES, RegisterClient, RegisterOptions
 from highwater_runtime.metadata.topic_config import check_topic_property

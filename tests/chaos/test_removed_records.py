@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.judged_run import run_and_judge
-from highwater_chaos.removed_records import removed_text
+from highwater_chaos.records.removed import removed_text
+from highwater_chaos.verdict.judged_run import run_and_judge
 
 FILE = """
 # The leader's clock jumps ahead by more than a week: it believes that records of a second ago are too old.

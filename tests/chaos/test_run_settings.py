@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.run_settings import settings_of
+from highwater_chaos.run.settings import settings_of
 
 TINY = (Path(__file__).parents[1] / "tiny-experiment.yaml").read_text()
 

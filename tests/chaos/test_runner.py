@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.base.process import Sleep
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION
 from highwater_chaos.faults.kill import Kill
-from highwater_chaos.process import Sleep
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import LogStartMoved
 

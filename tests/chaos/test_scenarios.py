@@ -12,7 +12,7 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.verdict.judged_run import run_and_judge
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.scratch import ScratchDirectory, remove_abandoned
+from highwater_chaos.base.scratch import ScratchDirectory, remove_abandoned
 
 HOLDS_ONE = """
 import sys
-from highwater_chaos.scratch import ScratchDirectory
+from highwater_chaos.base.scratch import ScratchDirectory
 scratch = ScratchDirectory("campaign")
 open(scratch.name + "/file", "w").close()
 print(scratch.name, flush=True)

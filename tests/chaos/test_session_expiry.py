@@ -13,10 +13,10 @@ from highwater_chaos.backends import sim
 from highwater_chaos.backends.ensemble.sessions import SessionsClient
 from highwater_chaos.backends.sim_cluster import zookeeper_endpoints
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.process import Scheduler
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.steps import Step
-from highwater_chaos.process import Scheduler
 from highwater_chaos.schedule.conditions import World, is_met
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_pipeline.anomalies import ON_REQUEST

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from highwater_chaos.experiment import dump_experiment, load_experiment, parse_experiment
 from highwater_chaos.experiment.units import parse_duration
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run.result import RunResult
 from highwater_chaos.shrink import CannotShrink, file_text, shrink
 from highwater_chaos.shrink.explicit import timeline_of_run
 from highwater_chaos.shrink.probdd import Share, fewest

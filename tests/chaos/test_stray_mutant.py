@@ -9,10 +9,10 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import write_run
-from highwater_chaos.judging import judge_recordings
-from highwater_chaos.run_summary import read_summary
-from highwater_chaos.verdict import verdict_of
+from highwater_chaos.run.summary import read_summary
+from highwater_chaos.verdict.judged_run import write_run
+from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.verdict import verdict_of
 from highwater_runtime.broker import strays
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios/kafka-7362"

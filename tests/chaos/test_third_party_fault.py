@@ -24,7 +24,7 @@ from highwater_chaos.backends.primitives import CutsLinks
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults import Drawn, Fault, Seen
 from highwater_chaos.faults.base import target_of
-from highwater_chaos.process import Sleep
+from highwater_chaos.base.process import Sleep
 
 
 class Blackout(Fault):

@@ -13,11 +13,11 @@ import pytest
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import write_run
-from highwater_chaos.judging import judge_recordings
 from highwater_chaos.report.leader_changes import last_epochs, leader_changes
-from highwater_chaos.run_summary import read_summary
-from highwater_chaos.verdict import verdict_of
+from highwater_chaos.run.summary import read_summary
+from highwater_chaos.verdict.judged_run import write_run
+from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.verdict import verdict_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios/kafka-6361"
 

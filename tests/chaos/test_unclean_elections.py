@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.verdict.judged_run import run_and_judge
 from highwater_pipeline import judge_run, load_run
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

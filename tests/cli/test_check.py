@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.cli.check import of_one_model
-from highwater_chaos.manifest import BadSummary
-from highwater_chaos.run_summary import read_summary
+from highwater_chaos.run.manifest import BadSummary
+from highwater_chaos.run.summary import read_summary
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.tables import load_run
 

@@ -15,7 +15,9 @@ HIGHWATER = Path(sys.executable).with_name("highwater")
 
 
 @pytest.mark.parametrize(
-    "where", ["highwater_chaos.judged_run.run_experiment", "highwater_pipeline.judge.judge_run"], ids=["run", "judge"]
+    "where",
+    ["highwater_chaos.verdict.judged_run.run_experiment", "highwater_pipeline.judge.judge_run"],
+    ids=["run", "judge"],
 )
 def test_ctrl_c_leaves_no_partial_directory(
     highwater: Any, tiny_file: Path, monkeypatch: pytest.MonkeyPatch, where: str

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from highwater_chaos.job_summary import job_summary
+from highwater_chaos.verdict.job_summary import job_summary
 
 
 def test_what_was_lost_is_told_in_summary_and_junit(highwater: Any, kafka_14139: str) -> None:

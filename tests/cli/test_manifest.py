@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.manifest import MANIFEST_FILE, update_manifest, verify
+from highwater_chaos.run.manifest import MANIFEST_FILE, update_manifest, verify
 
 READERS = {
     "check": ("check", "{run}", "--json"),

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_chaos.manifest import make_manifest, verify
-from highwater_chaos.run_summary import list_recordings
+from highwater_chaos.run.manifest import make_manifest, verify
+from highwater_chaos.run.summary import list_recordings
 from highwater_pipeline.recording import LARGE_TABLES
 
 TABLES = [f"{name}.parquet" for name in LARGE_TABLES]

@@ -11,7 +11,7 @@ from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.screen import Screen, status_lines
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.live_run import LiveRun
+from highwater_chaos.run.live import LiveRun
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1

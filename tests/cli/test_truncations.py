@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.cli import execute
-from highwater_chaos.manifest import make_manifest
+from highwater_chaos.run.manifest import make_manifest
 
 
 @pytest.fixture(scope="module")

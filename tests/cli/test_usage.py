@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from highwater_chaos.cli import command_line
-from highwater_chaos.manifest import make_manifest
+from highwater_chaos.run.manifest import make_manifest
 
 COMMANDS: dict[str, Any] = typer.main.get_command(command_line()).commands  # type: ignore[attr-defined]
 

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.junit import junit_xml
-from highwater_chaos.run_directory import new_run_directory, new_spool_directory
+from highwater_chaos.run.directory import new_run_directory, new_spool_directory
+from highwater_chaos.verdict.junit import junit_xml
 from highwater_pipeline.anomalies import CHECKS
 from highwater_runtime.switches import SWITCHES
 
@@ -259,7 +259,7 @@ def test_spool_directories_go_with_their_harness(tmp_path: Path) -> None:
 KILLED = """
 import sys, time
 from pathlib import Path
-from highwater_chaos.run_directory import new_run_directory
+from highwater_chaos.run.directory import new_run_directory
 with new_run_directory(Path(sys.argv[1]), "tiny") as (partial, final):
     (partial / "half").write_text("half of a recording")
     print(flush=True)
@@ -323,7 +323,7 @@ def test_a_disk_that_fills_up_while_a_run_records_is_named(
     def record(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("highwater_chaos.judged_run.run_experiment", record)
+    monkeypatch.setattr("highwater_chaos.verdict.judged_run.run_experiment", record)
     done = highwater("run", tiny_file, "--out", "out")
     assert (done.status, done.err.splitlines()[-1]) == (
         254,

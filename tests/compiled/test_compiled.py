@@ -201,7 +201,7 @@ def test_commands_and_runs_say_what_they_run_on(empty):
     highwater = ("-c", "from highwater_chaos.cli import main; main()", "--version")
     assert python(*highwater, build=empty).stdout.endswith(" (runtime compiled by mypyc 1.2.3)\n")
     assert "compiled" not in python(*highwater).stdout
-    here = ("-c", "from highwater_chaos.run_environment import environment_here as e; print(e()['runtime'])")
+    here = ("-c", "from highwater_chaos.run.environment import environment_here as e; print(e()['runtime'])")
     assert python(*here, build=empty).stdout == "compiled by mypyc 1.2.3\n"
     assert python(*here).stdout == "Python\n"
 

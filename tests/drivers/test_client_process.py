@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from highwater_chaos.lines import whole_lines
+from highwater_chaos.base.lines import whole_lines
 from highwater_chaos.workload.client_group import ROLES, ClientStatus
 from highwater_chaos.workload.drivers import DRIVERS, OWN
 from highwater_chaos.workload.drivers.lines import encode_status, finish_line, roles_of

@@ -11,9 +11,9 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.judged_run import write_run
-from highwater_chaos.judging import judge_recordings
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run.result import RunResult
+from highwater_chaos.verdict.judged_run import write_run
+from highwater_chaos.verdict.judging import judge_recordings
 from highwater_pipeline.anomalies import INSIDE_CHECKS
 
 FILE = """

@@ -22,21 +22,21 @@ from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import Launch
 from highwater_chaos.backends.primitives import PowerLossReport
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.process import Scheduler
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.faults.base import Fault
-from highwater_chaos.judged_run import write_judged
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import Process
-from highwater_chaos.process import Scheduler
 from highwater_chaos.schedule.fault_manager import FaultManager
+from highwater_chaos.verdict.judged_run import write_judged
 from highwater_runtime.ports import SECOND
 
 pytestmark = pytest.mark.whole_machine

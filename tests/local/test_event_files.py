@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_chaos import lines
 from highwater_chaos.backends.local import event_files
 from highwater_chaos.backends.local.event_files import EventFiles, parse_line
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.recording import EventLog, line_of
+from highwater_chaos.base import lines
 from highwater_pipeline.files import parse_jsonl
 from highwater_pipeline.rows import NODE_EVENT_ROWS
 from highwater_runtime.host.trace import FileSink, HostTrace

@@ -14,9 +14,9 @@ from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.protocol import BackendError, NodeState
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.judged_run import write_run
-from highwater_chaos.judging import judge_recordings
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run.result import RunResult
+from highwater_chaos.verdict.judged_run import write_run
+from highwater_chaos.verdict.judging import judge_recordings
 from highwater_pipeline.anomalies import ON_REQUEST
 
 PROCESSES = """

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos import engine
+from highwater_chaos.base.lines import FileLines
 from highwater_chaos.cli import execute
-from highwater_chaos.lines import FileLines
-from highwater_chaos.run_directory import new_spool_directory
+from highwater_chaos.run.directory import new_spool_directory
 
 FAULTS = """
 - parallel:

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.judged_run import run_and_judge, write_judged
-from highwater_chaos.judging import export_run, judge_recordings
+from highwater_chaos.verdict.judged_run import run_and_judge, write_judged
+from highwater_chaos.verdict.judging import export_run, judge_recordings
 from highwater_pipeline.tables import load_run
 
 
@@ -102,7 +102,7 @@ def test_a_run_is_converted_while_it_goes_on(
 
 LOGGING = """
 import logging, pathlib, sys
-from highwater_chaos.run_log import logged_to
+from highwater_chaos.run.log import logged_to
 from highwater_runtime.host.logs import NodeLog
 with logged_to(pathlib.Path(sys.argv[1])):
     NodeLog("admin-0").warning("peer unreachable", server="10.77.1.2:9092")

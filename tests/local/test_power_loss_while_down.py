@@ -12,7 +12,7 @@ from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run.result import RunResult
 
 STOPPED = """
 - inject: {name: halted, stop: {target: {broker: 1}}}

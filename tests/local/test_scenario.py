@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.judged_run import run_and_judge
-from highwater_chaos.promptness import IN_TIME
+from highwater_chaos.liveness.promptness import IN_TIME
+from highwater_chaos.verdict.judged_run import run_and_judge
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "kip-903" / "kafka-14139.yaml"
 SHORTER = {

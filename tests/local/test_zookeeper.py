@@ -20,17 +20,17 @@ from highwater_chaos.backends.ensemble.sessions import SessionsClient
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.process import Scheduler
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.faults import FaultRecord, session_expiry
-from highwater_chaos.judged_run import write_run
-from highwater_chaos.judging import judge_recordings
-from highwater_chaos.process import Scheduler
 from highwater_chaos.refusals import refusals
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run.result import RunResult
 from highwater_chaos.schedule.fault_manager import FaultManager
+from highwater_chaos.verdict.judged_run import write_run
+from highwater_chaos.verdict.judging import judge_recordings
 from highwater_runtime.ports import SECOND
 
 needs_zookeeper = pytest.mark.skipif(servers.available() is not None, reason=servers.available() or "")

@@ -17,8 +17,8 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.cli import execute
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.live_run import LiveRun
 from highwater_chaos.monitoring import Annotations, grafana, grafana_url
+from highwater_chaos.run.live import LiveRun
 
 from .test_run_metrics import EXPERIMENT
 

@@ -19,9 +19,9 @@ from highwater_chaos.backends.protocol import MetricRow, NodeState
 from highwater_chaos.cli import execute
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.live_run import LiveRun
 from highwater_chaos.monitoring import MetricsServer, RunMetrics, address_of, run_metrics
 from highwater_chaos.monitoring.server import Address
+from highwater_chaos.run.live import LiveRun
 
 EXPERIMENT: dict[str, Any] = {
     "apiVersion": "highwater.dev/v1alpha1",

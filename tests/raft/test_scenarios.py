@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from highwater_chaos.base.units import EventsPerSecond
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import run_and_forget
-from highwater_chaos.units import EventsPerSecond
+from highwater_chaos.verdict.judged_run import run_and_forget
 
 READS = ("deposed-leader-answers-reads", "read-held-on-slow-follower", "read-times-out")
 """``chaos/test_registers.py`` runs them, with both values of their switch."""

@@ -17,12 +17,12 @@ import pytest
 
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.recording import EventLog, line_of
-from highwater_chaos.recorder import Recorder, dump
-from highwater_chaos.recorder import process as recorder_process
-from highwater_chaos.recorder.dump import DumpFile
-from highwater_chaos.recorder.messages import ENCODE, Begin, Done, Finish, Follow, LoadEnded
-from highwater_chaos.recorder.process import Conversion
-from highwater_chaos.replica_dump import Dumped, DumpedBatch, Mark, Replica
+from highwater_chaos.records.dump import Dumped, DumpedBatch, Mark, Replica
+from highwater_chaos.run.recorder import Recorder, dump
+from highwater_chaos.run.recorder import process as recorder_process
+from highwater_chaos.run.recorder.dump import DumpFile
+from highwater_chaos.run.recorder.messages import ENCODE, Begin, Done, Finish, Follow, LoadEnded
+from highwater_chaos.run.recorder.process import Conversion
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.history_files import HistoryWriter, MergedHistory
 from highwater_pipeline.files import BadTable, lines_in_parts

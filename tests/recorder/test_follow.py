@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_chaos.recorder import follow
-from highwater_chaos.recorder.follow import LateLine, Merge
+from highwater_chaos.run.recorder import follow
+from highwater_chaos.run.recorder.follow import LateLine, Merge
 
 
 def time_of(line: bytes) -> int | None:

@@ -9,8 +9,8 @@ import pytest
 
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.judged_run import run_and_judge
-from highwater_chaos.manifest import make_manifest
+from highwater_chaos.run.manifest import make_manifest
+from highwater_chaos.verdict.judged_run import run_and_judge
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1

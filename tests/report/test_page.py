@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.judged_run import JudgedRun, run_and_judge
 from highwater_chaos.report import write_report
+from highwater_chaos.verdict.judged_run import JudgedRun, run_and_judge
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 ATTRIBUTES_THAT_LOAD = {"src", "href", "srcset", "data", "action", "xlink:href", "poster"}

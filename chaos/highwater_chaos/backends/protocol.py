@@ -26,7 +26,7 @@ from highwater_runtime.ports.trace import NodeEvent
 
 if TYPE_CHECKING:
     from highwater_chaos.experiment import Cluster
-    from highwater_chaos.replica_dump import Dumped
+    from highwater_chaos.records.dump import Dumped
 
 
 class BackendError(Exception):

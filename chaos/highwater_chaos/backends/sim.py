@@ -41,7 +41,7 @@ from highwater_chaos.backends.sim_cluster import (
 from highwater_chaos.backends.sim_controllers import known_to_controllers
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
-from highwater_chaos.replica_dump import Dumped, dump_replicas
+from highwater_chaos.records.dump import Dumped, dump_replicas
 from highwater_chaos.workload.metadata_probe import KnownMetadata
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from highwater_chaos.campaign.mutants import applied, mutant_named
 from highwater_chaos.campaign.seed import ASSERTION, Outcome, Unit, experiment_of
-from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.shrink import CannotShrink, file_text
 from highwater_chaos.shrink import shrink as find_smallest
+from highwater_chaos.verdict.judged_run import run_and_judge
 from highwater_pipeline.anomalies import BY_WEIGHT
 
 

@@ -13,7 +13,7 @@ from highwater_chaos.campaign.mutants import Mutant
 from highwater_chaos.campaign.seed import Key, Outcome, Unit
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment import dump_experiment as text_of
-from highwater_chaos.verdict import expectation_for
+from highwater_chaos.verdict.verdict import expectation_for
 from highwater_runtime.switches import SWITCHES
 
 Engine = Callable[[Iterable[Unit]], Iterator[Outcome]]

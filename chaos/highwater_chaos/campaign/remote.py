@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.campaign.store import JOURNAL, PLAN, BadCampaign
-from highwater_chaos.scratch import ScratchDirectory
 from highwater_pipeline.remote import RemotePath
 
 PIECE: Final = 20

@@ -26,8 +26,8 @@ import msgspec
 from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.campaign.mutants import SETS, applied, mutant_named, set_of, watching
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment, parse_experiment
-from highwater_chaos.judged_run import run_and_forget
-from highwater_chaos.judging import HasRegisters, store_run
+from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.judging import HasRegisters, store_run
 from highwater_pipeline.remote import located
 from highwater_pipeline.transitions import signature
 from highwater_runtime.sim import freeze_collector

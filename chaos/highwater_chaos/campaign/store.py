@@ -28,8 +28,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from highwater_chaos.base.user_error import UserError
 from highwater_chaos.campaign.seed import Outcome
-from highwater_chaos.user_error import UserError
 from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
 
 PLAN: Final = "campaign.json"

@@ -17,13 +17,13 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from highwater_chaos.base.user_error import UserError
 from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.extras import missing_extra
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import EndedEarly, Interrupts
 from highwater_chaos.cli.machine_refuses import refusal_of_machine
-from highwater_chaos.user_error import UserError
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 """Every error about arguments; typer brings its own copy of click and exports only this subclass of it."""

@@ -15,19 +15,19 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import typer
 
 from highwater_chaos.assertions import judge_assertions
+from highwater_chaos.base.machine_record import machine_troubles, new_disks
+from highwater_chaos.base.scratch import ScratchDirectory
+from highwater_chaos.base.user_error import UserError
 from highwater_chaos.cli.choices import Engine, Format, Model
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judging import judge_on_spark, judge_recordings, write_verdict
-from highwater_chaos.machine_record import machine_troubles, new_disks
-from highwater_chaos.manifest import UNVERIFIED, BadSummary, has_manifest
-from highwater_chaos.removed_records import removed_text
+from highwater_chaos.records.removed import removed_text
 from highwater_chaos.report import BadRunFile
-from highwater_chaos.run_summary import RunSummary, ensure_judgeable, is_run_directory, read_summary
-from highwater_chaos.scratch import ScratchDirectory
-from highwater_chaos.user_error import UserError
-from highwater_chaos.verdict import verdict_of
+from highwater_chaos.run.manifest import UNVERIFIED, BadSummary, has_manifest
+from highwater_chaos.run.summary import RunSummary, ensure_judgeable, is_run_directory, read_summary
+from highwater_chaos.verdict.judging import judge_on_spark, judge_recordings, write_verdict
+from highwater_chaos.verdict.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
 from highwater_pipeline.files import BadTable, write_parquet
 from highwater_pipeline.java import JavaNotFound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from highwater_chaos.user_error import UserError
+from highwater_chaos.base.user_error import UserError
 
 
 class Exit(IntEnum):

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
+from highwater_chaos.base.user_error import UserError
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.recorded import ensure_unchanged
-from highwater_chaos.judging import export_run
-from highwater_chaos.manifest import BadSummary
-from highwater_chaos.user_error import UserError
+from highwater_chaos.run.manifest import BadSummary
+from highwater_chaos.verdict.judging import export_run
 from highwater_pipeline.files import BadTable
 
 

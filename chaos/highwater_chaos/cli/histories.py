@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.run_summary import is_run_directory
-from highwater_chaos.scratch import ScratchDirectory
+from highwater_chaos.run.summary import is_run_directory
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
 from highwater_pipeline.remote import AnyPath, BadAddress, RemotePath, located, parent_of_pattern
 from highwater_pipeline.store import is_stored_run

@@ -13,8 +13,8 @@ from highwater_chaos.backends.kubernetes.namespace_heal import heal_namespace as
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.judged_run import JudgedRun
 from highwater_chaos.kube.client import KubeError
+from highwater_chaos.verdict.judged_run import JudgedRun
 
 
 class NoRunDirectoryError(Exception):

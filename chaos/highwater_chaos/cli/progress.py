@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from highwater_chaos.cli.screen import SHOWN_PHASES, Screen
-from highwater_chaos.live_run import LiveRun
+from highwater_chaos.run.live import LiveRun
 
 _ENDING: Final = "ending early: once more drops what was recorded"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.manifest import UNVERIFIED, BadSummary, verify
+from highwater_chaos.run.manifest import UNVERIFIED, BadSummary, verify
 
 _ASKED_FOR: Final = ("backend", "wire", "traceDigest", "inconclusiveReasons")
 

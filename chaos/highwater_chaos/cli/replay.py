@@ -14,9 +14,9 @@ from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_files, recorded_verdict
 from highwater_chaos.cli.run import exit_status, print_run
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.refusals import refusals
-from highwater_chaos.table_format import TableFormat
+from highwater_chaos.run.table_format import TableFormat
+from highwater_chaos.verdict.judged_run import run_and_judge
 
 _COMPARED: Final = {
     "jsonl": ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl"),

@@ -11,8 +11,8 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.recorded import recorded_verdict
-from highwater_chaos.manifest import update_manifest
 from highwater_chaos.report import BadRunFile, write_report
+from highwater_chaos.run.manifest import update_manifest
 from highwater_pipeline.recordings import RUN_FILE
 
 REPORT: Final = "report.html"

@@ -21,15 +21,15 @@ from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
-from highwater_chaos.job_summary import append_summary
-from highwater_chaos.judged_run import JudgedRun, run_and_judge
-from highwater_chaos.junit import write_junit
-from highwater_chaos.live_run import LiveRun
-from highwater_chaos.load import Load
 from highwater_chaos.monitoring import RunMetrics
+from highwater_chaos.records.removed import removed_text
 from highwater_chaos.refusals import refusals
-from highwater_chaos.removed_records import removed_text
-from highwater_chaos.table_format import TableFormat
+from highwater_chaos.run.live import LiveRun
+from highwater_chaos.run.load import Load
+from highwater_chaos.run.table_format import TableFormat
+from highwater_chaos.verdict.job_summary import append_summary
+from highwater_chaos.verdict.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.verdict.junit import write_junit
 
 
 def run(

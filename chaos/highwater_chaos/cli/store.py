@@ -10,9 +10,9 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, histories_of
 from highwater_chaos.cli.recorded import ensure_unchanged
-from highwater_chaos.judging import store_run
-from highwater_chaos.manifest import BadSummary
-from highwater_chaos.run_summary import is_run_directory
+from highwater_chaos.run.manifest import BadSummary
+from highwater_chaos.run.summary import is_run_directory
+from highwater_chaos.verdict.judging import store_run
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.remote import BadAddress, located
 from highwater_pipeline.store import is_stored_run, write_units

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from highwater_chaos.strict_model import Model as Model  # noqa: PLC0414 - what all parts share
+from highwater_chaos.base.strict_model import Model as Model  # noqa: PLC0414 - what all parts share
 
 _PARTITION_PATTERN = r"^[a-zA-Z0-9._-]{1,249}-[0-9]+$"
 

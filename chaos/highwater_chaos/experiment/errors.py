@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from highwater_chaos.user_error import UserError
+from highwater_chaos.base.user_error import UserError
 from highwater_runtime.portable import PortableError
 
 

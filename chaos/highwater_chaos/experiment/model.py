@@ -19,7 +19,7 @@ from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
 from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_chaos.experiment.units import Duration, EventsPerSecond, Rate
-from highwater_chaos.register_topic import REGISTER_TOPIC
+from highwater_chaos.records.register_topic import REGISTER_TOPIC
 
 API_VERSION = "highwater.dev/v1alpha1"
 

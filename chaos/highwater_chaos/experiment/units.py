@@ -1,8 +1,8 @@
-"""Durations and rates as experiment files write them; in :mod:`highwater_chaos.units`, because agents read them too."""
+"""Durations and rates as experiment files write them; they are in :mod:`highwater_chaos.base` for agents' sake."""
 
 from __future__ import annotations
 
-from highwater_chaos.units import (
+from highwater_chaos.base.units import (
     Duration,
     EventsPerSecond,
     Nanoseconds,

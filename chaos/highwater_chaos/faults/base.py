@@ -32,12 +32,12 @@ from highwater_chaos.backends.primitives import (
 )
 from highwater_chaos.backends.protocol import Backend, BackendError, NodeState
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.process import Process, Until
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import FaultModel
 from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults.targets import TargetError, resolve
-from highwater_chaos.process import Process, Until
 from highwater_runtime.ports import SECOND
 
 P = TypeVar("P")

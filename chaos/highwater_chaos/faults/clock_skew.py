@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Final, Self
 from pydantic import Field
 
 from highwater_chaos.backends.primitives import Primitive, SkewsClocks
+from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment.targets import Target, Victims
 from highwater_chaos.experiment.units import Duration, Nanoseconds
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
-from highwater_chaos.process import Process, Sleep
 from highwater_runtime.ports import MS, SECOND
 
 _DRAWN_RATES: Final = (0.9, 0.99, 1.01, 1.1)

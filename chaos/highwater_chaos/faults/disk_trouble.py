@@ -27,10 +27,10 @@ from highwater_chaos.backends.primitives import (
     StallsDisks,
 )
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.base.process import Process
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.nodes import runs, start_all_again
-from highwater_chaos.process import Process
 
 _TROUBLES: Final = ("diskFull", "diskError", "diskStall")
 """All of them: a disk is mended as a whole."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from highwater_chaos.backends.primitives import KillsNodes, Primitive
+from highwater_chaos.base.process import Process
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
-from highwater_chaos.process import Process
 
 
 class Kill(NodeDownFault):

@@ -13,13 +13,13 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self
 from pydantic import Field
 
 from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, RpcRule
+from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms, timeouts
 from highwater_chaos.experiment.units import Duration, Nanoseconds
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
-from highwater_chaos.process import Process, Sleep
 from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.switches import Mode
 

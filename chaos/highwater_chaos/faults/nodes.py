@@ -7,9 +7,9 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.base.process import Process, Sleep, Until
 from highwater_chaos.experiment.units import Duration
 from highwater_chaos.faults.base import CONFIRM_NS, Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
-from highwater_chaos.process import Process, Sleep, Until
 from highwater_runtime.ports import SECOND
 
 RestartAfter = Annotated[

@@ -15,13 +15,13 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from highwater_chaos.backends.primitives import CutsLinks, Primitive
+from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.nodes import quorum_names
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.targets import TargetError
-from highwater_chaos.process import Process, Sleep
 
 Link = tuple[str, str]
 """Messages from the first node to the second."""

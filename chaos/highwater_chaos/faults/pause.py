@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from highwater_chaos.backends.primitives import PausesNodes, Primitive
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
-from highwater_chaos.process import Process, Sleep
 from highwater_runtime.ports import MS
 
 

@@ -23,10 +23,10 @@ from highwater_chaos.backends.primitives import (
     Primitive,
     WipesDisks,
 )
+from highwater_chaos.base.process import Process
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, FaultContext, target_of
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down, start_all_again
-from highwater_chaos.process import Process
 
 _KEEP_MODES: Final[tuple[KeepMode, ...]] = ("none", "prefix", "torn")
 

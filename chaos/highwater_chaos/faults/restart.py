@@ -11,11 +11,11 @@ from pydantic import Field
 
 from highwater_chaos.backends.primitives import ConfiguresNodes, Primitive, StopsNodes
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.base.process import Process
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
 from highwater_chaos.faults.nodes import SHUTDOWN_NS, NodeDownFault, seen_down
-from highwater_chaos.process import Process
 from highwater_runtime.ports import SECOND
 
 BACK_NS: Final = 60 * SECOND

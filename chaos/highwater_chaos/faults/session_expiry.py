@@ -17,12 +17,12 @@ from typing import ClassVar, Final
 
 from highwater_chaos.backends.primitives import AppliesRpcRules, ExpiresSessions, Primitive, RpcRule
 from highwater_chaos.backends.protocol import BackendError
+from highwater_chaos.base.process import Process, Sleep, Until
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.messages import rule_is_gone
-from highwater_chaos.process import Process, Sleep, Until
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
 

@@ -22,11 +22,11 @@ from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.backends.kubernetes.conclusion import RECORDED, conclusion, reason_of
 from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_PATIENCE, StatusJournal, TakenOverError
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.judging import judge_on_spark, write_verdict
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
-from highwater_chaos.manifest import UNVERIFIED, BadSummary, verify
+from highwater_chaos.run.manifest import UNVERIFIED, BadSummary, verify
+from highwater_chaos.verdict.judging import judge_on_spark, write_verdict
 from highwater_pipeline.judgement import Judgement
 from highwater_runtime.log_lines import configure_json, log_event
 

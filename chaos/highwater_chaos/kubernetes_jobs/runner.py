@@ -44,14 +44,14 @@ from highwater_chaos.backends.kubernetes.reference import experiment_of, is_cras
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.judged_run import write_run
-from highwater_chaos.judging import judge_recordings, write_verdict
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
-from highwater_chaos.live_run import LiveRun
 from highwater_chaos.refusals import BackendCannotError
-from highwater_chaos.run_directory import new_run_directory
+from highwater_chaos.run.directory import new_run_directory
+from highwater_chaos.run.live import LiveRun
+from highwater_chaos.verdict.judged_run import write_run
+from highwater_chaos.verdict.judging import judge_recordings, write_verdict
 from highwater_runtime.log_lines import configure_json, log_event
 from highwater_runtime.ports import Endpoint
 

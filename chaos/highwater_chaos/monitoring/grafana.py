@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.live_run import LiveRun
+from highwater_chaos.run.live import LiveRun
 
 _SECONDS: Final = 5.0
 """How long a request may take."""

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from highwater_chaos.backends.protocol import MetricRow, NodeState
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.live_run import LiveRun
+from highwater_chaos.run.live import LiveRun
 
 PHASES: Final[Mapping[str, str]] = {
     "setup": "SettingUp",

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.removed_records import removed_text
+from highwater_chaos.records.removed import removed_text
 from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.html import render_page
 from highwater_chaos.report.timeline import Timeline, timeline_of

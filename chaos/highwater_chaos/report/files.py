@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from highwater_chaos.manifest import has_manifest
+from highwater_chaos.run.manifest import has_manifest
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.export import rows_of
 from highwater_pipeline.files import BadTable, parquet_parts

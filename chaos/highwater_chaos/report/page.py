@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
-from highwater_chaos.load import Load
-from highwater_chaos.manifest import UNVERIFIED
-from highwater_chaos.removed_records import removed_text
+from highwater_chaos.records.removed import removed_text
 from highwater_chaos.report.asserted import series_of_assertions
 from highwater_chaos.report.excerpts import excerpts
 from highwater_chaos.report.files import Row, RunFiles
@@ -20,6 +18,8 @@ from highwater_chaos.report.html import render_page
 from highwater_chaos.report.story import Story, record_story
 from highwater_chaos.report.timeline import fault_label, timeline_of
 from highwater_chaos.report.tracks import draw
+from highwater_chaos.run.load import Load
+from highwater_chaos.run.manifest import UNVERIFIED
 from highwater_pipeline.judgement import NOT_JUDGED
 
 _STORIES: Final = 1

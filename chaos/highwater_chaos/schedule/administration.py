@@ -13,6 +13,7 @@ from typing import Final
 
 from highwater_chaos.backends.protocol import Backend, ObservesWithDelay
 from highwater_chaos.backends.view import ClusterView, PartitionView
+from highwater_chaos.base.process import Process, Until
 from highwater_chaos.experiment.steps import (
     AddPartitions,
     Admin,
@@ -25,7 +26,6 @@ from highwater_chaos.experiment.steps import (
     RemoveThrottle,
     UpgradeMetadata,
 )
-from highwater_chaos.process import Process, Until
 from highwater_chaos.workload.admin import AdminOutcome
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME, MetadataVersion

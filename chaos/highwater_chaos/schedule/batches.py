@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from highwater_chaos.base.process import Process, Until
 from highwater_chaos.experiment.steps import Produce
-from highwater_chaos.process import Process, Until
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.ports import SECOND
 

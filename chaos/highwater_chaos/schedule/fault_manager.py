@@ -17,10 +17,10 @@ from typing import Final
 
 from highwater_chaos.backends.protocol import Backend, BackendError, LosesNodes
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.faults import Fault, FaultContext, FaultRecord, Seen, TargetError, Touch, fault_of
-from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
 from highwater_runtime.ports import SECOND
 
 _HEAL_NS: Final = 120 * SECOND

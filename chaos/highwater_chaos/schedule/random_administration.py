@@ -19,10 +19,10 @@ from random import Random
 from typing import Any, Final
 
 from highwater_chaos.backends.view import ClusterView, PartitionView
+from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic
-from highwater_chaos.process import Process, Sleep
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.metadata.topic_names import is_internal
 from highwater_runtime.ports import SECOND

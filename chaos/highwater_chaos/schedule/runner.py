@@ -14,6 +14,7 @@ from typing import Final
 
 from highwater_chaos.backends.protocol import InvariantViolation, NodeState
 from highwater_chaos.backends.view import PartitionView
+from highwater_chaos.base.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await, ClusterCondition, Holds
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
@@ -23,7 +24,6 @@ from highwater_chaos.experiment.timeouts import session_timeout_ms
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Drawing, TargetError, kind_named
 from highwater_chaos.faults.targets import group, resolve
-from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.schedule.conditions import World, broken, found, is_or_was_met
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.random_administration import RandomAdministration

@@ -12,7 +12,7 @@ from typing import Final
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.steps import Step
 from highwater_chaos.faults import fault_of
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run.result import RunResult
 from highwater_chaos.schedule.runner import DoneStep
 from highwater_chaos.shrink.timeline import Timed, Timeline
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice, starmap
 from typing import Final
 
+from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.shrink import reductions
 from highwater_chaos.shrink.explicit import timeline_of_run
@@ -20,8 +21,7 @@ from highwater_chaos.shrink.reductions import Path, Piece, schedule_of, with_sch
 from highwater_chaos.shrink.size import Size, size_of
 from highwater_chaos.shrink.timeline import Steps, timeline_of
 from highwater_chaos.shrink.trial import Data, Trial, Tried, as_data, at_defaults, experiment_of, run_quietly
-from highwater_chaos.user_error import UserError
-from highwater_chaos.verdict import switches_in_force
+from highwater_chaos.verdict.verdict import switches_in_force
 from highwater_runtime.sim import freeze_collector
 
 _SEEDS_OF_ENDS: Final = 3

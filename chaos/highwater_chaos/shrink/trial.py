@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.consistency import problems_of
-from highwater_chaos.judged_run import run_and_forget
 from highwater_chaos.refusals import BackendCannotError
-from highwater_chaos.run_result import RunResult
+from highwater_chaos.run.result import RunResult
+from highwater_chaos.verdict.judged_run import run_and_forget
 
 Data = dict[str, Any]
 """An experiment as a file has it."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from highwater_chaos.record_values import content_of
+from highwater_chaos.records.values import content_of
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import NO_ID, RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
 from highwater_runtime.log.errors import CorruptRecord

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.lines import whole_lines
+from highwater_chaos.base.lines import whole_lines
 from highwater_chaos.workload.history import Operation
 
 _encode: Final = msgspec.json.Encoder().encode

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from highwater_chaos.register_topic import REGISTER_TOPIC
+from highwater_chaos.records.register_topic import REGISTER_TOPIC
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure

@@ -91,7 +91,7 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
 
 def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
     """Every record of every replica on the broker's disk, batch by batch: a JSON array a line, which the harness reads
-    by :data:`highwater_chaos.replica_dump.DUMPED`; in pieces of many lines.
+    by :data:`highwater_chaos.records.dump.DUMPED`; in pieces of many lines.
 
     Raises:
         Refusal: 422 for a pod that is no broker; 409 where its data are out of reach.
@@ -113,7 +113,7 @@ def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
 
 def _pieces(broker: int, data: PodDirectory) -> Iterator[bytes]:
     # Imported where needed: the harness comes with it, and an agent that comes back has faults to heal first.
-    from highwater_chaos.replica_dump import dump_replicas  # noqa: PLC0415
+    from highwater_chaos.records.dump import dump_replicas  # noqa: PLC0415
 
     until = time.monotonic() + _DUMPED_WITHIN
     encode = msgspec.json.Encoder().encode_lines

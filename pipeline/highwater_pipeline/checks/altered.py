@@ -4,7 +4,7 @@ Example: a broker gives a record the key of another one. Its value was sent, at 
 content.
 
 Whoever reads a record compares it with its own header, which says what was sent, and writes down what differs
-(``highwater_chaos.record_values``). So there is nothing to compare here. If nobody compared, nothing is judged: the
+(``highwater_chaos.records.values``). So there is nothing to compare here. If nobody compared, nothing is judged: the
 settings of a run say whether its producers wrote that header (``headers``).
 
 Traps:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.replica_dump import DUMPED, DumpedBatch, Mark
+from highwater_chaos.records.dump import DUMPED, DumpedBatch, Mark
 from highwater_operator.agent import pod_files
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.refusals import Refusal

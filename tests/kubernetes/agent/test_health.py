@@ -139,7 +139,7 @@ def wrong(agent: Agent) -> tuple[int, str]:
 def test_the_machine_is_recorded_over_restarts_of_the_agent(
     agent: Agent, world: World, restart: Callable[[], Agent]
 ) -> None:
-    from highwater_chaos.machine_record import troubles_in
+    from highwater_chaos.base.machine_record import troubles_in
 
     def rows(of: Agent, since: int = 0) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = of.ask("GET", f"/v1/machine?since={since}").json()["items"]

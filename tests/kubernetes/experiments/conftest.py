@@ -23,11 +23,11 @@ from operator_thread import OperatorThread
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import store_recordings
 from highwater_chaos.backends.kubernetes.claim import Claim
-from highwater_chaos.judging import judge_recordings
 from highwater_chaos.kube.client import Kube, Refused
 from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.kubernetes_jobs.runner import EarlyEnd, Runner
+from highwater_chaos.verdict.judging import judge_recordings
 from highwater_operator.admin import wire_admin
 from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, JudgingSettings, RunnerSettings
 from highwater_operator.kube import AsyncKube

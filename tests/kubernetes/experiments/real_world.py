@@ -22,7 +22,7 @@ from log_cluster.real_nodes import POLL, RealNodes, answers
 
 from highwater_chaos.machine.conversation import call_program
 from highwater_chaos.machine.identity import Identity
-from highwater_chaos.replica_dump import dump_replicas
+from highwater_chaos.records.dump import dump_replicas
 from highwater_runtime.host.posix_disk import PosixDisk
 
 _RUNNER_ENDS_WITHIN = 60.0

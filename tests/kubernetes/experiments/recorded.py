@@ -10,8 +10,8 @@ from typing import Any
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment, parse_experiment
-from highwater_chaos.judged_run import write_run
-from highwater_chaos.judging import judge_recordings, write_verdict
+from highwater_chaos.verdict.judged_run import write_run
+from highwater_chaos.verdict.judging import judge_recordings, write_verdict
 
 ROOT = Path(__file__).parents[3]
 

@@ -16,13 +16,13 @@ from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, unti
 from experiments.real_world import ActingAgent
 from experiments.test_real_run import CONFIG, LONG
 
-from highwater_chaos import recovery
 from highwater_chaos.backends.kubernetes import agents as agents_module
 from highwater_chaos.backends.kubernetes import directory, observing
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.faults.base import Fault, FaultContext
 from highwater_chaos.kube.client import Kube
+from highwater_chaos.liveness import recovery
 from highwater_runtime.ports import SECOND
 
 Json = dict[str, Any]

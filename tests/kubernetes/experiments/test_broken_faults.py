@@ -26,6 +26,8 @@ from highwater_chaos.backends.kubernetes.cluster import Place
 from highwater_chaos.backends.kubernetes.crashable import CrashableBackend
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.base.process import Scheduler
+from highwater_chaos.base.units import parse_signed_duration
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.faults import FaultContext, FaultRecord, nodes, restart, session_expiry, stop
@@ -33,9 +35,7 @@ from highwater_chaos.faults.base import Fault
 from highwater_chaos.faults.session_expiry import SessionExpiry
 from highwater_chaos.kube.client import KubeError
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.process import Scheduler
 from highwater_chaos.schedule.fault_manager import FaultManager
-from highwater_chaos.units import parse_signed_duration
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import (
     BrokerRegistered,

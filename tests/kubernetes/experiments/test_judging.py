@@ -17,12 +17,12 @@ from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_recordings, store_verdict
 from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.cli import execute
-from highwater_chaos.judging import judge_recordings
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kube.kinds import CONFIG_MAP, JOB
 from highwater_chaos.kubernetes_jobs.judge import Judge
-from highwater_chaos.manifest import BadSummary
+from highwater_chaos.run.manifest import BadSummary
+from highwater_chaos.verdict.judging import judge_recordings
 from highwater_operator.experiments.context import JudgingSettings
 
 

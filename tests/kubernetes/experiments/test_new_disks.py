@@ -12,8 +12,8 @@ from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.cluster import Place
 from highwater_chaos.backends.kubernetes.machines import machine_rows
 from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
+from highwater_chaos.base.machine_record import MACHINES_FILE, new_disks
 from highwater_chaos.kube.client import Kube
-from highwater_chaos.machine_record import MACHINES_FILE, new_disks
 
 CLUSTER = ("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
 

@@ -29,7 +29,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_e
 
 from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME, AgentConnection, Trust, keep_alive, why_refused
 from highwater_chaos.kube.kinds import Json
-from highwater_chaos.replica_dump import DUMPED, Dumped
+from highwater_chaos.records.dump import DUMPED, Dumped
 from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.portable import PortableError
 

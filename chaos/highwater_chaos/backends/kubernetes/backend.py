@@ -48,14 +48,14 @@ from highwater_chaos.backends.protocol import (
     NodeState,
     TimedEvent,
 )
+from highwater_chaos.base.machine_record import MACHINES_FILE
+from highwater_chaos.base.units import format_signed_duration
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
-from highwater_chaos.machine_record import MACHINES_FILE
-from highwater_chaos.replica_dump import Dumped
-from highwater_chaos.units import format_signed_duration
+from highwater_chaos.records.dump import Dumped
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStarted

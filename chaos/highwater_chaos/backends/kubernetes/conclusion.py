@@ -8,7 +8,7 @@ from typing import Final
 from highwater_chaos.backends.kubernetes.healing import NEVER_HAD, open_faults, unseen_faults
 from highwater_chaos.kube.conditions import Condition, stamp, with_conditions
 from highwater_chaos.kube.kinds import Json
-from highwater_chaos.removed_records import removed_text
+from highwater_chaos.records.removed import removed_text
 
 COUNTS: Final = ("planned", "injected", "confirmed", "healed")
 MACHINE_TROUBLE: Final = "MachineTrouble"

@@ -19,7 +19,7 @@ from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.protocol import InvariantViolation, TimedEvent
-from highwater_chaos.replica_dump import Dumped
+from highwater_chaos.records.dump import Dumped
 from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
 
 _ANSWERS_WITHIN: Final = 2.0

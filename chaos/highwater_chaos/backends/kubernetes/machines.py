@@ -11,8 +11,9 @@ from highwater_chaos.kube.client import KubeError
 
 
 def machine_rows(agents: Iterable[AgentClient], since: int, cluster: WatchedCluster) -> bytes:
-    """Lines of ``machines.jsonl`` (:mod:`highwater_chaos.machine_record`): each machine once, since a time in seconds
-    since the epoch, and each pod with a new disk. What does not answer, or is too old, has a row that says so."""
+    """Lines of ``machines.jsonl`` (:mod:`highwater_chaos.base.machine_record`): each machine once, since a time in
+    seconds since the epoch, and each pod with a new disk. What does not answer, or is too old, has a row that says so.
+    """
     lines = []
     try:
         lines += [json.dumps({"pod": pod, "newDisks": count}) for pod, count in sorted(cluster.new_disks().items())]

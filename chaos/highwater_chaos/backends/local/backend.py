@@ -45,12 +45,12 @@ from highwater_chaos.backends.protocol import (
     NodeState,
     TimedEvent,
 )
+from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.machine.errors import PlaceError
 from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.replica_dump import Dumped, dump_replicas
-from highwater_chaos.user_error import UserError
+from highwater_chaos.records.dump import Dumped, dump_replicas
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.host.posix_disk import PosixDisk

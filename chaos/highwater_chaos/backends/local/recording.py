@@ -23,8 +23,8 @@ import msgspec
 
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.protocol import TimedEvent
-from highwater_chaos.lines import whole_lines
-from highwater_chaos.scratch import ScratchDirectory
+from highwater_chaos.base.lines import whole_lines
+from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.ports.trace import (
     BatchCommitted,

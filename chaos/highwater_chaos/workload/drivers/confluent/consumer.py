@@ -19,7 +19,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from highwater_chaos.record_values import content_of
+from highwater_chaos.records.values import content_of
 from highwater_chaos.workload.consumer import ConsumerOptions
 from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
 from highwater_chaos.workload.drivers.confluent.outcomes import describe

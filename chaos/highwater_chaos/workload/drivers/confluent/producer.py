@@ -16,7 +16,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from highwater_chaos.record_values import record_of
+from highwater_chaos.records.values import record_of
 from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
 from highwater_chaos.workload.drivers.confluent.outcomes import describe, is_definite
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter

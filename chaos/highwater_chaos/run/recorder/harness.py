@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine.own_program import own_program
-from highwater_chaos.recorder.messages import (
+from highwater_chaos.run.recorder.messages import (
     DECODE_ANSWER,
     ENCODE,
     Begin,
@@ -142,7 +142,7 @@ class Recorder:
     def _start(self) -> subprocess.Popen[bytes]:
         with (self._spool / _LOG).open("wb") as log:
             return subprocess.Popen(  # noqa: S603
-                own_program("highwater_chaos.recorder.process"),
+                own_program("highwater_chaos.run.recorder.process"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

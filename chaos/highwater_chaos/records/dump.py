@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from highwater_chaos.record_values import content_of
+from highwater_chaos.records.values import content_of
 from highwater_runtime.log.errors import CorruptRecord, LogError
 from highwater_runtime.log.names import LOG, file_name, offsets_in
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, advance_sequence, batch_at

@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from highwater_chaos.assertions import PhaseRow, write_phases
+from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.run_result import RunResult, run_id
-from highwater_chaos.table_format import TableFormat
-from highwater_chaos.user_error import UserError
+from highwater_chaos.run.result import RunResult, run_id
+from highwater_chaos.run.table_format import TableFormat
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.portable import PortableError
@@ -163,7 +163,7 @@ def write_recordings(
     log = [f"{time_ns / 1e9:12.6f} {text}" for time_ns, text in _log(result)]
     _write_lines(directory / "logs" / "harness.log", (line.encode() for line in log))
     if result.recorder is not None or tables == "parquet":
-        from highwater_chaos.run_tables import finish_tables, write_tables  # noqa: PLC0415 - PyArrow
+        from highwater_chaos.run.tables import finish_tables, write_tables  # noqa: PLC0415 - PyArrow
 
         if finish_tables(directory, experiment, result):
             return

@@ -1,4 +1,4 @@
-"""``python -m highwater_chaos.recorder.process``: the recorder. See :mod:`highwater_chaos.recorder`."""
+"""``python -m highwater_chaos.run.recorder.process``: the recorder. See :mod:`highwater_chaos.run.recorder`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from highwater_chaos.backends.local.recording import numbered
 from highwater_chaos.backends.local.recording import time_of as time_of_event
-from highwater_chaos.recorder.follow import LateLine, Merge
-from highwater_chaos.recorder.messages import (
+from highwater_chaos.run.recorder.follow import LateLine, Merge
+from highwater_chaos.run.recorder.messages import (
     DECODE,
     ENCODE,
     Answer,

@@ -8,9 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
+from highwater_chaos.base.machine_record import EXPLAINED
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
-from highwater_chaos.machine_record import EXPLAINED
-from highwater_chaos.run_summary import RunSummary
+from highwater_chaos.run.summary import RunSummary
 from highwater_pipeline.anomalies import AVAILABILITY, MEANINGS, ON_REQUEST, QUORUM_INVARIANTS, STATE_INVARIANTS
 from highwater_pipeline.judgement import NO_CHECKS, Judgement
 from highwater_runtime.switches import SWITCHES

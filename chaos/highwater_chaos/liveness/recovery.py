@@ -10,11 +10,9 @@ from typing import Final, Protocol
 
 import msgspec
 
-from highwater_chaos.agreement import Agreement
-from highwater_chaos.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay
 from highwater_chaos.backends.view import ClusterView
-from highwater_chaos.course import Course
+from highwater_chaos.base.process import Process, Scheduler
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.steps import (
@@ -30,9 +28,10 @@ from highwater_chaos.experiment.steps import (
 )
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.features import Feature
-from highwater_chaos.process import Process, Scheduler
-from highwater_chaos.progress import (
+from highwater_chaos.liveness.agreement import Agreement
+from highwater_chaos.liveness.availability import behind, committed_metadata, healthy_nodes, overdue, writable
+from highwater_chaos.liveness.course import Course
+from highwater_chaos.liveness.progress import (
     CONTRACTS,
     Contract,
     Situation,
@@ -40,11 +39,12 @@ from highwater_chaos.progress import (
     of_upkeep,
     unanswered,
 )
-from highwater_chaos.promptness import IN_TIME, Promptness, sentence_of
-from highwater_chaos.readiness import nodes_ready, unready
+from highwater_chaos.liveness.promptness import IN_TIME, Promptness, sentence_of
+from highwater_chaos.liveness.readiness import nodes_ready, unready
+from highwater_chaos.liveness.upkeep import Upkeep
+from highwater_chaos.run.features import Feature
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.fault_manager import FaultManager
-from highwater_chaos.upkeep import Upkeep
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from highwater_chaos.replica_dump import Dumped, Mark
+from highwater_chaos.records.dump import Dumped, Mark
 from highwater_pipeline.export import rows_of
 from highwater_pipeline.files import gathered
 from highwater_pipeline.rows import REPLICA_LOG_ROWS

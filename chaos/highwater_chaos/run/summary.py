@@ -18,11 +18,11 @@ import msgspec
 from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.features import Feature
-from highwater_chaos.load import Load
-from highwater_chaos.manifest import MANIFEST_FILE, BadSummary, digest_of, has_manifest, make_manifest, verify
-from highwater_chaos.run_environment import environment_here
-from highwater_chaos.run_result import RunResult, settings_of_run
+from highwater_chaos.run.environment import environment_here
+from highwater_chaos.run.features import Feature
+from highwater_chaos.run.load import Load
+from highwater_chaos.run.manifest import MANIFEST_FILE, BadSummary, digest_of, has_manifest, make_manifest, verify
+from highwater_chaos.run.result import RunResult, settings_of_run
 from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import Settings

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.features import Feature
-from highwater_chaos.load import Load
-from highwater_chaos.run_settings import settings_of
+from highwater_chaos.run.features import Feature
+from highwater_chaos.run.load import Load
+from highwater_chaos.run.settings import settings_of
 from highwater_chaos.workload.history import Operation
 from highwater_pipeline.settings import Settings
 
 if TYPE_CHECKING:  # what runs: a process that judges a recorded run does without
     from highwater_chaos.backends.protocol import InvariantViolation
     from highwater_chaos.faults import FaultRecord
-    from highwater_chaos.metric_samples import MetricSamples
-    from highwater_chaos.recorder import Recorder
+    from highwater_chaos.run.metric_samples import MetricSamples
+    from highwater_chaos.run.recorder import Recorder
     from highwater_chaos.schedule.runner import DoneStep
 
 
@@ -76,7 +76,7 @@ class RunResult:
     spool: object = None
     """Keeps the files that the result lies in."""
     features: dict[str, Feature] = field(default_factory=dict)
-    """How each feature did that clients or nodes need (:mod:`highwater_chaos.progress`)."""
+    """How each feature did that clients or nodes need (:mod:`highwater_chaos.liveness.progress`)."""
     recorder: Recorder | None = None
     """Makes Parquet of these files; None: nothing does."""
 

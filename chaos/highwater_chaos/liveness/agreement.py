@@ -22,9 +22,9 @@ from typing import Final
 
 from highwater_chaos.backends.protocol import Backend, ShowsControllers
 from highwater_chaos.backends.view import ClusterView, PartitionView
+from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_name, broker_names, node_id
-from highwater_chaos.process import Process, Sleep
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.metadata_probe import KnownMetadata, KnownPartition
 from highwater_runtime.ports import MS

@@ -26,12 +26,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from highwater_chaos.course import Course, Part, each_state, state_at
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.nodes import broker_name, broker_names, quorum_names
 from highwater_chaos.experiment.properties import properties_of_nodes, properties_of_topics
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.health import CLIENTS, Condition, Disturbance, Health, Interval, Sight, windows
+from highwater_chaos.liveness.course import Course, Part, each_state, state_at
+from highwater_chaos.liveness.health import CLIENTS, Condition, Disturbance, Health, Interval, Sight, windows
 from highwater_chaos.workload.history import Operation
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS

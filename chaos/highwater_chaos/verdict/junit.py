@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree  # we only write
 
-from highwater_chaos.removed_records import removed_text
+from highwater_chaos.records.removed import removed_text
 
 _EXAMPLES: Final = 3
 """Examples of an anomaly that are told."""

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import highwater_pipeline
 from highwater_chaos import assertions
+from highwater_chaos.base.lines import FileLines
+from highwater_chaos.base.machine_record import machine_troubles, new_disks
+from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
-from highwater_chaos.junit import write_junit
-from highwater_chaos.lines import FileLines
-from highwater_chaos.machine_record import machine_troubles, new_disks
-from highwater_chaos.manifest import update_manifest
-from highwater_chaos.run_directory import new_run_directory, write_json
-from highwater_chaos.run_summary import list_recordings, read_summary
-from highwater_chaos.user_error import UserError
-from highwater_chaos.verdict import is_judged, verdict_of
+from highwater_chaos.run.directory import new_run_directory, write_json
+from highwater_chaos.run.manifest import update_manifest
+from highwater_chaos.run.summary import list_recordings, read_summary
+from highwater_chaos.verdict.junit import write_junit
+from highwater_chaos.verdict.verdict import is_judged, verdict_of
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.recordings import OPERATIONS_FILE, UNITS
 from highwater_pipeline.remote import AnyPath

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from highwater_chaos.base.lines import OfFiles
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.lines import OfFiles
-from highwater_chaos.recorder.dump import DumpFile
-from highwater_chaos.run_result import RunResult, settings_of_run
+from highwater_chaos.run.recorder.dump import DumpFile
+from highwater_chaos.run.result import RunResult, settings_of_run
 from highwater_pipeline.files import lines_in_parts
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter
 from highwater_pipeline.tables import about_run

@@ -1,5 +1,5 @@
 """How brokers' sessions, the quorum, partitions and commits went over a run: a fold over node events, for
-:mod:`highwater_chaos.promptness`."""
+:mod:`highwater_chaos.liveness.promptness`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_name
-from highwater_chaos.health import Interval
+from highwater_chaos.liveness.health import Interval
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import (
     BrokerRegistered,

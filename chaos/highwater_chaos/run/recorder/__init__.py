@@ -9,6 +9,6 @@ is read only when the last one has been written.
 passes the dump of the logs to it.
 """
 
-from highwater_chaos.recorder.harness import FROM_BYTES, Recorder
+from highwater_chaos.run.recorder.harness import FROM_BYTES, Recorder
 
 __all__ = ["FROM_BYTES", "Recorder"]

@@ -9,8 +9,8 @@ are healed and the cluster is whole: each feature that was asked for must succee
 show in the committed metadata by then, unless a later request may have undone it. A feature that was not asked for, or
 that could not succeed, is not judged, and the verdict says so.
 
-Two kinds of contracts look back instead (:mod:`highwater_chaos.upkeep`): what nodes must do by themselves, and records
-that DeleteRecords was acknowledged to have removed.
+Two kinds of contracts look back instead (:mod:`highwater_chaos.liveness.upkeep`): what nodes must do by themselves, and
+records that DeleteRecords was acknowledged to have removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from highwater_chaos.agreement import Agreement
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.model import REGISTER_TOPIC
@@ -32,9 +31,10 @@ from highwater_chaos.experiment.steps import (
     ElectLeaders,
     Reassign,
 )
-from highwater_chaos.features import Feature
+from highwater_chaos.liveness.agreement import Agreement
+from highwater_chaos.liveness.upkeep import GROUPS, Kept, Upkeep
+from highwater_chaos.run.features import Feature
 from highwater_chaos.schedule.administration import Asked
-from highwater_chaos.upkeep import GROUPS, Kept, Upkeep
 from highwater_chaos.workload.history import OperationKind, Tried
 from highwater_runtime.ports import SECOND
 

@@ -16,17 +16,17 @@ from highwater_chaos import assertions
 from highwater_chaos.assertions import read_phases
 from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.protocol import Backend
+from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
-from highwater_chaos.judging import judge_recordings, write_verdict
-from highwater_chaos.live_run import LiveRun
-from highwater_chaos.run_directory import new_run_directory, new_spool_directory, write_recordings
-from highwater_chaos.run_log import logged_to
-from highwater_chaos.run_result import RunResult
-from highwater_chaos.run_summary import read_summary, summary_of, write_summary
-from highwater_chaos.scratch import ScratchDirectory
-from highwater_chaos.table_format import TableFormat
-from highwater_chaos.verdict import verdict_of
+from highwater_chaos.run.directory import new_run_directory, new_spool_directory, write_recordings
+from highwater_chaos.run.live import LiveRun
+from highwater_chaos.run.log import logged_to
+from highwater_chaos.run.result import RunResult
+from highwater_chaos.run.summary import read_summary, summary_of, write_summary
+from highwater_chaos.run.table_format import TableFormat
+from highwater_chaos.verdict.judging import judge_recordings, write_verdict
+from highwater_chaos.verdict.verdict import verdict_of
 from highwater_runtime.sim import frozen_collector
 
 _LONGEST: Final = 200

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from highwater_chaos.removed_records import removed_text
+from highwater_chaos.records.removed import removed_text
 
 _ROWS: Final = 500
 _TOLD: Final = 20
