@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos import engine
 from highwater_chaos.base.lines import FileLines
 from highwater_chaos.cli import execute
+from highwater_chaos.engine import recordings
 from highwater_chaos.run.directory import new_spool_directory
 
 FAULTS = """
@@ -161,7 +161,7 @@ def test_a_disk_that_is_full_when_logs_are_dumped(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Reading a log stops in the middle, and no file of the node's disk may stay open, or it cannot be unmounted."""
-    monkeypatch.setattr(engine, "FileLines", lambda _: FileLines(Path("/dev/full")))
+    monkeypatch.setattr(recordings, "FileLines", lambda _: FileLines(Path("/dev/full")))
     file = small_file("- wait: 1s")
     assert execute(["run", str(file), "--backend", "local", "--out", str(tmp_path / "runs")]) == 254
     last = capsys.readouterr().err.splitlines()[-1]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos import engine
 from highwater_chaos.backends.local import programs
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.endings import Ending
 from highwater_chaos.backends.local.highwater_program import HighwaterProgram
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace
+from highwater_chaos.engine import final_reads
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.verdict.judged_run import run_and_judge
 from highwater_runtime.ports import SECOND
@@ -48,7 +48,7 @@ def test_an_exception_in_a_process_is_a_finding(
     monkeypatch.setattr(programs, "program_of", lambda _: Planted())
     monkeypatch.setattr("highwater_chaos.verdict.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
     for bound in ("_DRAIN_NS", "_END_NS"):  # nothing more comes of the only broker
-        monkeypatch.setattr(engine, bound, SECOND)
+        monkeypatch.setattr(final_reads, bound, SECOND)
     workload = "{producers: 1, rate: 50/s, deliveryTimeout: 4s, requestTimeout: 2s, consumers: 1}"
     run = experiment("- wait: 2s", brokers=1, recovery="1s", workload=workload)
     done = run_and_judge(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
