@@ -18,7 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from highwater_chaos.records.values import record_of
 from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
-from highwater_chaos.workload.drivers.confluent.outcomes import describe, is_definite
+from highwater_chaos.workload.drivers.confluent.outcomes import describe
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
 from highwater_chaos.workload.history import MicroOp
 from highwater_chaos.workload.metadata import PartitionKey, key_name
@@ -141,10 +141,7 @@ class _DrivenProducer:
         self._open -= 1
         sent = MicroOp("send", key_name(key), None, value)
         if error is not None:
-            if is_definite(error):
-                self._reporter.fail(self._options.name, operation, (sent,), describe(error))
-            else:
-                self._reporter.info(self._options.name, operation, (sent,), describe(error))
+            self._reporter.info(self._options.name, operation, (sent,), describe(error))
         elif self._options.acks == 0:
             self._reporter.info(
                 self._options.name, operation, (sent,), "acks=0: no response says whether it was written"
