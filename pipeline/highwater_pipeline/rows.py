@@ -91,6 +91,8 @@ class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     age_ms: int | None = None
     size_left: int | None = None
     stack: str | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
 
 
 class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True, gc=False):

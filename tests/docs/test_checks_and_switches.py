@@ -93,6 +93,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "commit_retention_ms": "offsets.retention.minutes",
         "unrecorded_sends": "--unrecorded-sends",
         "clock_errors_ns": "clock_errors_ns",
+        "resends_in_new_epochs": "workload.driver: confluent-kafka",
     }
     assert set(words) == set(Settings.__struct_fields__)
     assert all(word in rows for word in words.values())

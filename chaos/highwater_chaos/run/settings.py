@@ -58,6 +58,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         lost_command_ms=_lost_command_ms(spec),
         commit_retention_ms=_commit_retention_ms(spec, nodes),
         producer_expiration_ms=_producer_expiration_ms(spec, nodes or ()),
+        resends_in_new_epochs=spec.workload.driver != "highwater",
     )
 
 

@@ -16,9 +16,10 @@ its producer state when its log start moves, so retention alone excuses nothing.
 A leader also forgets a producer that sent nothing for ``producer.id.expiration.ms`` (``checks.producer_expiry``).
 
 Another trap: idempotence is promised within one epoch of a producer. librdkafka begins a new epoch when a batch is
-refused because the one before it is missing. Then it sends again, in the new epoch, what it has no response for. The
-log cannot know that it has these records already. So copies whose epochs or producer ids differ, as the dumps show
-them, are no duplicate.
+refused for good in any partition. Then it sends again, in the new epoch, what it has no response for, in all
+partitions. The log cannot know that it has these records already. So copies of different epochs or producer ids are no
+duplicate, if the client is one that does so (``Settings.resends_in_new_epochs``). Who wrote a record is in the dumps;
+if no replica has it any more, as compaction or retention removed it, ``batch-committed`` shows it.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Duplicates:
     def finding(self, why: str) -> Finding:
         """What was found; ``why`` promises are not known, if some are not."""
         if self._may_know:
-            why = "it is not known which records a leader could still know of"
+            why = "it is not known which records a leader could still know of, or who wrote them"
         if self._unit.facts.settings.idempotence is None and self._possible:
             why = "it is not known whether producers were idempotent"
         found = together(self._certain)
@@ -119,33 +120,48 @@ class Duplicates:
 def _known(copies: Ints, logs: _Logs, writers: _Writers, remembered: dict[tuple[int, int], int]) -> int:
     """Whether the leader of some copy knew the copy before it, of the same epoch of its producer. ``remembered``: the
     same, as far as only the time matters."""
-    return max(
-        min(logs.knew(*pair), remembered[pair]) if writers.may_be_one(*pair) else NO
-        for pair in pairwise(copies.tolist())
-    )
+    return max(min(writers.are_one(*pair), logs.knew(*pair), remembered[pair]) for pair in pairwise(copies.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
 class _Writers:
-    """Which producers wrote the records at some offsets, by the dumps of all replicas: producer ids with their epochs.
-    One that is not known may be any."""
+    """Which producers wrote the records at some offsets: producer ids with their epochs.
+
+    ``resend``: whether they send again in a new epoch what may have been written in an earlier one; None: not known.
+    """
 
     by_offset: dict[int, set[tuple[int, int]]]
+    resend: bool | None
 
     @classmethod
     def of(cls, unit: Unit, offsets: Ints) -> _Writers:
-        dump = unit.replica_log.where(np.isin(ints(unit.replica_log, "offset"), offsets))
+        """By the dumps of all replicas, and by what their leaders committed."""
         by_offset: dict[int, set[tuple[int, int]]] = {}
+        resend = unit.facts.settings.resends_in_new_epochs
+        if resend is False:
+            return cls(by_offset, resend)  # whoever it was
+        dump = unit.replica_log.where(np.isin(ints(unit.replica_log, "offset"), offsets))
         columns = (ints(dump, name).tolist() for name in ("offset", "producer_id", "producer_epoch"))
         for offset, producer, epoch in zip(*columns, strict=True):
-            if producer >= 0 and epoch >= 0:
-                by_offset.setdefault(offset, set()).add((producer, epoch))
-        return cls(by_offset)
+            by_offset.setdefault(offset, set()).add((producer, epoch))
+        committed = of_kind(unit.events, "batch-committed")
+        producers, epochs = (ints(committed, name) for name in ("producer_id", "producer_epoch"))
+        batches = _Intervals.of(committed)
+        for offset in np.unique(offsets).tolist():
+            at = batches.at(offset)
+            by_offset.setdefault(offset, set()).update(zip(producers[at].tolist(), epochs[at].tolist(), strict=True))
+        known = {offset: {one for one in writers if min(one) >= 0} for offset, writers in by_offset.items()}
+        return cls(known, resend)
 
-    def may_be_one(self, first: int, second: int) -> bool:
-        """Whether two records may be of one epoch of one producer."""
+    def are_one(self, first: int, second: int) -> int:
+        """Whether two records count as written in one epoch of one producer. A client of which nothing is known sends
+        again in a new epoch only if two writers are seen."""
+        if self.resend is False:
+            return YES
         writers, others = (self.by_offset.get(offset) for offset in (first, second))
-        return writers is None or others is None or not writers.isdisjoint(others)
+        if not writers or not others:
+            return UNKNOWN if self.resend else YES
+        return NO if writers.isdisjoint(others) else YES
 
 
 @dataclass(frozen=True, slots=True)

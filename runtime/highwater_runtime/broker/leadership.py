@@ -268,6 +268,8 @@ class Leadership:
                     end_offset=mark.end_offset,
                     epoch=mark.epoch,
                     crc=mark.crc,
+                    producer_id=mark.producer_id,
+                    producer_epoch=mark.producer_epoch,
                 )
             )
         p.move_high_watermark(target)

@@ -9,12 +9,26 @@ from highwater_runtime.log.records import BatchView
 
 
 class BatchMark(NamedTuple):
-    """One stored batch in short: [``base_offset``, ``end_offset``), its leader epoch and its CRC."""
+    """One stored batch in short: [``base_offset``, ``end_offset``), its leader epoch, its CRC and who produced it."""
 
     base_offset: int
     end_offset: int
     epoch: int
     crc: int
+    producer_id: int
+    producer_epoch: int
+
+    @classmethod
+    def of(cls, batch: BatchView) -> BatchMark:
+        """That of one batch."""
+        return cls(
+            batch.base_offset,
+            batch.last_offset + 1,
+            batch.leader_epoch,
+            batch.crc,
+            batch.producer_id,
+            batch.producer_epoch,
+        )
 
 
 class AppendInfo(NamedTuple):
@@ -39,7 +53,7 @@ class AppendInfo(NamedTuple):
     @property
     def marks(self) -> tuple[BatchMark, ...]:
         """One for each batch written."""
-        return tuple([BatchMark(b.base_offset, b.last_offset + 1, b.leader_epoch, b.crc) for b in self.batches])
+        return tuple(map(BatchMark.of, self.batches))
 
 
 class TimestampOffset(NamedTuple):

@@ -142,7 +142,7 @@ class SegmentChain:
             for _, batch in segment.headers(segment.position_of(from_offset)):
                 if batch.base_offset >= end:
                     return marks
-                marks.append(BatchMark(batch.base_offset, batch.end_offset, batch.leader_epoch, batch.crc))
+                marks.append(BatchMark.of(batch))
             if segment.end_offset <= from_offset:
                 raise LogOffline(f"{self._directory}: no batch holds offset {from_offset}, below its end")
             from_offset = segment.end_offset

@@ -16,6 +16,7 @@ isr_epochs          broker epochs that belong to ``isr``, same order; −1: unkn
 offset, end_offset  log offsets, ``end_offset`` exclusive
 epoch               leader epoch of a batch, the quorum's epoch, or that of a controller of ZooKeeper mode
 crc                 CRC-32C of a record batch (covers neither base offset nor leader epoch: equal on all replicas)
+producer_id, producer_epoch   of a record batch; −1: its producer is not idempotent
 metadata_offset     position in the metadata that made it so: offset in ``__cluster_metadata``, or zxid
 min_isr             ``min.insync.replicas`` in force, at most the number of replicas
 retention_ms, retention_bytes   settings in force for a log; −1: no limit
@@ -203,6 +204,8 @@ class BatchCommitted(NodeEvent, frozen=True, kw_only=True, tag="batch-committed"
     end_offset: int
     epoch: int
     crc: int
+    producer_id: int = -1
+    producer_epoch: int = -1
 
 
 class HighWatermarkAdvanced(NodeEvent, frozen=True, kw_only=True, tag="high-watermark"):

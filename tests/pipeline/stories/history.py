@@ -213,11 +213,13 @@ class Story:
         epoch: int | None = None,
         crc: int = 7,
         partition: str = P0,
+        producer: tuple[int, int] = (-1, -1),
     ) -> Story:
-        """A batch is about to pass the leader's HW."""
+        """A batch is about to pass the leader's HW; ``producer``: id and epoch of who wrote it."""
         return self.event(
             f"broker-{broker}", "batch-committed", partition=partition, leader_epoch=leader_epoch, offset=start,
-            end_offset=end, epoch=leader_epoch if epoch is None else epoch, crc=crc,
+            end_offset=end, epoch=leader_epoch if epoch is None else epoch, crc=crc, producer_id=producer[0],
+            producer_epoch=producer[1],
         )  # fmt: skip
 
     def commits(

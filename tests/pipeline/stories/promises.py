@@ -60,6 +60,41 @@ def sent_again_in_the_same_epoch(story: Story) -> None:
     _in_two_epochs(story, again=0)
 
 
+@case(duplicate=1)
+def not_sent_again_in_a_new_epoch(story: Story) -> None:
+    """Our own producer does not send again in a new epoch what may have been written: a leader refused value 1 and
+    appended it all the same."""
+    _in_two_epochs(story.under(resends_in_new_epochs=False), again=1)
+
+
+def _removed_copies(story: Story, *producers: tuple[int, int]) -> None:
+    """Value 1 stood at two offsets, and compaction has removed both; what leaders committed shows the producers."""
+    story.under(resends_in_new_epochs=True, compaction=("orders",)).started(0, epoch=10, leo=0).state([0], offset=20)
+    story.leads(0, 0, leo=0)
+    for offset, producer in enumerate(producers):
+        story.appends(0, offset, offset + 1, leader=True).passes_hw(0, offset, offset + 1, producer=producer)
+        story.moves_hw(0, offset + 1)
+    story.send(1, at=1, attempts=2).poll((0, 1), (1, 1)).dump_end(0, 2)
+
+
+@case("pass")
+def copies_of_two_epochs_are_removed(story: Story) -> None:
+    """librdkafka sent value 1 again in a new epoch, and no log has the copies any more."""
+    _removed_copies(story, (7, 0), (7, 1))
+
+
+@case(duplicate=1)
+def copies_of_one_epoch_are_removed(story: Story) -> None:
+    """librdkafka sent value 1 again in the same epoch, so the leader had to know it."""
+    _removed_copies(story, (7, 0), (7, 0))
+
+
+@case("inconclusive")
+def nobody_knows_who_wrote_a_copy(story: Story) -> None:
+    """librdkafka may have sent value 1 again in a new epoch: nothing shows who wrote the first copy."""
+    _removed_copies(story, (-1, -1), (7, 1))
+
+
 @case("inconclusive")
 def duplicate_by_who_knows_whom(story: Story) -> None:
     """Whether the producer was idempotent is not known, so neither is whether the second copy is an anomaly."""
