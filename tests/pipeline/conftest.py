@@ -25,6 +25,7 @@ def _load(name: str, file: Path, folder: Path | None = None) -> ModuleType:
 
 HERE = Path(__file__).parent
 stories = _load("pipeline_stories", HERE / "stories" / "__init__.py", HERE / "stories")
+_load("pipeline_specification", HERE / "specification" / "__init__.py", HERE / "specification")
 definitions = _load("pipeline_naive", HERE / "naive.py")
 
 

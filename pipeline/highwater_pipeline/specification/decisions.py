@@ -7,9 +7,10 @@ brokers being alive is judged in KRaft mode only.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Final
 
 from highwater_pipeline.specification.refusal import Refusal
@@ -59,18 +60,17 @@ class Decisions:
                     lives[event["metadata_offset"], event["broker"], event["reason"]] = None
         for offset, broker, what in sorted(lives):
             found._lives.setdefault(broker, []).append((offset, what))
-        found.states = [states[offset] for offset in sorted(states)]
+        found.states = [states[offset] for offset in sorted(states) if states[offset]["reason"] != "deleted"]
         for state in found.states:
-            if state["reason"] != "deleted":
-                found.by_partition_epoch.setdefault(state["partition_epoch"], state)
-                found.leader_of.setdefault(state["leader_epoch"], set()).add(state["leader"])
+            found.by_partition_epoch.setdefault(state["partition_epoch"], state)
+            found.leader_of.setdefault(state["leader_epoch"], set()).add(state["leader"])
         return found
 
     def life_of(self, broker: int, offset: int) -> str:
         """The last word on a broker up to ``offset``: ``registered`` (and fenced), ``unfenced``, ``fenced``,
         ``controlled-shutdown`` or ``unregistered``; ``unknown`` if there is none."""
         lives = self._lives.get(broker, [])
-        place = bisect_left(lives, (offset + 1, ""))
+        place = bisect_right(lives, offset, key=itemgetter(0))
         return lives[place - 1][1] if place else "unknown"
 
 
@@ -79,9 +79,6 @@ def judge_decisions(decisions: Decisions) -> Iterator[Refusal]:
     before: Event | None = None
     move = _Move()
     for state in decisions.states:
-        if state["reason"] == "deleted":
-            before = None
-            continue
         if state["reason"] == "created":
             before = None
         for rule, what in (*_broken(decisions, before, state), *move.broken(decisions, before, state)):
@@ -94,8 +91,8 @@ class _Move:
     """A reassignment (KIP-455), as the replicas of one decision after the other show it. ``settled``: the replicas
     before it began; None while they are unknown.
 
-    If one of those leaves, it is complete, and all replicas that stay are in the ISR (KAFKA-15665). A cancellation
-    takes away only what was added.
+    If one of those leaves, it is complete, and all replicas that stay are in the ISR (KAFKA-15665). A cancellation, or
+    a move to other replicas instead, takes away only what was added.
     """
 
     settled: frozenset[int] | None = None
@@ -105,9 +102,9 @@ class _Move:
         replicas, isr = frozenset(state["replicas"]), frozenset(state["isr"])
         if before is None or state["partition_epoch"] != before["partition_epoch"] + 1:
             self.settled = replicas if state["reason"] == "created" else None
-        elif not set(before["replicas"]) <= replicas:
-            left, missing = sorted((self.settled or replicas) - replicas), sorted(replicas - isr)
-            if left and missing and not decisions.is_zookeeper:
+        elif left := sorted((self.settled or replicas) - replicas):
+            missing = sorted(replicas - isr)
+            if missing and not decisions.is_zookeeper:
                 yield (
                     "reassignment-in-sync",
                     f"{_brokers(left)} left the replicas, now {state['replicas']}, while {_brokers(missing)} were not"
@@ -128,7 +125,7 @@ def _broken(decisions: Decisions, before: Event | None, state: Event) -> Iterato
         yield from _broken_epochs(before, state)
         unclean = decisions.unclean and isr == [leader]
         if not unclean and not _is_proposed(decisions, before, state):
-            from_outside = {leader} - {NO_LEADER, before["leader"], *before["isr"]}
+            from_outside = {leader} - {NO_LEADER, *before["isr"]}
             if from_outside:
                 yield "leader-from-isr", f"broker {leader} became leader, but the ISR was {before['isr']}"
             joining = sorted(set(isr) - set(before["isr"]) - from_outside)
@@ -155,14 +152,13 @@ def _broken_epochs(before: Event, state: Event) -> Iterator[tuple[str, str]]:
 
 
 def _is_proposed(decisions: Decisions, before: Event, state: Event) -> bool:
-    joining = set(state["isr"]) - set(before["isr"])
     base = (before["leader"], before["leader_epoch"], before["partition_epoch"])
     if decisions.is_zookeeper:
         return (*base, frozenset(state["isr"])) in decisions.proposed
     request = decisions.accepted.get(state["metadata_offset"])
     return (
         request is not None
-        and joining <= set(request["isr"])
+        and set(state["isr"]) <= set(request["isr"])
         and base == (request["broker"], request["leader_epoch"], request["partition_epoch"])
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Final
 
 UNKNOWN: Final = -1
@@ -50,17 +50,11 @@ class Lineage:
     def extend_from(self, other: Lineage, start: int, end: int) -> None:
         """Take over [``start``, ``end``) of ``other``."""
         self.extend(start, other.at(start))
-        place = bisect_right(other.starts, start)
-        while place < len(other.starts) and other.starts[place] < end:
-            self.extend(other.starts[place], other.epochs[place])
-            place += 1
+        taken = slice(bisect_right(other.starts, start), bisect_left(other.starts, end))
+        for at, epoch in zip(other.starts[taken], other.epochs[taken], strict=True):
+            self.extend(at, epoch)
 
     def common_end(self, other: Lineage, end: int) -> int:
         """The first offset below ``end`` at which both are known and differ; ``end`` if there is none."""
-        for offset in sorted({*self.starts, *other.starts}):
-            if offset >= end:
-                break
-            mine, its = self.at(offset), other.at(offset)
-            if UNKNOWN not in (mine, its) and mine != its:
-                return offset
-        return end
+        known = ((offset, self.at(offset), other.at(offset)) for offset in (*self.starts, *other.starts))
+        return min([end, *(offset for offset, mine, its in known if UNKNOWN not in (mine, its) and mine != its)])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from highwater_pipeline.specification.decisions import NO_LEADER, Decisions
-from highwater_pipeline.specification.lineage import UNKNOWN, Lineage
+from highwater_pipeline.specification.lineage import UNKNOWN
 from highwater_pipeline.specification.permitted import Led, permitted_steps
 from highwater_pipeline.specification.refusal import Refusal
 from highwater_pipeline.specification.replica import Replica
@@ -24,10 +24,6 @@ _PROPOSAL_ENDS: Final = ("committed", "superseded", "INELIGIBLE_REPLICA")
 _NEVER_LOADED: Final = "before its log was loaded"
 
 
-def _epoch(leader_epoch: int | None) -> int:
-    return UNKNOWN if leader_epoch is None else leader_epoch
-
-
 class Machine:
     """Steps through the events of one topic generation. ``exact_order``: the events of different nodes come in the
     order in which they happened. ``compacted``: logs have been compacted, so that a replica's log has gaps."""
@@ -37,11 +33,9 @@ class Machine:
         self._exact = exact_order
         self._compacted = compacted
         self._replicas: dict[int, Replica] = {}
-        self._led: dict[int, Led] = {}
+        self._led: dict[int | None, Led] = {}
         self._high_watermark = 0
-        self._high_watermark_row = -1
         self._steps: Final[dict[str, Callable[[Replica, Event], Broken]]] = {
-            "node-started": self._restart,
             "node-stopped": self._stop,
             "log-loaded": self._load,
             "log-cut": self._cut,
@@ -79,18 +73,14 @@ class Machine:
             replica.restart(event["incarnation"])
         refusals = []
         for rule, what in take(replica, event):  # a step yields what it breaks before it changes the state
-            led, of_event = self._led.get(_epoch(replica.leader_epoch)), self._led.get(_epoch(event["leader_epoch"]))
+            led, of_event = self._led.get(replica.leader_epoch), self._led.get(event["leader_epoch"])
             permitted = tuple(permitted_steps(replica, led, self._replicas, exact_order=self._exact))
-            rows = (replica.role_row, replica.end_row, -1 if of_event is None else of_event.row)
-            because = tuple(dict.fromkeys(row for row in rows if row >= 0))
+            rows = (replica.role_row, replica.end_row, None if of_event is None else of_event.row)
+            because = tuple(dict.fromkeys(row for row in rows if row is not None))
             refusals.append(Refusal(rule, what, event["row"], replica.to_dict(), permitted, because))
         return refusals
 
     # --- a node ---------------------------------------------------------------------------------------------------
-
-    def _restart(self, replica: Replica, event: Event) -> Broken:
-        replica.restart(event["incarnation"])
-        yield from ()
 
     def _stop(self, replica: Replica, event: Event) -> Broken:
         replica.stopped = event["reason"] if replica.loaded_in == event["incarnation"] else _NEVER_LOADED
@@ -114,8 +104,6 @@ class Machine:
         if reason == "created":
             if end != start:
                 yield "load", f"a log was created with the records {start} to {end - 1}"
-            replica.log = Lineage()
-            replica.end = replica.flushed = None
             replica.is_begun_here = True
         elif end == start and replica.stopped == _NEVER_LOADED:
             pass  # its disk may be a new one, on which that incarnation failed in the middle of creating the log
@@ -128,10 +116,9 @@ class Machine:
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end} after a clean stop"
             elif end < was and self._exact and replica.stopped == "kill" and not replica.is_cut:
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end} after a kill"
-            if end > was:
-                replica.log.extend(was, UNKNOWN)
-        replica.log.cut(end)
+            replica.log.extend(was, UNKNOWN)  # what lies behind that was not reported
         replica.starts_at(start)
+        replica.log.cut(end)
         replica.end, replica.end_row = end, event["row"]
         if reason == "clean" and replica.stopped == "stop":
             replica.flushed = end
@@ -150,14 +137,13 @@ class Machine:
     def _remove(self, replica: Replica, _event: Event) -> Broken:
         replica.forget_log()
         replica.role, replica.leader_epoch = "none", None
-        replica.isr = replica.open = None
         yield from ()
 
     def _append(self, replica: Replica, event: Event) -> Broken:
         start, end, epoch, role = event["offset"], event["end_offset"], event["leader_epoch"], event["reason"]
         if end <= start:
             yield "append", f"an append of [{start}, {end})"
-        if replica.end is not None and start != replica.end and not (self._compacted and start > replica.end):
+        if replica.end is not None and (start < replica.end or (start > replica.end and not self._compacted)):
             yield "append", f"an append at offset {start}"
         if replica.role not in ("unknown", role):
             yield "append", f"an append as {role}"
@@ -167,17 +153,16 @@ class Machine:
         if role == "leader":
             replica.log.extend(start, epoch)
             if led is not None:
-                led.end = max(led.end, end)
+                led.end = end
         else:
             yield from self._append_of_leader(replica, led, start, end, epoch)
             if led is None or led.log is None:
                 replica.log.extend(start, UNKNOWN)
             else:
                 replica.log.extend_from(led.log, start, end)
-            replica.reached[epoch] = max(end, replica.reached.get(epoch, 0))
+            replica.fetches_up_to(end, epoch)
             if led is not None:
-                sent = min(led.high_watermark_known_at(end), end)
-                replica.high_watermark = max(sent, replica.high_watermark or 0)
+                replica.high_watermark = max(led.high_watermark_known_at(end), replica.high_watermark or 0)
         replica.end, replica.end_row = end, event["row"]
 
     def _append_of_leader(self, replica: Replica, led: Led | None, start: int, end: int, epoch: int) -> Broken:
@@ -189,7 +174,7 @@ class Machine:
                 f"an append of [{start}, {end}), but the leader of epoch {epoch}, broker {led.broker}, had log end"
                 f" offset {led.end}",
             )
-        elif start > (replica.start or 0) and not self._compacted:
+        elif not self._compacted:
             mine, its = replica.log.at(start - 1), self._epoch_of_leader(led, start - 1)
             if UNKNOWN not in (mine, its) and mine != its:
                 yield (
@@ -215,20 +200,19 @@ class Machine:
         may_truncate = replica.role in ("unknown", "follower") and event["reason"] != "restart-at"
         if led is not None and may_truncate and to < end and not self._compacted:
             mine, its = replica.log.at(to), self._epoch_of_leader(led, to)
-            if UNKNOWN not in (mine, its) and mine == its and to >= (replica.start or 0):
+            if UNKNOWN not in (mine, its) and mine == its:
                 yield (
                     "truncate-diverging",
                     f"a truncation from {end} to {to}, but record {to} of epoch {mine} was that of broker {led.broker},"
                     f" the leader of epoch {epoch}",
                 )
-        replica.log.cut(to)
         if event["reason"] == "restart-at":
             yield from self._restart_at(replica, led, to)
-            if epoch is not None:
-                replica.reached[epoch] = max(to, replica.reached.get(epoch, 0))
-        if event["reason"] == "restart-at" or (replica.start is not None and to < replica.start):
-            replica.log = Lineage()
+            replica.fetches_up_to(to, epoch)
             replica.starts_at(to)
+        elif replica.start is not None:
+            replica.starts_at(min(to, replica.start))
+        replica.log.cut(to)
         if replica.high_watermark is not None:
             replica.high_watermark = min(replica.high_watermark, to)
         if replica.flushed is not None:
@@ -240,8 +224,10 @@ class Machine:
         log back to below its own log start begins there, as Kafka's does (after an unclean election)."""
         if replica.start is not None and to < replica.start:
             return
-        start = None if led is None else self._replicas[led.broker].start
-        if self._exact and led is not None and start is not None and to > start:
+        if led is None or not self._exact:
+            return
+        start = self._replicas[led.broker].start
+        if start is not None and to > start:
             yield (
                 "truncate",
                 f"the log begins again at {to}, but that of broker {led.broker}, the leader of epoch"
@@ -257,7 +243,6 @@ class Machine:
         elif replica.role == "leader" and replica.high_watermark is not None and to > replica.high_watermark:
             yield "log-start", f"the log start moved to {to}, beyond the high watermark"
         replica.starts_at(to)
-        replica.log.forget_below(to)
 
     # --- its role -------------------------------------------------------------------------------------------------
 
@@ -276,14 +261,13 @@ class Machine:
                 f"a new role with high watermark {high_watermark}, but no leader had moved it beyond"
                 f" {self._high_watermark}",
             )
-        if replica.role == "follower" and replica.high_watermark is not None:
-            least = min(replica.high_watermark, end)
-            if high_watermark < least:
-                yield (
-                    "follower-high-watermark",
-                    f"a new role with high watermark {high_watermark}, but the leader of epoch {replica.leader_epoch}"
-                    f" had sent one of {least} at least",
-                )
+        known = replica.high_watermark if replica.role == "follower" else None
+        if known is not None and high_watermark < known:
+            yield (
+                "follower-high-watermark",
+                f"a new role with high watermark {high_watermark}, but the leader of epoch {replica.leader_epoch} had"
+                f" sent one of {known} at least",
+            )
 
     def _lead(self, replica: Replica, event: Event) -> Broken:
         epoch, end = event["leader_epoch"], event["end_offset"]
@@ -301,16 +285,12 @@ class Machine:
         led = self._led.get(epoch)
         if led is not None and led.broker != replica.broker:
             yield "one-leader", f"a leadership in leader epoch {epoch}, which broker {led.broker} had led"
-        elif led is not None and event["offset"] < led.high_watermark_known_at(led.end + 1):
-            for member in self._replicas.values():  # its followers take over what it has now, as Kafka's do
-                if member.role == "follower" and member.leader_epoch == epoch:
-                    member.high_watermark = None
-        replica.role, replica.leader, replica.leader_epoch = "leader", replica.broker, epoch
+        for member in self._replicas.values():  # its followers take over what it has now, as Kafka's do
+            if member.leader_epoch == epoch and member.high_watermark is not None:
+                member.high_watermark = min(member.high_watermark, event["offset"])
+        replica.role, replica.leader_epoch = "leader", epoch
         replica.partition_epoch, replica.isr, replica.open = event["partition_epoch"], tuple(event["isr"]), None
         replica.high_watermark, replica.committed = event["offset"], None
-        if replica.end is None:
-            replica.log = Lineage()
-            replica.log.extend(0, UNKNOWN)
         replica.log.cut(end)
         snapshot = None if led is not None else replica.log.copy()  # a leader that returns may have lost records
         if snapshot is not None:
@@ -325,14 +305,9 @@ class Machine:
         if decided is not None and leader not in {NO_LEADER, *decided}:
             yield "role", f"broker {leader} is followed in leader epoch {epoch}, led by {sorted(decided)}"
         replica.role, replica.leader, replica.leader_epoch = "follower", leader, epoch
-        replica.partition_epoch = replica.isr = replica.open = replica.committed = None
-        replica.high_watermark = None
-        if replica.end is None:
-            replica.log = Lineage()
-            replica.log.extend(0, UNKNOWN)
+        replica.partition_epoch = replica.isr = replica.open = replica.high_watermark = None
         led = self._led.get(epoch)
-        agreed = end if led is None or led.log is None else replica.log.common_end(led.log, min(end, led.end))
-        replica.reached[epoch] = max(agreed, replica.reached.get(epoch, 0))
+        replica.fetches_up_to(end if led is None or led.log is None else replica.log.common_end(led.log, end), epoch)
         replica.end, replica.end_row, replica.role_row = end, event["row"], event["row"]
 
     # --- a leader -------------------------------------------------------------------------------------------------
@@ -368,19 +343,23 @@ class Machine:
             if replica.min_isr is not None and len(replica.isr) < replica.min_isr:
                 yield "high-watermark-min-isr", what
             if self._exact:
-                for broker in sorted({*replica.isr, *(replica.open or ())} - {replica.broker}):
-                    member = self._replicas.get(broker)
-                    if member is not None and member.end is not None and member.reached.get(epoch, -1) < to:
-                        reached = member.reached.get(epoch)
-                        how_far = "had not fetched" if reached is None else f"had fetched up to {reached}"
-                        yield "high-watermark-isr", f"{what}, but broker {broker} {how_far} in leader epoch {epoch}"
+                members = {*replica.isr, *(replica.open or ())} - {replica.broker}
+                for behind in self._behind(members, epoch, to):
+                    yield "high-watermark-isr", f"{what}, but {behind}"
         replica.high_watermark = to
         led = self._led.get(epoch)
         if led is not None:
             led.ends.append(led.end)
             led.high_watermarks.append(to)
-        if to > self._high_watermark:
-            self._high_watermark, self._high_watermark_row = to, event["row"]
+        self._high_watermark = max(self._high_watermark, to)
+
+    def _behind(self, brokers: set[int], epoch: int, offset: int) -> Iterator[str]:
+        """Yield a clause for each broker that has not fetched up to ``offset`` in leader epoch ``epoch``."""
+        for broker in sorted(brokers):
+            member = self._replicas.get(broker)
+            if member is not None and member.end is not None and member.reached.get(epoch, -1) < offset:
+                how_far = f"fetched up to {member.reached[epoch]}" if epoch in member.reached else "not fetched"
+                yield f"broker {broker} had {how_far} in leader epoch {epoch}"
 
     def _propose(self, replica: Replica, event: Event) -> Broken:
         isr, epoch = tuple(event["isr"]), event["leader_epoch"]
@@ -398,14 +377,8 @@ class Machine:
                 yield "proposal", f"{what}, which is the present one"
             if self._exact and led is not None and replica.high_watermark is not None:
                 least = max(replica.high_watermark, led.start)
-                for broker in sorted(set(isr) - set(replica.isr)):
-                    member = self._replicas.get(broker)
-                    if member is not None and member.reached.get(epoch, -1) < least:
-                        yield (
-                            "proposal-caught-up",
-                            f"{what}, but broker {broker} had fetched up to {member.reached.get(epoch)} in leader epoch"
-                            f" {epoch}, which began at {led.start}",
-                        )
+                for behind in self._behind(set(isr) - set(replica.isr), epoch, least):
+                    yield "proposal-caught-up", f"{what}, but {behind}, which began at {led.start}"
         replica.open = isr
 
     def _end_proposal(self, replica: Replica, event: Event) -> Broken:

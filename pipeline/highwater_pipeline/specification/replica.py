@@ -44,25 +44,29 @@ class Replica:
     is_cut: bool = False
     loaded_in: int = 0
     stopped: str = ""
-    end_row: int = -1
-    role_row: int = -1
+    end_row: int | None = None
+    role_row: int | None = None
 
     def restart(self, incarnation: int) -> None:
         """Begin a new incarnation: only the log is left of what was."""
         self.incarnation = incarnation
-        self.role, self.leader, self.leader_epoch, self.partition_epoch = "unknown", None, None, None
-        self.isr = self.open = None
-        self.min_isr = self.high_watermark = self.committed = None
+        self.role = "unknown"
+        self.leader_epoch = self.partition_epoch = self.isr = self.open = self.min_isr = self.high_watermark = None
 
     def starts_at(self, offset: int) -> None:
         """The log starts at ``offset`` from now on."""
         self.start = offset
+        self.log.forget_below(offset)
         if self.is_begun_here:
             self.furthest_start = max(offset, self.furthest_start or 0)
 
+    def fetches_up_to(self, offset: int, epoch: int) -> None:
+        """It has what its leader in leader epoch ``epoch`` has below ``offset``."""
+        self.reached[epoch] = max(offset, self.reached.get(epoch, 0))
+
     def forget_log(self) -> None:
         """Nothing is known of the log from now on."""
-        self.start = self.furthest_start = self.end = self.flushed = self.high_watermark = self.committed = None
+        self.start = self.furthest_start = self.end = self.flushed = self.high_watermark = None
         self.log = Lineage()
         self.is_begun_here = False
 

@@ -8,68 +8,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-FIELDS = (
-    "row",
-    "time_ns",
-    "node",
-    "incarnation",
-    "kind",
-    "reason",
-    "broker",
-    "leader",
-    "leader_epoch",
-    "partition_epoch",
-    "replicas",
-    "isr",
-    "isr_epochs",
-    "offset",
-    "end_offset",
-    "epoch",
-    "metadata_offset",
-    "min_isr",
-)
-REPLICAS = [0, 1, 2]
-
-
-class Events:
-    """Events of a partition, written down as they happen."""
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-        self.metadata = 10
-
-    def add(self, node: str, kind: str, incarnation: int = 1, **fields: Any) -> dict[str, Any]:
-        row = {**dict.fromkeys(FIELDS), "row": len(self.rows), "time_ns": len(self.rows), "node": node}
-        row.update(incarnation=incarnation, kind=kind, **fields)
-        self.rows.append(row)
-        return row
-
-    def decided(
-        self,
-        leader: int,
-        leader_epoch: int,
-        partition_epoch: int,
-        isr: list[int],
-        reason: str = "changed",
-        **fields: Any,
-    ) -> None:
-        self.metadata += 1
-        self.add(
-            "controller-0",
-            "partition-changed",
-            leader=leader,
-            leader_epoch=leader_epoch,
-            partition_epoch=partition_epoch,
-            isr=list(isr),
-            metadata_offset=self.metadata,
-            reason=reason,
-            **{"replicas": REPLICAS, **fields},
-        )
-
-    def alive(self, broker: int, what: str) -> None:
-        self.metadata += 1
-        kind = "broker-registered" if what == "registered" else "broker-registration-changed"
-        self.add("controller-0", kind, broker=broker, metadata_offset=self.metadata, reason=what)
+from pipeline_specification.history import REPLICAS, Events
 
 
 class _Broker:
