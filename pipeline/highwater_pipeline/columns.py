@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.kept import ALL, filled
+from highwater_pipeline.column_cache import ALL, filled
 from highwater_pipeline.ranges import Range, Rows, encode
 
 Made = TypeVar("Made")

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_pipeline.arrays import Ints
-from highwater_pipeline.kept import ALL, Which, some
+from highwater_pipeline.column_cache import ALL, Which, some
 
 
 class Rows(Protocol):

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.column_cache import ALL, Which, filled, some
 from highwater_pipeline.columns import SMALL, Columns
-from highwater_pipeline.kept import ALL, Which, filled, some
 from highwater_pipeline.micro_operations import in_order
 from highwater_pipeline.partitions import Grouped
 from highwater_pipeline.ranges import encode, take_from_parts, words_of

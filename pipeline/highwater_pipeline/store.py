@@ -28,8 +28,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from highwater_pipeline.arrays import Ints
+from highwater_pipeline.column_cache import ALL, ColumnCache, Packed, Place, Which
 from highwater_pipeline.files import BadTable, make_parent
-from highwater_pipeline.kept import ALL, Kept, Packed, Place, Which
 from highwater_pipeline.ranges import Rows, take_from_parts, words_of
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.tables import RunParts, RunTables
@@ -200,7 +200,7 @@ def read_unit(facts: RunFacts, unit: StoredUnit) -> Unit:
 
     Raises :class:`~highwater_pipeline.files.BadTable` where a table is not the one that was written.
     """
-    kept = Kept(KEPT)
+    kept = ColumnCache(KEPT)
     history, events, replica_log = (View.of(_read(facts, unit, name, kept)) for name in UNIT_SCHEMAS)
     return Unit(facts, unit.partition, history, events, replica_log)
 
@@ -246,7 +246,7 @@ def _marks(facts: RunFacts, partition: str) -> dict[bytes, bytes]:
     return {b"highwater.run": facts.run_id.encode(), b"highwater.partition": partition.encode()}
 
 
-def _read(facts: RunFacts, unit: StoredUnit, name: str, kept: Kept) -> Rows:
+def _read(facts: RunFacts, unit: StoredUnit, name: str, kept: ColumnCache) -> Rows:
     path = unit.directory / f"{name}.parquet"
     table = _Stored(path, name, kept)
     for key, expected in _marks(facts, unit.partition).items():
@@ -264,7 +264,7 @@ class _Stored:
     Every method raises :class:`~highwater_pipeline.files.BadTable` where the file is not the table that was written.
     """
 
-    def __init__(self, path: AnyPath, name: str, kept: Kept) -> None:
+    def __init__(self, path: AnyPath, name: str, kept: ColumnCache) -> None:
         """``name``: of the table."""
         self.schema: Final = (schema := UNIT_SCHEMAS[name])
         self._path: Final[AnyPath] = path
@@ -346,7 +346,7 @@ class _Stored:
             if keep:
                 packed = self._kept.put(place, column)
             else:
-                packed = column if isinstance(column, Packed) else Packed.not_at_all(column)
+                packed = column if isinstance(column, Packed) else Packed.raw(column)
         return packed
 
     def _read(self, number: int, name: str) -> pa.Array:

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.column_cache import ALL, Which, filled
 from highwater_pipeline.columns import Columns
-from highwater_pipeline.kept import ALL, Which, filled
 from highwater_pipeline.ranges import Range, Rows, Spread, count_of, numbers_of
 
 Number = TypeVar("Number", bound=np.generic)

@@ -31,7 +31,7 @@ from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Assertion, ChaosExperiment, ExperimentSpec, PrometheusServer
 from highwater_chaos.kubernetes_jobs.runner import with_labels_of
-from highwater_chaos.local_cluster import ClusterRecord, Wish, bring_up, names, take_down
+from highwater_chaos.local_cluster import ClusterOptions, ClusterRecord, bring_up, names, take_down
 from highwater_chaos.promql import text_of
 
 CONFIG = """\
@@ -73,7 +73,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
         (first,) = free_ports(1)
         if all(is_free(first + step) for step in range(4)):
             break
-    yield bring_up(Wish(brokers=2, controllers=1, port=first))
+    yield bring_up(ClusterOptions(brokers=2, controllers=1, port=first))
     for name in names():
         take_down(name, wipe=True, patience=5)
 

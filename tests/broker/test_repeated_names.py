@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from highwater_runtime.broker.apis.api_versions import OFFERED
-from highwater_runtime.broker.slices import SLICE, answer_in_slices
+from highwater_runtime.broker.work_queue import SLICE, answer_in_slices
 from highwater_runtime.ports import RpcFailure
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

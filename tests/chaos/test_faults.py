@@ -6,7 +6,7 @@ import pytest
 
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Sleep
-from highwater_chaos.faults import Evidence, FaultRecord, Touch
+from highwater_chaos.faults import Evidence, FaultRecord, FaultTarget
 from highwater_chaos.faults.nodes import NodeDownFault
 from highwater_chaos.liveness.availability import healthy_nodes
 from highwater_runtime.ports import SECOND
@@ -368,7 +368,7 @@ def test_no_evidence_is_no_evidence():
     record = FaultRecord("fault-1", None, "kill", {}, healed_ns=2, injected_ns=1)
     assert not record.confirmed
     assert not record.healed
-    one, two = (Touch("node", name, (name,)) for name in ("broker-1", "broker-2"))
+    one, two = (FaultTarget("node", name, (name,)) for name in ("broker-1", "broker-2"))
     record.intent = [one, two]
     record.inject_evidence = [Evidence(1, "down", True, {}, "broker-1")]
     assert not record.confirmed, "nobody looked at broker-2"

@@ -16,7 +16,7 @@ from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, Cluster, load_experiment
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.faults.base import Evidence, Touch
+from highwater_chaos.faults.base import Evidence, FaultTarget
 from highwater_chaos.liveness.course import Course
 from highwater_chaos.liveness.health import CLIENTS, Condition, Health, Interval, windows
 from highwater_chaos.liveness.promptness import IN_TIME, Bounds, most_in_sync, sends_at_once
@@ -120,9 +120,11 @@ NODES = (*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(
 def _record(kind: str, targets: tuple[str, ...] = (), links: str = "", **parameters: Any) -> FaultRecord:
     """In force from 10 to 50: injected at 12, undone at 40. ``links``: ``broker-0>broker-1 …``."""
     pairs = [tuple(link.split(">")) for link in links.split()]
-    touches = [Touch("link", "->".join(pair), pair) for pair in pairs] or [Touch("node", n, (n,)) for n in targets]
+    touches = [FaultTarget("link", "->".join(pair), pair) for pair in pairs] or [
+        FaultTarget("node", n, (n,)) for n in targets
+    ]
     if kind in ("drop", "delay"):
-        touches = [Touch("rule", "rule 1", targets or NODES)]
+        touches = [FaultTarget("rule", "rule 1", targets or NODES)]
     return FaultRecord(
         id="fault-1",
         name=None,

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from highwater_chaos.backends.primitives import CutsLinks
 from highwater_chaos.experiment.targets import Victims
-from highwater_chaos.faults import Drawn, Fault, Seen
+from highwater_chaos.faults import Drawn, Fault, ProbeResult
 from highwater_chaos.faults.base import target_of
 from highwater_chaos.base.process import Sleep
 
@@ -48,14 +48,15 @@ class Blackout(Fault):
         touched = [context.cut(*link) for other in others for link in ((node, other), (other, node))]
         yield Sleep(0)
         for touch in touched:
-            context.saw(touch, f"{touch.name} is silent", not context.using(CutsLinks).reachable(*touch.nodes))
+            silent = not context.using(CutsLinks).reachable(*touch.nodes)
+            context.record_evidence(touch, f"{touch.name} is silent", silent)
 
     def heal(self, context):
         context.undo_each(context.join)
         yield Sleep(0)
 
     def probe(self, context, touch):
-        return Seen(context.using(CutsLinks).reachable(*touch.nodes), touch.name)
+        return ProbeResult(context.using(CutsLinks).reachable(*touch.nodes), touch.name)
 '''
 MAIN = """
 import contextlib, io, json, sys

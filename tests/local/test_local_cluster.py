@@ -17,9 +17,9 @@ from highwater_chaos.backends.ensemble.servers import available
 from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
 from highwater_chaos.local_cluster import (
+    ClusterOptions,
     ClusterRecord,
     LocalClusterError,
-    Wish,
     bring_up,
     find,
     look,
@@ -68,7 +68,7 @@ def test_a_life(home: Path, capsys: pytest.CaptureFixture[str], await_true: Call
     assert execute(["cluster", "up"]) == 254
     assert "runs already: controller-0 (pid" in capsys.readouterr().err
     with pytest.raises(LocalClusterError, match="runs already"):
-        bring_up(Wish(wipe=True))
+        bring_up(ClusterOptions(wipe=True))
 
     # A node that is gone shows, and its stale pid is nobody's.
     cluster = find("default")
@@ -104,7 +104,7 @@ def test_a_life(home: Path, capsys: pytest.CaptureFixture[str], await_true: Call
     assert "did not run" in capsys.readouterr().out
 
     # As it was before: ports, shape, cluster id and data.
-    again = bring_up(Wish())
+    again = bring_up(ClusterOptions())
     assert (again.cluster_id, again.bootstrap()) == (cluster.cluster_id, cluster.bootstrap())
     assert again.config == {"num.partitions": "3"}
     assert [node.incarnation for node in again.nodes] == [2, 2, 3]
@@ -203,7 +203,7 @@ def test_a_port_that_somebody_has(home: Path) -> None:
         server.bind(("127.0.0.1", first + 1))
         server.listen()
         with pytest.raises(LocalClusterError, match=rf"in use by other processes: 127.0.0.1:{first + 1};"):
-            bring_up(Wish(brokers=2, port=first))
+            bring_up(ClusterOptions(brokers=2, port=first))
     assert names() == []
 
 
@@ -222,26 +222,26 @@ def test_a_node_that_does_not_come_up_takes_all_with_it(home: Path, monkeypatch:
 
     monkeypatch.setattr(up, "start", start)
     with pytest.raises(LocalClusterError, match=r"broker-1 ended with status 1; its log ends:\n  broker-1: "):
-        bring_up(Wish(brokers=2, port=port()))
+        bring_up(ClusterOptions(brokers=2, port=port()))
     assert len(started) == 3
     assert all(isinstance(child, subprocess.Popen) and child.poll() is not None for child in started)
     assert names() == []
 
 
 def test_data_of_another_shape(home: Path) -> None:
-    wish = Wish(brokers=2, port=port())
+    wish = ClusterOptions(brokers=2, port=port())
     bring_up(wish)
     take_down("default", patience=30)
     with pytest.raises(
         LocalClusterError, match="are of 2 brokers, not 1: leave --brokers out, or start with an empty cluster"
     ):
-        bring_up(Wish(brokers=1))
+        bring_up(ClusterOptions(brokers=1))
     with pytest.raises(LocalClusterError, match="are of a quorum of 1, not 3"):
-        bring_up(Wish(controllers=3))
+        bring_up(ClusterOptions(controllers=3))
     (home / "full").mkdir()
     (home / "full" / "mine.txt").write_text("not a cluster")
     with pytest.raises(LocalClusterError, match="is not empty and holds no cluster of ours"):
-        bring_up(Wish(name="new", directory=home / "full"))
+        bring_up(ClusterOptions(name="new", directory=home / "full"))
     assert (home / "full" / "mine.txt").exists()
 
 

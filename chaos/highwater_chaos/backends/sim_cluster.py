@@ -16,7 +16,7 @@ from highwater_runtime.nodes.zookeeper_broker import ZooKeeperBroker
 from highwater_runtime.ports import Endpoint, NodeCore, Ports
 from highwater_runtime.switches import Switches
 from highwater_runtime.zookeeper import EnsembleClient, ZooKeeperOptions, ZooKeeperServer
-from highwater_runtime.zookeeper.witness import Witness
+from highwater_runtime.zookeeper.transaction_events import TransactionEvents
 
 BROKER_PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
@@ -86,7 +86,7 @@ def zookeeper_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore
         tick_ms=max(1, config.zookeeper_session_timeout_ms // _TICKS),
         config=config,
     )
-    return lambda ports: ZooKeeperServer(options, ports, Witness(ports.trace))
+    return lambda ports: ZooKeeperServer(options, ports, TransactionEvents(ports.trace))
 
 
 __all__ = ["BROKER_PORT", "CONTROLLER_PORT", "ZOOKEEPER_PORT", "broker_factory", "controller_factory"]

@@ -21,9 +21,9 @@ from highwater_chaos.base.user_error import UserError
 from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.extras import missing_extra
-from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import EndedEarly, Interrupts
 from highwater_chaos.cli.machine_refuses import refusal_of_machine
+from highwater_chaos.cli.pipe_safe_output import PipeSafeOutput
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 """Every error about arguments; typer brings its own copy of click and exports only this subclass of it."""
@@ -122,8 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     interrupts.listen()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name of a file or a process may be no text; as on stderr
-    sys.stdout = HeardOutput(sys.stdout, matters=True)
-    sys.stderr = HeardOutput(sys.stderr, matters=False)
+    sys.stdout = PipeSafeOutput(sys.stdout, matters=True)
+    sys.stderr = PipeSafeOutput(sys.stderr, matters=False)
     status = execute(sys.argv[1:] if arguments is None else arguments, interrupts)
     try:
         sys.stdout.flush()

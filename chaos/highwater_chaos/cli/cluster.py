@@ -78,10 +78,10 @@ def up(
             "--controllers: mode zookeeper has none, one of the brokers is the controller; see --zookeepers"
         )
     _check_name(name)
-    from highwater_chaos.local_cluster import Wish, bring_up  # noqa: PLC0415 - the host of nodes, which only this needs
+    from highwater_chaos.local_cluster import ClusterOptions, bring_up  # noqa: PLC0415 - the host of nodes, which only this needs
 
     chosen: Mode | None = "zookeeper" if zookeepers is not None else mode
-    wish = Wish(name, data, brokers, controllers or zookeepers, port, _properties(config or []), wipe, chosen)
+    wish = ClusterOptions(name, data, brokers, controllers or zookeepers, port, _properties(config or []), wipe, chosen)
     try:
         cluster = bring_up(wish, lambda text: print(text, file=sys.stderr))
     except LocalClusterError as error:

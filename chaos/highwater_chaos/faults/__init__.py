@@ -4,7 +4,16 @@ group ``highwater.faults`` in any other distribution (:mod:`highwater_chaos.expe
 from __future__ import annotations
 
 from highwater_chaos.experiment.faults import FaultKindError, FaultModel, Inject, fault_kinds
-from highwater_chaos.faults.base import Drawing, Drawn, Evidence, Fault, FaultContext, FaultRecord, Seen, Touch
+from highwater_chaos.faults.base import (
+    Drawing,
+    Drawn,
+    Evidence,
+    Fault,
+    FaultContext,
+    FaultRecord,
+    FaultTarget,
+    ProbeResult,
+)
 from highwater_chaos.faults.targets import TargetError
 
 __all__ = [
@@ -14,9 +23,9 @@ __all__ = [
     "Fault",
     "FaultContext",
     "FaultRecord",
-    "Seen",
+    "FaultTarget",
+    "ProbeResult",
     "TargetError",
-    "Touch",
     "fault_of",
     "kind_named",
 ]

@@ -3,10 +3,10 @@
 A fault is one class in one file: what a file says about it (it is a pydantic model), what it needs of a backend, how it
 is drawn at random, and how it is injected, probed, healed and probed again. Its life:
 
-1. *intent*: :meth:`Fault.inject` notes each node, link or rule (:class:`Touch`) that it is going to touch in the record
-   (:meth:`FaultContext.aim`, :meth:`~FaultContext.cut`, :meth:`~FaultContext.add_rule`), then acts. What fails halfway
-   is undone, since heals go by the intent.
-2. *injected*: a probe saw each touched thing as the fault should make it (:meth:`FaultContext.saw`).
+1. *intent*: :meth:`Fault.inject` notes each node, link or rule (:class:`FaultTarget`) that it is going to touch in the
+   record (:meth:`FaultContext.aim`, :meth:`~FaultContext.cut`, :meth:`~FaultContext.add_rule`), then acts. What fails
+   halfway is undone, since heals go by the intent.
+2. *injected*: a probe saw each touched thing as the fault should make it (:meth:`FaultContext.record_evidence`).
 3. *undone*: :meth:`Fault.heal` undoes every touched thing. It is idempotent.
 4. *healed*: :meth:`Fault.probe` saw each touched thing as it was before. The fault manager repeats the probe until
    then, and again after other faults on the same nodes have been healed.
@@ -47,7 +47,7 @@ CONFIRM_NS: Final = 30 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class FaultTarget:
     """One thing that a fault acts upon: a node, the link from one node to another, or a rule about messages."""
 
     kind: Literal["node", "link", "rule"]
@@ -59,7 +59,7 @@ class Touch:
     """Of a node, before the fault acted."""
 
 
-class Seen(NamedTuple):
+class ProbeResult(NamedTuple):
     """What one look at a touched thing found. ``ok``: it is as it should be."""
 
     ok: bool
@@ -98,7 +98,7 @@ class FaultRecord:
     deadline_ns: int | None = None
     heal_started_ns: int | None = None
     healed_ns: int | None = None
-    intent: list[Touch] = field(default_factory=list)
+    intent: list[FaultTarget] = field(default_factory=list)
     """What the fault is going to touch, noted before it does."""
     inject_evidence: list[Evidence] = field(default_factory=list)
     heal_evidence: list[Evidence] = field(default_factory=list)
@@ -128,7 +128,7 @@ class FaultRecord:
         return self.healed_ns is not None and bool(self.intent) and not self.unhealed
 
     @property
-    def unhealed(self) -> list[Touch]:
+    def unhealed(self) -> list[FaultTarget]:
         """What no probe has seen healed yet."""
         last = {item.of: item.ok for item in self.heal_evidence}
         return [touch for touch in self.intent if not last.get(touch.name, False)]
@@ -233,11 +233,11 @@ class FaultContext:
         self.record.targets = tuple(dict.fromkeys((*self.record.targets, *nodes)))
         return nodes
 
-    def aim(self, target: Target) -> list[Touch]:
+    def aim(self, target: Target) -> list[FaultTarget]:
         """Resolve a target and note the intent to act upon its nodes. Raises ``TargetError``."""
         return [self.intend("node", node, (node,)) for node in self.resolve(target)]
 
-    def aim_at_processes(self, target: Target) -> list[Touch]:
+    def aim_at_processes(self, target: Target) -> list[FaultTarget]:
         """As :meth:`aim`, for a fault that signals processes: none that waits in the kernel for its disk.
 
         Raises:
@@ -253,7 +253,7 @@ class FaultContext:
                 )
         return [self.intend("node", node, (node,)) for node in nodes]
 
-    def aim_alone(self, target: Target, kinds: Collection[str], *, running: bool = False) -> list[Touch]:
+    def aim_alone(self, target: Target, kinds: Collection[str], *, running: bool = False) -> list[FaultTarget]:
         """As :meth:`aim`, for a fault that shares a node with no other of these kinds: its heal would end the other.
 
         ``running``: it acts upon processes, so each node must have one.
@@ -274,25 +274,25 @@ class FaultContext:
                 raise TargetError(f"{node} is {state.value}: it has no process to hold up")
         return [self.intend("node", node, (node,)) for node in nodes]
 
-    def intend(self, kind: Literal["node", "link", "rule"], name: str, nodes: Sequence[str]) -> Touch:
+    def intend(self, kind: Literal["node", "link", "rule"], name: str, nodes: Sequence[str]) -> FaultTarget:
         """Note the intent to act upon one thing."""
         incarnation = self.backend.incarnation(nodes[0]) if kind == "node" else 0
-        touch = Touch(kind, name, tuple(nodes), incarnation)
+        touch = FaultTarget(kind, name, tuple(nodes), incarnation)
         if all(other.name != name for other in self.record.intent):
             self.record.intent.append(touch)
         return touch
 
-    def cut(self, source: str, destination: str) -> Touch:
+    def cut(self, source: str, destination: str) -> FaultTarget:
         """Cut the link from one node to another, until :meth:`join`. Raises ``BackendError``."""
         touch = self.intend("link", f"{source} -> {destination}", (source, destination))
         self.using(CutsLinks).cut(self.key(touch), source, destination, self.undone_by_ns)
         return touch
 
-    def join(self, touch: Touch) -> None:
+    def join(self, touch: FaultTarget) -> None:
         """Undo :meth:`cut`. Raises ``BackendError``."""
         self.using(CutsLinks).uncut(self.key(touch))
 
-    def add_rule(self, rule: RpcRule) -> Touch:
+    def add_rule(self, rule: RpcRule) -> FaultTarget:
         """Put a rule about messages into force, until :meth:`remove_rule`. Raises ``BackendError``."""
         number = sum(touch.kind == "rule" for touch in self.record.intent) + 1
         nodes = rule.destinations or self.nodes
@@ -300,7 +300,7 @@ class FaultContext:
         self.using(AppliesRpcRules).add_rule(self.key(touch), rule)
         return touch
 
-    def remove_rule(self, touch: Touch) -> None:
+    def remove_rule(self, touch: FaultTarget) -> None:
         """Undo :meth:`add_rule`. Raises ``BackendError``."""
         self.using(AppliesRpcRules).remove_rule(self.key(touch))
 
@@ -320,18 +320,18 @@ class FaultContext:
         rules = [self.key(touch) for touch in self.record.intent if touch.kind == "rule"]
         return sorted(time for rule in rules for time in backend.rule_times(rule))
 
-    def key(self, touch: Touch) -> str:
+    def key(self, touch: FaultTarget) -> str:
         """By which the backend knows a cut or a rule."""
         return f"{self.record.id} {touch.name}"
 
     # --- evidence ---
 
-    def saw(self, touch: Touch | None, what: str, ok: bool = True, **data: Any) -> None:
+    def record_evidence(self, touch: FaultTarget | None, what: str, ok: bool = True, **data: Any) -> None:
         """Note evidence about the injection, seen now. ``touch``: of what; None: of the fault as a whole."""
         of = "" if touch is None else touch.name
         self.record.inject_evidence.append(Evidence(self.backend.now_ns(), what, ok, data, of))
 
-    def saw_healed(self, touch: Touch, seen: Seen) -> None:
+    def record_healed(self, touch: FaultTarget, seen: ProbeResult) -> None:
         """Note evidence about the heal of one touched thing, seen now."""
         self.record.heal_evidence.append(Evidence(self.backend.now_ns(), seen.what, seen.ok, seen.data, touch.name))
 
@@ -349,7 +349,7 @@ class FaultContext:
         met = yield Until(again, timeout_ns, what)
         return met
 
-    def undo_each(self, undo: Callable[[Touch], None], kind: str | None = None) -> None:
+    def undo_each(self, undo: Callable[[FaultTarget], None], kind: str | None = None) -> None:
         """Undo every touched thing (of one kind), the latest first. One that fails does not keep the others from being
         undone; that it is not healed is what its probe sees, so the error is noted and not raised."""
         for touch in reversed(self.record.intent):
@@ -358,7 +358,7 @@ class FaultContext:
             try:
                 undo(touch)
             except BackendError as error:
-                self.saw_healed(touch, Seen(False, str(error)))
+                self.record_healed(touch, ProbeResult(False, str(error)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,7 +479,7 @@ class Fault(FaultModel):
         """Undo whatever the record's intent names, also if it was only half brought about. Idempotent."""
         raise NotImplementedError(f"{type(self).__name__}.heal")
 
-    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+    def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:
         """Look once, after :meth:`heal`, whether a touched thing is as it was before. Waits for nothing.
 
         Raises:

@@ -10,7 +10,7 @@ from highwater_chaos.backends.primitives import Primitive, SkewsClocks
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment.targets import Target, Victims
 from highwater_chaos.experiment.units import Duration, Nanoseconds
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_runtime.ports import MS, SECOND
 
 _DRAWN_RATES: Final = (0.9, 0.99, 1.01, 1.1)
@@ -66,7 +66,9 @@ class ClockSkew(Fault):
         for touch in touched:
             offset, rate = context.using(SkewsClocks).clock_error(touch.name)
             seen = self._is_seen(offset, rate, context.backend.now_ns() - began_ns)
-            context.saw(touch, _text(touch, offset, rate), seen, node=touch.name, offsetNs=offset, rate=rate)
+            context.record_evidence(
+                touch, _text(touch, offset, rate), seen, node=touch.name, offsetNs=offset, rate=rate
+            )
 
     def _is_seen(self, offset: int, rate: float, within_ns: int) -> bool:
         """Whether a clock that is ``offset`` ahead, at most ``within_ns`` after it was set, shows this skew. A right
@@ -83,15 +85,15 @@ class ClockSkew(Fault):
         context.undo_each(lambda touch: context.using(SkewsClocks).skew_clock(touch.name, 0, 1.0))
         yield Sleep(0)
 
-    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+    def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:
         """Read the node's clock beside the right one."""
         offset, rate = context.using(SkewsClocks).clock_error(touch.name)
-        return Seen(offset == 0 and rate == 1.0, _text(touch, offset, rate), {"node": touch.name})
+        return ProbeResult(offset == 0 and rate == 1.0, _text(touch, offset, rate), {"node": touch.name})
 
 
 def _drift_ns(rate: float, within_ns: int) -> int:
     return round(abs(rate - 1.0) * within_ns)
 
 
-def _text(touch: Touch, offset: int, rate: float) -> str:
+def _text(touch: FaultTarget, offset: int, rate: float) -> str:
     return f"the clock of {touch.name} is {offset / 1e9:+.3f} s off and runs at rate {rate:g}"

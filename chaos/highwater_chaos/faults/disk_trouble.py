@@ -29,7 +29,7 @@ from highwater_chaos.backends.primitives import (
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Process
 from highwater_chaos.experiment.targets import Victims
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_chaos.faults.nodes import runs, start_all_again
 
 _TROUBLES: Final = ("diskFull", "diskError", "diskStall")
@@ -77,7 +77,7 @@ class DiskTroubleFault(Fault):
                 f"a probe on the disk of {node} sees {expected}",
             )
             found = expected if seen else context.using(MendsDisks).disk_probe(node)
-            context.saw(touch, f"a probe on the disk of {node} saw {found}", seen, node=node, probe=found)
+            context.record_evidence(touch, f"a probe on the disk of {node} saw {found}", seen, node=node, probe=found)
 
     def _trouble(self, context: FaultContext, node: str) -> None:
         raise NotImplementedError(f"{type(self).__name__}._trouble")
@@ -85,7 +85,7 @@ class DiskTroubleFault(Fault):
     def heal(self, context: FaultContext) -> Process[None]:
         """Mend the disks, end the nodes that lived through a failure, and start all that are down."""
 
-        def end(touch: Touch) -> None:
+        def end(touch: FaultTarget) -> None:
             lives = context.backend.state(touch.name) in (NodeState.UP, NodeState.PAUSED)
             if lives and context.backend.incarnation(touch.name) == touch.incarnation:
                 context.using(KillsNodes).kill(touch.name)
@@ -95,16 +95,16 @@ class DiskTroubleFault(Fault):
             context.undo_each(end)
         yield from start_all_again(context)
 
-    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+    def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:
         """Write and flush; the node must run, too, in a new incarnation if it needed a restart."""
         found = context.using(MendsDisks).disk_probe(touch.name)
-        seen = Seen(
+        seen = ProbeResult(
             found == "ok", f"a probe on the disk of {touch.name} saw {found}", {"node": touch.name, "probe": found}
         )
         if not seen.ok:
             return seen
         node = runs(context, touch, touch.incarnation if self.RESTARTS else 0)
-        return Seen(node.ok, f"{seen.what}; {node.what}", {**node.data, **seen.data})
+        return ProbeResult(node.ok, f"{seen.what}; {node.what}", {**node.data, **seen.data})
 
 
 class DiskFull(DiskTroubleFault):

@@ -44,4 +44,6 @@ class DiskWipe(NodeDownFault):
             if down:
                 context.using(WipesDisks).wipe(node)
                 empty = context.using(WipesDisks).disk_is_empty(node)
-                context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)
+                context.record_evidence(
+                    touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node
+                )

@@ -19,7 +19,7 @@ from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_na
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms, timeouts
 from highwater_chaos.experiment.units import Duration, Nanoseconds
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.switches import Mode
 
@@ -207,10 +207,10 @@ class MessageFault(Fault):
         times = context.caught_at()
         known = {"times_ns": times} if times else {}
         for touch in context.record.intent:
-            context.saw(touch, f"caught {caught} {self.rpc} {self.of}s", caught > 0, caught=caught, **known)
+            context.record_evidence(touch, f"caught {caught} {self.rpc} {self.of}s", caught > 0, caught=caught, **known)
         yield Sleep(0)
 
-    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+    def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:
         """Ask the nodes for the rules that they have in force, and for what they still hold back."""
         return rule_is_gone(context, touch)
 
@@ -291,7 +291,7 @@ def _possible(target: Target | None, cluster: Cluster) -> tuple[str, ...]:
     return node_names(cluster)
 
 
-def rule_is_gone(context: FaultContext, touch: Touch) -> Seen:
+def rule_is_gone(context: FaultContext, touch: FaultTarget) -> ProbeResult:
     """Look whether the nodes still have a rule in force or hold messages back because of it."""
     left = context.using(AppliesRpcRules).rule_left(context.key(touch))
-    return Seen(left is None, "the nodes have no such rule and hold nothing back" if left is None else left)
+    return ProbeResult(left is None, "the nodes have no such rule and hold nothing back" if left is None else left)

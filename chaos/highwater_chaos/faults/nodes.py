@@ -9,7 +9,16 @@ from pydantic import Field
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Process, Sleep, Until
 from highwater_chaos.experiment.units import Duration
-from highwater_chaos.faults.base import CONFIRM_NS, Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import (
+    CONFIRM_NS,
+    Drawing,
+    Drawn,
+    Fault,
+    FaultContext,
+    FaultTarget,
+    ProbeResult,
+    target_of,
+)
 from highwater_runtime.ports import SECOND
 
 RestartAfter = Annotated[
@@ -37,13 +46,13 @@ class NodeDownFault(Fault):
         """Start them again."""
         yield from start_all_again(context)
 
-    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+    def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:
         """Look whether it runs: in a new incarnation, if it was seen to go down."""
         ended = any(item.ok and item.of == touch.name for item in context.record.inject_evidence)
         return runs(context, touch, touch.incarnation if ended else 0)
 
 
-def seen_down(context: FaultContext, touch: Touch, reason: str, timeout_ns: int = CONFIRM_NS) -> Process[bool]:
+def seen_down(context: FaultContext, touch: FaultTarget, reason: str, timeout_ns: int = CONFIRM_NS) -> Process[bool]:
     """Note evidence that the node's process is gone and that the host's event says why. A node that was down before (it
     was stopped, and now its machine loses power) has a newer event to look at."""
     backend, view, node = context.backend, context.view, touch.name
@@ -55,7 +64,7 @@ def seen_down(context: FaultContext, touch: Touch, reason: str, timeout_ns: int 
 
     down = yield from context.confirm(gone, f"{node} is down", timeout_ns)
     found = view.nodes[node].last_stop_reason if node in view.nodes else ""
-    context.saw(
+    context.record_evidence(
         touch,
         f"{node} is {'down' if down else 'still ' + backend.state(node).value}",
         down and found == reason,
@@ -72,7 +81,7 @@ def start_all_again(context: FaultContext) -> Process[None]:
     def stopping() -> bool:
         return any(backend.state(touch.name) is NodeState.STOPPING for touch in context.record.intent)
 
-    def start(touch: Touch) -> None:
+    def start(touch: FaultTarget) -> None:
         if backend.state(touch.name) is NodeState.DOWN:
             backend.start(touch.name)
 
@@ -82,7 +91,7 @@ def start_all_again(context: FaultContext) -> Process[None]:
     yield Sleep(0)
 
 
-def runs(context: FaultContext, touch: Touch, after: int = 0) -> Seen:
+def runs(context: FaultContext, touch: FaultTarget, after: int = 0) -> ProbeResult:
     """Look whether the node runs, by its own event, in an incarnation later than ``after``."""
     node, backend = touch.name, context.backend
     seen = context.view.nodes.get(node)
@@ -92,7 +101,7 @@ def runs(context: FaultContext, touch: Touch, after: int = 0) -> Seen:
     ok = started and seen is not None and seen.up and incarnation > after
     data = {"node": node, "incarnation": incarnation}
     if ok:
-        return Seen(True, f"{node} runs again", data)
+        return ProbeResult(True, f"{node} runs again", data)
     held_up = backend.held_up(node)
     why = held_up.why if held_up is not None else "no event of it has come since" if started else state.value
-    return Seen(False, f"{node} does not run: {why}", data)
+    return ProbeResult(False, f"{node} does not run: {why}", data)

@@ -20,7 +20,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.nodes import quorum_names
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_chaos.faults.targets import TargetError
 
 Link = tuple[str, str]
@@ -115,7 +115,7 @@ class Partition(OneOf, Fault):
                 partial(_lost, context, source, destination),
                 f"nothing gets from {source} to {destination}",
             )
-            context.saw(
+            context.record_evidence(
                 touch,
                 f"a probe from {source} to {destination} {'was lost' if lost else 'got through'}",
                 lost,
@@ -128,12 +128,12 @@ class Partition(OneOf, Fault):
         context.undo_each(context.join)
         yield Sleep(0)
 
-    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+    def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:
         """Send a probe across the link. One that another fault cuts too is looked at again after that fault's heal."""
         source, destination = touch.nodes
         reached = context.using(CutsLinks).reachable(source, destination)
         what = f"a probe from {source} to {destination} {'got through' if reached else 'is still lost'}"
-        return Seen(reached, what, {"source": source, "destination": destination})
+        return ProbeResult(reached, what, {"source": source, "destination": destination})
 
     def _links(self, context: FaultContext) -> list[Link]:
         everyone = context.nodes

@@ -8,7 +8,7 @@ from highwater_chaos.backends.primitives import PausesNodes, Primitive
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment.targets import Victims
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_runtime.ports import MS
 
 
@@ -39,19 +39,19 @@ class Pause(Fault):
                 pauses.pause(touch.name, context.undone_by_ns)
             else:
                 state = backend.state(touch.name).value
-                context.saw(touch, f"{touch.name} is {state}: nothing to pause", False, node=touch.name)
+                context.record_evidence(touch, f"{touch.name} is {state}: nothing to pause", False, node=touch.name)
         yield Sleep(20 * MS)
         for touch in touched:
             process = pauses.process_state(touch.name)
             saw = f"the process of {touch.name} is {process}"
-            context.saw(touch, saw, process == "stopped", node=touch.name)
+            context.record_evidence(touch, saw, process == "stopped", node=touch.name)
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Resume those still paused."""
         context.undo_each(lambda touch: context.using(PausesNodes).resume(touch.name))
         yield Sleep(0)
 
-    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+    def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:
         """Look at the process: the kernel has it running, or it has ended (by another fault) and its pause with it."""
         state = context.using(PausesNodes).process_state(touch.name)
-        return Seen(state != "stopped", f"the process of {touch.name} is {state}", {"node": touch.name})
+        return ProbeResult(state != "stopped", f"the process of {touch.name} is {state}", {"node": touch.name})

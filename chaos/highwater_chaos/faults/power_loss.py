@@ -91,10 +91,12 @@ class PowerLoss(NodeDownFault):
             elif (planned := (yield from _planned(context, node))) is not None:
                 report = planned
             else:
-                context.saw(touch, f"{node} has not come to the write at which its power fails", False, node=node)
+                context.record_evidence(
+                    touch, f"{node} has not come to the write at which its power fails", False, node=node
+                )
                 continue
             down = yield from seen_down(context, touch, "power-loss")
-            context.saw(
+            context.record_evidence(
                 touch,
                 f"{node} lost {report.lost_bytes} unsynced bytes",
                 node=node,
@@ -104,7 +106,9 @@ class PowerLoss(NodeDownFault):
             if self.wipe and down:
                 context.using(WipesDisks).wipe(node)
                 empty = context.using(WipesDisks).disk_is_empty(node)
-                context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)
+                context.record_evidence(
+                    touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node
+                )
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Forget a power loss that has not come to pass, and start all again."""

@@ -59,7 +59,7 @@ class Restart(NodeDownFault):
                 BACK_NS,
             )
             now = backend.incarnation(node)
-            context.saw(
+            context.record_evidence(
                 touch,
                 f"{node} {'is back' if back else 'is not back in sync'} in incarnation {now}",
                 back and now > before,

@@ -21,7 +21,7 @@ from highwater_chaos.base.process import Process, Sleep, Until
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_chaos.faults.messages import rule_is_gone
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
@@ -72,13 +72,15 @@ class SessionExpiry(Fault):
 
     def _lose_heartbeats(self, context: FaultContext) -> Process[None]:
         view = context.view
-        with_session: list[Touch] = []
+        with_session: list[FaultTarget] = []
         for touch in context.aim(self.target):
             node = touch.name
             if node.startswith("controller-"):
-                context.saw(touch, f"{node} is a controller and has no broker session", False, node=node)
+                context.record_evidence(touch, f"{node} is a controller and has no broker session", False, node=node)
             elif not view.is_unfenced(node_id(node)):
-                context.saw(touch, f"{node} is fenced or not registered: it has no session to lose", False, node=node)
+                context.record_evidence(
+                    touch, f"{node} is fenced or not registered: it has no session to lose", False, node=node
+                )
             else:
                 with_session.append(touch)
         context.record.idle = not with_session
@@ -95,42 +97,42 @@ class SessionExpiry(Fault):
                 timeout,
             )
             what = f"the session of {node} {'was seen expired' if fenced else 'did not expire'}"
-            context.saw(touch, what, fenced, node=node)
-            context.saw(rules[node], what, fenced, node=node)
+            context.record_evidence(touch, what, fenced, node=node)
+            context.record_evidence(rules[node], what, fenced, node=node)
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Let heartbeats pass. A broker whose session was ended begins another by itself."""
         context.undo_each(context.remove_rule, "rule")
         yield Sleep(0)
 
-    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+    def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:
         """Look whether the rule is gone, and whether the broker has a session: it is registered, and not fenced."""
         if touch.kind == "rule":
             return rule_is_gone(context, touch)
         node = touch.name
         if not node.startswith("broker-"):
-            return Seen(True, f"{node} has no broker session")
+            return ProbeResult(True, f"{node} has no broker session")
         live = context.view.is_unfenced(node_id(node))
-        return Seen(
+        return ProbeResult(
             live, f"{node} {'is unfenced: it has a session again' if live else 'has no session'}", {"node": node}
         )
 
 
-def _end_sessions(context: FaultContext, touches: Sequence[Touch]) -> Process[None]:
+def _end_sessions(context: FaultContext, touches: Sequence[FaultTarget]) -> Process[None]:
     """ZooKeeper mode."""
     view = context.view
-    ended: list[tuple[Touch, int, int]] = []
+    ended: list[tuple[FaultTarget, int, int]] = []
     without = 0
     for touch in touches:
         node = touch.name
         if not node.startswith("broker-"):
-            context.saw(touch, f"{node} is a ZooKeeper server and has no session", False, node=node)
+            context.record_evidence(touch, f"{node} is a ZooKeeper server and has no session", False, node=node)
             continue
         session = yield from _session_of(context, node)
         if session is None:
-            context.saw(touch, f"nobody said in time which session {node} has", False, node=node)
+            context.record_evidence(touch, f"nobody said in time which session {node} has", False, node=node)
         elif session == 0:
-            context.saw(touch, f"{node} is not registered: it has no session to lose", False, node=node)
+            context.record_evidence(touch, f"{node} is not registered: it has no session to lose", False, node=node)
             without += 1
         else:
             ended.append((touch, session, view.unregistered_count.get(node_id(node), 0)))
@@ -141,7 +143,7 @@ def _end_sessions(context: FaultContext, touches: Sequence[Touch]) -> Process[No
             partial(_has_lost, context, node, session, before), f"the session of {node} has ended", _SLACK_NS
         )
         what = f"session {session:#x} of {node} {'has ended' if gone else 'was not seen to end'}"
-        context.saw(touch, what, gone, node=node, session=session)
+        context.record_evidence(touch, what, gone, node=node, session=session)
     context.record.idle = without == len(touches)
 
 

@@ -13,15 +13,15 @@ from highwater_chaos.local_cluster.record import ClusterRecord, find, names
 from highwater_chaos.local_cluster.status import ClusterStatus, ControllerView, NodeStatus, look
 
 if TYPE_CHECKING:
-    from highwater_chaos.local_cluster.up import Wish, bring_up
+    from highwater_chaos.local_cluster.up import ClusterOptions, bring_up
 
 __all__ = [
+    "ClusterOptions",
     "ClusterRecord",
     "ClusterStatus",
     "ControllerView",
     "LocalClusterError",
     "NodeStatus",
-    "Wish",
     "bring_up",
     "find",
     "look",
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("Wish", "bring_up"):
+    if name not in ("ClusterOptions", "bring_up"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from highwater_chaos.local_cluster import up  # noqa: PLC0415 - see above
 

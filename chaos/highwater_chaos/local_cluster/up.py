@@ -41,7 +41,7 @@ _UUID_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ClusterOptions:
     """What is asked for; None: as the cluster was before, or the default for a new one.
 
     ``port``: of broker 0, the others have the next ones. ``config``: properties of all nodes, by Kafka's names.
@@ -58,7 +58,7 @@ class Wish:
     mode: Mode | None = None
 
 
-def bring_up(wish: Wish, progress: Callable[[str], None] = lambda _: None) -> ClusterRecord:
+def bring_up(wish: ClusterOptions, progress: Callable[[str], None] = lambda _: None) -> ClusterRecord:
     """Start all nodes and wait until they work; of a cluster of which some nodes have died, those.
 
     Raises:
@@ -94,7 +94,7 @@ def bring_up(wish: Wish, progress: Callable[[str], None] = lambda _: None) -> Cl
         raise
 
 
-def _check_directory(wish: Wish, directory: Path) -> None:
+def _check_directory(wish: ClusterOptions, directory: Path) -> None:
     if wish.directory is None:
         return
     pointed = directory_of(wish.name)
@@ -110,7 +110,7 @@ def _check_directory(wish: Wish, directory: Path) -> None:
         raise LocalClusterError(f"{directory} holds the cluster {there.name!r}: give --name {there.name}")
 
 
-def _planned(wish: Wish, directory: Path, before: ClusterRecord | None) -> ClusterRecord:
+def _planned(wish: ClusterOptions, directory: Path, before: ClusterRecord | None) -> ClusterRecord:
     """What is to run: as before where nothing else is asked for."""
     had = {} if before is None else {node.name: node for node in before.nodes}
     brokers = wish.brokers or (BROKERS if before is None else len(before.of_role("broker")))
@@ -158,7 +158,7 @@ def _planned(wish: Wish, directory: Path, before: ClusterRecord | None) -> Clust
     return ClusterRecord(wish.name, str(directory), cluster_id, tuple(nodes), config, mode)
 
 
-def _start_dead(wish: Wish, before: ClusterRecord, progress: Callable[[str], None]) -> ClusterRecord:
+def _start_dead(wish: ClusterOptions, before: ClusterRecord, progress: Callable[[str], None]) -> ClusterRecord:
     """Start the nodes whose processes have ended, as they were; those that live are not touched."""
     living = before.living()
     pids = ", ".join(f"{node.name} (pid {identity.pid})" for node, identity in living)
@@ -218,4 +218,4 @@ def _cluster_id() -> str:
     return text
 
 
-__all__ = ["BROKERS", "CONTROLLERS", "FIRST_PORT", "Wish", "bring_up"]
+__all__ = ["BROKERS", "CONTROLLERS", "FIRST_PORT", "ClusterOptions", "bring_up"]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from highwater_chaos.machine import linux
-from highwater_chaos.machine.beneath import create_beneath
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import try_to_write
+from highwater_chaos.machine.safe_open import create_beneath
 from highwater_chaos.machine.volumes import Volume
 
 BALLAST: Final = ".highwater-ballast"

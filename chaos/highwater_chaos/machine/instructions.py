@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from highwater_chaos.machine.conversation import NotListeningError, call_program
+from highwater_chaos.machine.control_socket import NotListeningError, call_program
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.resource import TRANSIENT
 

@@ -12,9 +12,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from highwater_chaos.machine import linux, proc
-from highwater_chaos.machine.beneath import open_beneath, open_root
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.namespaces import in_thread
+from highwater_chaos.machine.safe_open import open_beneath, open_root
 
 
 def attach(point: Path, process: Identity, target: str) -> None:

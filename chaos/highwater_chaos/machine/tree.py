@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from stat import S_ISREG
 from typing import Final
 
-from highwater_chaos.machine.beneath import open_beneath
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.safe_open import open_beneath
 
 _MOST_DIRECTORIES: Final = 1_000_000
 """In one directory."""

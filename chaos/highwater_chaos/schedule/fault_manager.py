@@ -20,7 +20,7 @@ from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Inject
-from highwater_chaos.faults import Fault, FaultContext, FaultRecord, Seen, TargetError, Touch, fault_of
+from highwater_chaos.faults import Fault, FaultContext, FaultRecord, FaultTarget, ProbeResult, TargetError, fault_of
 from highwater_runtime.ports import SECOND
 
 _HEAL_NS: Final = 120 * SECOND
@@ -232,7 +232,7 @@ class FaultManager:
             if not active.context.record.unhealed:
                 del self._unseen[fault_id]
 
-    def _is_hidden(self, active: _Active, touch: Touch | None = None) -> bool:
+    def _is_hidden(self, active: _Active, touch: FaultTarget | None = None) -> bool:
         """Whether another fault is in force on a node that this one (or one thing that it touched) acts on."""
         nodes = active.nodes if touch is None else set(touch.nodes)
         return any(other is not active and other.nodes & nodes for other in self._active.values())
@@ -241,9 +241,9 @@ class FaultManager:
         """Probe what the fault touched until each is seen healed. Things that other faults touch too are looked at, and
         not waited for."""
         context, record = active.context, active.context.record
-        last: dict[str, Seen] = {}
+        last: dict[str, ProbeResult] = {}
 
-        def waited_for() -> list[Touch]:
+        def waited_for() -> list[FaultTarget]:
             return [touch for touch in record.unhealed if not self._is_hidden(active, touch)]
 
         def seen() -> bool:
@@ -256,24 +256,24 @@ class FaultManager:
             if held_up is not None:
                 yield Until(seen, held_up.at_most_ns + active.fault.healed_within_ns, held_up.why)
         for touch in record.unhealed:
-            context.saw_healed(touch, last[touch.name])
+            context.record_healed(touch, last[touch.name])
 
-    def _look(self, active: _Active) -> dict[str, Seen]:
+    def _look(self, active: _Active) -> dict[str, ProbeResult]:
         """Probe what no probe has seen healed yet, and note what is; returns what was seen, by name."""
-        found: dict[str, Seen] = {}
+        found: dict[str, ProbeResult] = {}
         for touch in active.context.record.unhealed:
             found[touch.name] = self._probe(active, touch)
             if found[touch.name].ok:
-                active.context.saw_healed(touch, found[touch.name])
+                active.context.record_healed(touch, found[touch.name])
         return found
 
-    def _probe(self, active: _Active, touch: Touch) -> Seen:
+    def _probe(self, active: _Active, touch: FaultTarget) -> ProbeResult:
         if isinstance(self._backend, LosesNodes) and touch.nodes and all(map(self._backend.is_gone, touch.nodes)):
-            return Seen(True, "it is gone, and what was done to it: its cluster was deleted")
+            return ProbeResult(True, "it is gone, and what was done to it: its cluster was deleted")
         try:
             return active.fault.probe(active.context, touch)
         except BackendError as error:
-            return Seen(False, f"it cannot be seen: {error}")
+            return ProbeResult(False, f"it cannot be seen: {error}")
 
     def abandon_injections(self) -> None:
         """Forget that injections were going on: the processes that ran them have been cancelled."""

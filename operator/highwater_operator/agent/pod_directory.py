@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Self
 
-from highwater_chaos.machine.beneath import open_beneath, open_file
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.safe_open import open_beneath, open_file
 
 _MOST_NAMES = 100_000
 _MOST_READ = 64 << 20

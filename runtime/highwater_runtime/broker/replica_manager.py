@@ -28,8 +28,8 @@ from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
 from highwater_runtime.broker.replication_quota import ReplicationQuotas
-from highwater_runtime.broker.slices import Slices
 from highwater_runtime.broker.truncation import RUNGS
+from highwater_runtime.broker.work_queue import PartitionWorkQueue
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import InconsistentTopicId, LogOffline
 from highwater_runtime.log.log import Log
@@ -142,7 +142,7 @@ class ReplicaManager:
         self._created: list[tuple[TopicPartition, PartitionKey, Log]] = []
         """Logs that were made in the present event of the disk."""
         self._under_review: list[PartitionKey] = []
-        self._slices = Slices(
+        self._slices = PartitionWorkQueue(
             ports.clock,
             (
                 self._partition_changed,

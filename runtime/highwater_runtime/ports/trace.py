@@ -289,7 +289,7 @@ class BrokerStateChanged(NodeEvent, frozen=True, kw_only=True, tag="broker-state
 # --- controllers ---------------------------------------------------------------------------------------------------
 # Every controller emits these when the record commits in its own view, so each appears once per controller: readers
 # keep the first for each metadata_offset. In ZooKeeper mode the servers of the ensemble emit them, each when it applies
-# the transaction (``highwater_runtime.zookeeper.witness``): nobody has to believe what a controller says of itself.
+# the transaction (``zookeeper/transaction_events.py``): nobody has to believe what a controller says of itself.
 
 
 class BrokerRegistered(NodeEvent, frozen=True, kw_only=True, tag="broker-registered"):

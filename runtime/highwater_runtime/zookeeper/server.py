@@ -54,8 +54,8 @@ from highwater_runtime.zookeeper.state import (
     encode_transaction,
 )
 from highwater_runtime.zookeeper.tracker import SessionTracker
+from highwater_runtime.zookeeper.transaction_events import TransactionEvents
 from highwater_runtime.zookeeper.watches import Watches
-from highwater_runtime.zookeeper.witness import Witness
 
 DIRECTORY: Final = "transactions-0"
 _CHANNEL: Final = "zookeeper"
@@ -84,7 +84,7 @@ class ZooKeeperServer:
     transaction that this server applies.
     """
 
-    def __init__(self, options: ZooKeeperOptions, ports: Ports, witness: Witness | None = None) -> None:
+    def __init__(self, options: ZooKeeperOptions, ports: Ports, witness: TransactionEvents | None = None) -> None:
         self.options = options
         self._witness = witness
         self.state = EnsembleState()

@@ -20,7 +20,7 @@ import msgspec
 from experiments.agents import FakeAgent, evidence
 from log_cluster.real_nodes import POLL, RealNodes, answers
 
-from highwater_chaos.machine.conversation import call_program
+from highwater_chaos.machine.control_socket import call_program
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.records.dump import dump_replicas
 from highwater_runtime.host.posix_disk import PosixDisk

@@ -10,7 +10,7 @@ from experiments.conftest import KIND, experiment, until
 
 from highwater_chaos.backends.kubernetes import journal as journal_module
 from highwater_chaos.backends.kubernetes.agents import AgentClient
-from highwater_chaos.backends.kubernetes.faults import FaultDesk, PodPlace
+from highwater_chaos.backends.kubernetes.faults import FaultClient, PodPlace
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.kube.client import Kube, Refused
@@ -70,7 +70,7 @@ def test_an_api_server_that_is_away_says_nothing_and_one_that_refuses_ends_the_r
 def test_a_fault_that_cannot_be_written_down_is_not_asked_for(kube_api: Any, journal: StatusJournal) -> None:
     """The run goes on without it: it is inconclusive, and its recordings are kept."""
     agent = AgentClient("https://127.0.0.1:1", "token")
-    desk = FaultDesk(journal, 3600 * SECOND)
+    desk = FaultClient(journal, 3600 * SECOND)
     away = kube_api.fault(verb="patch", resource="chaosexperiments/status", status=503, times=None)
     with pytest.raises(BackendError, match="kill broker-0: it could not be written down first"):
         desk.inject(PodPlace("default", "demo-broker-0", "uid", agent), "kill", "kill broker-0")

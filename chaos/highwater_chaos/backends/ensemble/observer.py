@@ -46,8 +46,8 @@ from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.metadata.znodes import ZnodeError
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeEvent
+from highwater_runtime.zookeeper.transaction_events import TransactionEvents
 from highwater_runtime.zookeeper.tree import Change
-from highwater_runtime.zookeeper.witness import Witness
 
 _PROPOSAL: Final = 2
 _ACK: Final = 3
@@ -104,7 +104,7 @@ class EnsembleObserver:
         self._notes: list[str] = []
         self._tree = EnsembleTree()
         self._heard: list[NodeEvent] = []
-        self._witness = Witness(self)
+        self._witness = TransactionEvents(self)
         self._is_fresh = True
         self._last_ns = 0
         self._caught_up = threading.Event()

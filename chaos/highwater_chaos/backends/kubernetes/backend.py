@@ -26,7 +26,7 @@ from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
 from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
-from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
@@ -125,7 +125,7 @@ class KubernetesBackend:
         self._watched = WatchedCluster(api, place)
         self._own_topics = own_topics
         self._timeout_ns = timeout_ns
-        self._desk = FaultDesk(journal, timeout_ns + _AFTER_NS)
+        self._desk = FaultClient(journal, timeout_ns + _AFTER_NS)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
         self._intake: Intake
         self._ensemble: PodEnsemble | None = None

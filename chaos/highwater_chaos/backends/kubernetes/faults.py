@@ -67,7 +67,7 @@ class InjectedFault:
         return None if not seen else int(datetime.fromisoformat(seen[-1]["at"]).timestamp() * 1e9)
 
 
-class FaultDesk:
+class FaultClient:
     """The faults of one run. Safe to use from several threads.
 
     Args:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.protocol import BackendError, NodeState
 
 
@@ -31,7 +31,7 @@ class HostFault:
 
     def __init__(
         self,
-        desk: FaultDesk,
+        desk: FaultClient,
         place: PodPlace,
         kind: str,
         what: str,
@@ -135,7 +135,7 @@ class HostFault:
 class HostFaults:
     """All of one run. ``state``: of a node."""
 
-    def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace], state: Callable[[str], NodeState]) -> None:
+    def __init__(self, desk: FaultClient, places: Mapping[str, PodPlace], state: Callable[[str], NodeState]) -> None:
         self._desk = desk
         self._places = places
         self._state = state

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
 from highwater_chaos.backends.primitives import RpcRule
 from highwater_chaos.backends.protocol import BackendError
@@ -26,7 +26,7 @@ class _Rule:
 class MessageRules:
     """The rules of one run."""
 
-    def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace], host_faults: HostFaults) -> None:
+    def __init__(self, desk: FaultClient, places: Mapping[str, PodPlace], host_faults: HostFaults) -> None:
         self._desk = desk
         self._places = places
         self._host_faults = host_faults

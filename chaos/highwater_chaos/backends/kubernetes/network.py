@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from highwater_chaos.backends.kubernetes.agents import AgentError
-from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.protocol import BackendError
 from highwater_runtime.ports import Endpoint
 
@@ -33,7 +33,7 @@ class Cuts:
         endpoints: nodes' listeners under IP addresses: a pod keeps its own while its containers come and go.
     """
 
-    def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace], endpoints: Mapping[str, Endpoint]) -> None:
+    def __init__(self, desk: FaultClient, places: Mapping[str, PodPlace], endpoints: Mapping[str, Endpoint]) -> None:
         self._desk = desk
         self._places = places
         self._endpoints = endpoints

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from highwater_runtime.broker.slices import answer_in_slices
+from highwater_runtime.broker.work_queue import answer_in_slices
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.metadata.effective_config import (

@@ -16,8 +16,8 @@ from typing import Final
 
 from highwater_runtime.broker.groups.records import partition_for
 from highwater_runtime.broker.replica_manager import ReplicaManager
-from highwater_runtime.broker.slices import answer_in_slices
 from highwater_runtime.broker.topic_creation import TopicCreation
+from highwater_runtime.broker.work_queue import answer_in_slices
 from highwater_runtime.metadata import BrokerRegistration
 from highwater_runtime.metadata.topic_names import GROUP_OFFSETS_TOPIC
 from highwater_runtime.ports import Clock, InboundRequest

@@ -42,7 +42,7 @@ def answer_in_slices(
     go_on()
 
 
-class Slices:
+class PartitionWorkQueue:
     """A queue for each of ``kinds``, the most urgent kind first; a partition is in it once, however often it is added.
 
     ``on_idle`` is called at the end of an event that leaves nothing to do.

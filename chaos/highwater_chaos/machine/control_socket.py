@@ -18,9 +18,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from highwater_chaos.machine.beneath import open_beneath, open_root, split_root
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.safe_open import open_beneath, open_root, split_root
 
 ANSWERS_WITHIN: Final = 5.0
 """Seconds for connecting, sending and receiving together."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from highwater_runtime.broker.slices import SLICE, Slices
+from highwater_runtime.broker.work_queue import SLICE, PartitionWorkQueue
 
 KEYS = [(UUID(int=1), index) for index in range(3 * SLICE)]
 
 
 def make(fake_clock, idle=lambda: None):
     done = []
-    slices = Slices(
+    slices = PartitionWorkQueue(
         fake_clock, (lambda key: done.append(("urgent", key)), lambda key: done.append(("other", key))), idle
     )
     return slices, done

@@ -14,7 +14,7 @@ from typing import TextIO
 from highwater_chaos.cli.exits import UsageError
 
 
-class HeardOutput(TextIOBase):
+class PipeSafeOutput(TextIOBase):
     """Writes to ``stream`` until its reader has gone. ``None`` (it was closed): nothing is written.
 
     Raises :class:`UsageError` once if a stream that ``matters`` takes no more for another reason.

@@ -39,7 +39,7 @@ class _State(NamedTuple):
     partition_epoch: int
 
 
-class Witness:
+class TransactionEvents:
     """Follows one tree. The caller passes every transaction, in order, to :meth:`applied`."""
 
     def __init__(self, trace: Trace) -> None:
@@ -54,7 +54,7 @@ class Witness:
 
     def load(self, nodes: Iterable[Change]) -> None:
         """Begin again with a whole tree, and report nothing: others have seen how it came about."""
-        fresh = Witness(_Silence())
+        fresh = TransactionEvents(_Silence())
         fresh.applied(0, nodes)
         for name, value in vars(fresh).items():
             if name != "_trace":

@@ -28,7 +28,7 @@ class Place(NamedTuple):
     name: str
 
 
-class Kept:
+class ColumnCache:
     """Columns of the tables of one unit, packed, that together take at most ``limit`` bytes.
 
     When there is no room, columns of other tables have to go: checks go through one table after the other. The columns
@@ -50,7 +50,7 @@ class Kept:
     def put(self, place: Place, column: pa.Array | Packed) -> Packed:
         """Keep a column if there is room, and return it. One that cannot be kept is not packed."""
         if place.table == self._full_of:
-            return column if isinstance(column, Packed) else Packed.not_at_all(column)
+            return column if isinstance(column, Packed) else Packed.raw(column)
         packed = column if isinstance(column, Packed) else Packed.of(column)
         if self.nbytes + packed.nbytes > self._limit:
             for other in [other for other in self._columns if other.table != place.table]:
@@ -81,7 +81,7 @@ class Packed:
     as_it_was: pa.Array | None = None
 
     @classmethod
-    def not_at_all(cls, column: pa.Array) -> Packed:
+    def raw(cls, column: pa.Array) -> Packed:
         """A column as it is."""
         return cls(len(column), column.type, as_it_was=column)
 
@@ -99,7 +99,7 @@ class Packed:
         if pa.types.is_dictionary(column.type):
             words, numbers, number = column.dictionary, column.indices, pa.int32()
         if not len(column) or numbers.type != number:
-            return cls.not_at_all(column)
+            return cls.raw(column)
         if numbers.null_count == len(column):
             return cls(len(column), column.type)
         valid = numbers.is_valid() if numbers.null_count else None
@@ -112,7 +112,7 @@ class Packed:
             if span <= np.iinfo(kind).max and np.dtype(kind).itemsize < values.itemsize:
                 above = np.subtract(values, low, out=np.empty(len(values), kind), casting="unsafe")
                 return cls(len(column), column.type, low, above, valid, words)
-        return cls.not_at_all(column)
+        return cls.raw(column)
 
     @property
     def nbytes(self) -> int:

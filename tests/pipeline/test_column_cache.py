@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highwater_pipeline import store, view
+from highwater_pipeline.column_cache import ALL, ColumnCache, Packed, Place
 from highwater_pipeline.judge import judge_run, judge_stored
-from highwater_pipeline.kept import ALL, Kept, Packed, Place
 from highwater_pipeline.store import stored_runs, write_units
 
 near = st.integers(-5, 5) | st.integers(0, 70_000) | st.integers(-(2**63), 2**63 - 1)
@@ -32,13 +32,13 @@ COLUMNS = st.one_of(
 
 @given(COLUMNS, st.data())
 def test_a_column_comes_back_as_it_was(column: pa.Array, data: st.DataObject) -> None:
-    kept = Kept(1 << 20)
+    kept = ColumnCache(1 << 20)
     put = kept.put(Place("history", 0, "value"), column)
     found = kept.get(Place("history", 0, "value"))
     assert found is put
     start, end = sorted(data.draw(st.tuples(st.integers(0, len(column)), st.integers(0, len(column)))))
     rows = np.array([row for row in range(len(column)) if data.draw(st.booleans())], np.int64)
-    for packed in (put, Packed.not_at_all(column)):
+    for packed in (put, Packed.raw(column)):
         for which, expected in (
             (ALL, column),
             (slice(start, end), column[start:end]),
@@ -70,7 +70,7 @@ def test_a_column_with_the_same_in_all_rows(length: int, kind: tuple[pa.DataType
 
 
 def test_numbers_that_lie_close_together_take_few_bytes() -> None:
-    kept = Kept(1 << 20)
+    kept = ColumnCache(1 << 20)
     kept.put(Place("history", 0, "row"), pa.array(range(10**12, 10**12 + 1000)))
     assert kept.nbytes == 2 * 1000
     kept.put(Place("history", 0, "assignment"), pa.array([7] * 1000))
@@ -79,7 +79,7 @@ def test_numbers_that_lie_close_together_take_few_bytes() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["history", "events"]), st.integers(0, 9), st.integers(1, 60))))
 def test_no_more_is_kept_than_may_be(puts: list[tuple[str, int, int]]) -> None:
-    kept = Kept(100)
+    kept = ColumnCache(100)
     there: dict[Place, pa.Array] = {}
     for table, group, rows in puts:
         place = Place(table, group, "row")
@@ -92,7 +92,7 @@ def test_no_more_is_kept_than_may_be(puts: list[tuple[str, int, int]]) -> None:
 
 
 def test_when_there_is_no_room_other_tables_have_to_go() -> None:
-    kept = Kept(250)
+    kept = ColumnCache(250)
     history, more, log = (Place("history", 0, "row"), Place("history", 1, "row"), Place("replica_log", 0, "row"))
     column = pa.array(range(100))
     for place in (history, log, more):
@@ -115,9 +115,9 @@ def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
         story.send(value, at=value)
     story.poll(*((value, value) for value in range(199)))
     tables = story.tables()
-    made: list[Kept] = []
+    made: list[ColumnCache] = []
 
-    class Watched(Kept):
+    class Watched(ColumnCache):
         def __init__(self, limit: int) -> None:
             super().__init__(limit)
             made.append(self)
@@ -132,7 +132,7 @@ def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
     monkeypatch.setattr(store, "GROUP", 50)
     monkeypatch.setattr(view, "CHUNK", 100)
     monkeypatch.setattr(store, "KEPT", limit)
-    monkeypatch.setattr(store, "Kept", Watched)
+    monkeypatch.setattr(store, "ColumnCache", Watched)
     write_units(tables, tmp_path)
     assert judge_stored(*stored_runs(tmp_path)).to_json() == judge_run(tables).to_json()
     (kept,) = made
