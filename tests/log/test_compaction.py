@@ -105,6 +105,23 @@ def test_what_is_not_committed_counts_for_nothing(world, compacted_config):
     assert 0 not in [r[0] for r in records(log)]
 
 
+@pytest.mark.parametrize("value", [b"new", None])
+def test_what_is_not_durable_replaces_nothing(world, compacted_config, value):
+    """If all replicas lose power, a record that was durable is not gone for one that nobody has any more."""
+    log = world.open(compacted_config)
+    put(log, b"k", b"old")
+    while log.segment_count < 2:
+        put(log, b"other", b"v")
+    log.flush()
+    put(log, b"k", value)
+    done = []
+    log.compact_later(log.log_end_offset, done.append)
+    while not done:
+        turn(world)
+    world.lose_power("none")
+    assert replayed(world.open(compacted_config))[b"k"] == b"old"
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_compacted_log_is_opened_again_as_it_is(world, compacted_config, clean):
     log = world.open(compacted_config)

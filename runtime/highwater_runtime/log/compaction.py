@@ -1,9 +1,10 @@
 """Compaction (``cleanup.policy`` ``compact``): of the records with one key only the last needs to stay.
 
-One pass over a log first reads it up to the high watermark and notes where each key occurs last; then it rewrites the
-sealed segments without the records that a later one has replaced. Rules in words:
+One pass over a log first reads it and notes where each key occurs last; then it rewrites the sealed segments without
+the records that a later one has replaced. Rules in words:
 
-* Only what is committed is looked at, and only sealed segments that are durable are rewritten: a prefix of the log.
+* Only what is committed, durable and in a sealed segment is looked at: a prefix of the log. What lies behind it may be
+  lost with the power of all replicas, so it replaces nothing yet. (Apache Kafka never looks into the active segment.)
 * Offsets stay as they are. A batch that loses records keeps its bounds, producer and sequence; runs of batches that
   lose all become one empty batch. So the log stays without a gap, for recovery and for followers.
 * A tombstone (a record without value) stays for ``delete.retention.ms`` after the first pass over it, so that readers
@@ -164,7 +165,6 @@ class Compaction:
         clock: Clock,
         *,
         limit: int,
-        committed: int,
         delete_retention_ms: int,
         guard: Callable[[Callable[[], None]], None],
         on_done: Callable[[], None],
@@ -174,7 +174,6 @@ class Compaction:
         self._guard = guard
         self._on_done = on_done
         self._limit = limit
-        self._committed = committed
         self._cuts = chain.cuts
         self._next = chain.base_offset
         self._last_of: dict[bytes, int] = {}
@@ -214,8 +213,8 @@ class Compaction:
 
     def _note_keys(self) -> None:
         data = b""
-        if self._next < self._committed and len(self._last_of) < MOST_KEYS:
-            data = self._chain.read(self._next, SLICE_BYTES, self._committed, min_one_batch=True)
+        if self._next < self._limit and len(self._last_of) < MOST_KEYS:
+            data = self._chain.read(self._next, SLICE_BYTES, self._limit, min_one_batch=True)
         for batch in iter_batches(data):
             if not is_readable(batch):
                 self._all_read = self._all_read and batch.is_control

@@ -369,7 +369,7 @@ class Log(AppendableLog):
         return dirty / sum(segment.size for segment in sealed) if dirty else 0.0
 
     def compact_later(self, high_watermark: int, on_done: Callable[[int], None]) -> Compaction:
-        """Begin to compact everything committed (see :mod:`.compaction`), in events of its own.
+        """Begin to compact what is committed, durable and sealed (see :mod:`.compaction`), in events of its own.
 
         ``on_done`` gets the offset up to which the log is compacted then; not if the pass is aborted or the log goes
         offline.
@@ -392,7 +392,6 @@ class Log(AppendableLog):
             self._chain,
             self._clock,
             limit=limit,
-            committed=high_watermark,
             delete_retention_ms=self.config.delete_retention_ms,
             guard=guard,
             on_done=done,
