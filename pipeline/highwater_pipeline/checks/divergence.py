@@ -16,8 +16,10 @@ Two rules need no HW:
   own log, has a hole.
 
 Records differ by their values and by the CRCs of their batches. If a replica has compacted the partition, the CRCs do
-not count, nor does a record that is missing: a batch that has lost some of its records is another one. A hole that the
-dump itself names (``gap``, ``corrupt``) is for ``replica-incomplete``.
+not count, nor does a record that is missing: a batch that has lost some of its records is another one. Where nodes do
+not report that they compact, the settings say whether they may; then a record that is missing counts if compaction must
+keep it (``checks.promises``), for ``committed-loss`` cannot be judged there. A hole that the dump itself names
+(``gap``, ``corrupt``) is for ``replica-incomplete``.
 
 If replicas differ and it is not known whether they may, the answer is unknown. If they do not, no event is needed.
 """
@@ -51,7 +53,7 @@ from highwater_pipeline.checks.committed_bound import committed_bound
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
-from highwater_pipeline.checks.promises import recorded
+from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, recorded
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
@@ -152,7 +154,8 @@ class _Replicas:
 
     ``knows_isr``, ``knows_watermarks``: whether nodes reported them in full. ``start`` None: it is not known which
     records may be below a log start. ``compares_crc``: whether no replica can have compacted the partition;
-    ``may_be_compacted``: that this is not known.
+    ``may_be_compacted``: that this is not known. ``must_keep``: the offsets that compaction must keep, where nodes do
+    not report it.
     """
 
     final: int
@@ -162,6 +165,7 @@ class _Replicas:
     spans: _Spans
     compares_crc: bool
     may_be_compacted: bool
+    must_keep: Ints
     knows_isr: bool
     knows_watermarks: bool
     agreed: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -173,12 +177,13 @@ class _Replicas:
         states = committed_states(unit.events) if knows_isr else None
         last_isr: list[int] = states.row(-1, "isr")["isr"] if states is not None and states.num_rows else []
         final, own = _own_high_watermarks(unit.events) if knows else (committed_bound(unit), {})
+        must_keep = NO_OFFSETS
         if recorded(unit.facts, "transition"):
             compacted: bool | None = is_compacted(unit.events)
         elif unit.partition.rpartition("-")[0] in INTERNAL_TOPICS:
             compacted = None
-        else:
-            compacted = None if unit.facts.settings.compacts(unit.partition) is not False else False
+        elif compacted := unit.facts.settings.compacts(unit.partition):
+            must_keep = Promised(unit, exists=True).kept_by_compaction()
         return cls(
             final,
             last_isr,
@@ -187,6 +192,7 @@ class _Replicas:
             spans,
             compares_crc=compacted is False,
             may_be_compacted=compacted is None,
+            must_keep=must_keep,
             knows_isr=knows_isr,
             knows_watermarks=knows,
         )
@@ -221,10 +227,11 @@ def _below(replicas: _Replicas, records: _Records) -> tuple[Ints, Ints]:
         of_one, of_other = (records.offset.get(one, np.empty(0, np.int64)) for one in pair)
         common, same = records.of_both(*pair) if len(of_one) and len(of_other) else (of_one[:0], np.empty(0, np.bool_))
         differ = common[~same]
-        if replicas.compares_crc or replicas.may_be_compacted:
-            lacking = [_lacked(has, lacks, who, replicas.spans) for has, lacks, who in
-                       ((of_one, of_other, pair[1]), (of_other, of_one, pair[0]))]  # fmt: skip
-            differ = np.concatenate([differ, *lacking])
+        lacking = [_lacked(has, lacks, who, replicas.spans) for has, lacks, who in
+                   ((of_one, of_other, pair[1]), (of_other, of_one, pair[0]))]  # fmt: skip
+        if not (replicas.compares_crc or replicas.may_be_compacted):
+            lacking = [offsets[np.isin(offsets, replicas.must_keep)] for offsets in lacking]
+        differ = np.concatenate([differ, *lacking])
         differ = differ[(differ >= start) & (differ < end)]
         both_in_isr = all(one in replicas.last_isr for one in pair)
         watermark = min(replicas.high_watermark(one) for one in pair) if both_in_isr else 0

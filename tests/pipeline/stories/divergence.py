@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline_stories.history import Story, case, happy
+from pipeline_stories.history import Story, case, happy, three
 
 
 @case(divergence=1)
@@ -52,3 +52,22 @@ def replicas_differ_from_their_log_starts_on(story: Story) -> None:
 def silent_divergence(story: Story) -> None:
     """Nobody can find a difference by epochs where offset and epoch are equal, so there must be none, at any HW."""
     happy(story).dump(0, (0, 0, 1), (1, 0, 2)).dump(2, (0, 0, 1), (1, 0, 3))
+
+
+def _removed_on_one_replica(story: Story, *left: tuple[int, int, int]) -> None:
+    """Of software that does not report when it compacts: values 1, 2, 3 of two keys; broker 1 has no more than ``left``
+    of them, and both have the record at offset 2."""
+    three(story.under(compaction=("orders",), keys=2))
+    story.dump(0, (0, 0, 1), (1, 0, 2), (2, 0, 3)).dump_end(0, 3).dump(1, *left, (2, 0, 3)).dump_end(1, 3)
+
+
+@case("pass")
+def one_replica_has_removed_what_was_replaced(story: Story) -> None:
+    """Value 3 has the key of value 1, so the cleaner of broker 1 may have removed value 1 already."""
+    _removed_on_one_replica(story, (1, 0, 2))
+
+
+@case(divergence=1)
+def one_replica_alone_has_the_last_of_a_key(story: Story) -> None:
+    """Value 2 is the last of its key: no cleaner removes it."""
+    _removed_on_one_replica(story)
