@@ -14,6 +14,7 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment import load_experiment, parse_experiment
 from highwater_chaos.refusals import refusals
 from highwater_chaos.verdict.judged_run import JudgedRun, run_and_judge
+from highwater_pipeline.settings import is_tombstone
 from highwater_runtime.ports import SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "apache-kafka"
@@ -29,9 +30,14 @@ spec:
     runtime: apache-kafka
     brokers: 2
     controllers: 1
-    config: {broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500}
-    topics: [{name: orders, partitions: 1, replicationFactor: 2}]
-  workload: {producers: 1, rate: 50/s, acks: all, consumers: 1}
+    config: {broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500, log.cleaner.backoff.ms: 300}
+    topics:
+      - {name: orders, partitions: 1, replicationFactor: 2}
+      - name: latest
+        partitions: 1
+        replicationFactor: 2
+        config: {cleanup.policy: compact, segment.ms: 500, delete.retention.ms: 1000, min.cleanable.dirty.ratio: "0.01"}
+  workload: {producers: 1, rate: 50/s, acks: all, consumers: 1, keys: 200, tombstones: 0.3}
   schedule:
     - await: {acked: {atLeast: 20}, within: 60s}
     - inject: {kill: {target: {leaderOf: orders-0}, restartAfter: 1s}}
@@ -51,6 +57,22 @@ FEWER = {
     "atLeast: 500": "atLeast: 200",
 }
 """Each node is a JVM."""
+
+
+KEYS, TOMBSTONES = 200, 300
+"""Of the records of ordinary trouble; tombstones of 1,000."""
+
+
+def _acknowledged(directory: Path) -> dict[str, list[tuple[int, int]]]:
+    """By partition: offset and value of each record whose send was acknowledged."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for row in (directory / "history" / "operations.jsonl").read_bytes().splitlines():
+        operation = json.loads(row)
+        if (operation["f"], operation["type"]) == ("send", "ok"):
+            for sent in operation["value"]:
+                if sent["offset"] is not None:
+                    found.setdefault(sent["key"], []).append((sent["offset"], sent["value"]))
+    return found
 
 
 def run(experiment: Any, parent: Path) -> JudgedRun:
@@ -83,8 +105,17 @@ def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path, monkeypatch: pytes
     stopped = {event["reason"] for event in events if event["kind"] == "node-stopped"}
     assert {"kill", "stop"} <= stopped
     assert "crash" not in stopped
-    rows = (done.directory / "dumps" / "replica_log.jsonl").read_bytes().splitlines()
-    assert len(rows) >= 2 * verdict["acknowledged"]
+    rows = [json.loads(row) for row in (done.directory / "dumps" / "replica_log.jsonl").read_bytes().splitlines()]
+    written = _acknowledged(done.directory)
+    assert sum(row["partition"] == "orders-0" and row["value"] is not None for row in rows) >= 2 * len(
+        written["orders-0"]
+    )
+    # The cleaners removed older records of a key, and tombstones whose time was over.
+    assert [verdict["checks"][check] for check in ("altered", "lost-write", "duplicate")] == 3 * ["ok"]
+    assert verdict["removed"]["compaction"] > 20
+    last = {value % KEYS: value for _, value in sorted(written["latest-0"])}
+    left = {row["value"] for row in rows if row["partition"] == "latest-0"}
+    assert any(is_tombstone(value, TOMBSTONES) for value in last.values() if value not in left)
     assert (done.directory / "logs" / "broker-0.1.log").stat().st_size > 1000
 
 
