@@ -14,11 +14,8 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment import ChaosExperiment, Cluster, load_experiment
-from highwater_chaos.faults import FaultRecord
-from highwater_chaos.faults.base import Evidence, FaultTarget
+from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.liveness.course import Course
-from highwater_chaos.liveness.health import CLIENTS, Condition, Health, Interval, windows
 from highwater_chaos.liveness.promptness import IN_TIME, Bounds, most_in_sync, sends_at_once
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.workload.history import Operation
@@ -110,112 +107,7 @@ def test_what_faults_ask_for_is_seen_by_all_who_follow(make_experiment: Any, mon
     assert seen == list(range(len(seen)))
 
 
-# --- who is healthy --------------------------------------------------------------------------------------------------
-
-CLUSTER = Cluster(brokers=3, controllers=3)
 END = 100
-NODES = (*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(3)))
-
-
-def _record(kind: str, targets: tuple[str, ...] = (), links: str = "", **parameters: Any) -> FaultRecord:
-    """In force from 10 to 50: injected at 12, undone at 40. ``links``: ``broker-0>broker-1 …``."""
-    pairs = [tuple(link.split(">")) for link in links.split()]
-    touches = [FaultTarget("link", "->".join(pair), pair) for pair in pairs] or [
-        FaultTarget("node", n, (n,)) for n in targets
-    ]
-    if kind in ("drop", "delay"):
-        touches = [FaultTarget("rule", "rule 1", targets or NODES)]
-    return FaultRecord(
-        id="fault-1",
-        name=None,
-        kind=kind,
-        parameters={"rpc": "Fetch", **{name.rstrip("_"): value for name, value in parameters.items()}},
-        targets=targets,
-        started_ns=10,
-        injected_ns=12,
-        heal_started_ns=40,
-        healed_ns=50,
-        intent=touches,
-        inject_evidence=[Evidence(12, "seen", True, {}, touch.name) for touch in touches],
-        heal_evidence=[Evidence(50, "seen", True, {}, touch.name) for touch in touches],
-        delay_ns=7 if kind == "delay" else 0,
-    )
-
-
-def _alone(node: str) -> str:
-    return " ".join(f"{node}>{other} {other}>{node}" for other in NODES if other != node)
-
-
-W, S, I, T = Condition.WELL, Condition.SILENT, Condition.ISOLATED, Condition.TROUBLED  # noqa: E741 - one column each
-
-
-@pytest.mark.parametrize(
-    ("fault", "node", "at_11_20_45_55"),
-    [
-        (_record("kill", ("broker-0",)), "broker-0", [T, W, T, W]),  # events say that it does not run
-        (_record("kill", ("broker-0",)), "broker-1", [W, W, W, W]),
-        (_record("pause", ("broker-0",)), "broker-0", [T, S, T, W]),
-        (_record("diskStall", ("broker-0",)), "broker-0", [T, T, T, W]),
-        (_record("clockSkew", ("controller-1",)), "controller-1", [T, T, T, W]),
-        (_record("sessionExpiry", ("broker-0",)), "broker-0", [T, T, T, W]),
-        (_record("restart", ("broker-0", "broker-1")), "broker-1", [T, T, T, W]),
-        (_record("partition", links=_alone("broker-0")), "broker-0", [T, I, T, W]),
-        (_record("partition", links=_alone("broker-0")), "broker-1", [W, W, W, W]),
-        (_record("partition", links="broker-0>broker-1"), "broker-1", [T, T, T, W]),
-        (_record("partition", links="broker-0>broker-1"), "broker-2", [W, W, W, W]),
-        (_record("drop"), "controller-2", [T, T, T, W]),
-        (_record("drop", ("broker-0",), from_={"broker": 0}), "broker-0", [T, T, T, W]),
-        (_record("drop", ("broker-0",), from_={"broker": 0}), "broker-1", [W, W, W, W]),
-        (_record("drop", ("broker-0",), to={"broker": 0}), "broker-1", [T, T, T, W]),
-        (_record("drop", rpc="Produce"), "broker-0", [W, W, W, W]),
-        (_record("drop", rpc="Produce"), CLIENTS, [T, T, T, W]),
-        (_record("drop", rpc="SomethingNew"), "broker-0", [T, T, T, W]),
-        (_record("delay"), "broker-0", [T, T, T, T]),  # the last message is under way
-        (_record("somethingElse", ("broker-0",)), "broker-0", [T, T, T, W]),
-    ],
-)
-def test_what_a_fault_does_to_a_node(fault: FaultRecord, node: str, at_11_20_45_55: list[Condition]) -> None:
-    sight = Health(CLUSTER, [fault], {}, END).among((*NODES, CLIENTS))
-    assert [sight.condition(node, at_ns) for at_ns in (11, 20, 45, 55)] == at_11_20_45_55
-
-
-def test_a_node_that_does_not_run_is_silent() -> None:
-    sight = Health(CLUSTER, [], {"broker-0": [Interval(20, 30)]}, END).among(NODES)
-    assert [sight.condition("broker-0", at_ns) for at_ns in (19, 20, 29, 30)] == [W, S, S, W]
-    assert sight.ill("broker-0", 0, END) == [Interval(20, 30)]
-
-
-def test_a_link_troubles_only_who_needs_it() -> None:
-    health = Health(CLUSTER, [_record("partition", links="broker-0>broker-1")], {}, END)
-    assert health.among(("broker-0", "broker-1")).condition("broker-0", 20) is T
-    sight = health.among(("broker-0", "controller-0"))
-    assert (sight.condition("broker-0", 20), sight.disturbances) == (W, [])
-
-
-def test_a_fault_of_which_no_probe_saw_the_end_goes_on() -> None:
-    fault = _record("pause", ("broker-0",))
-    fault.heal_evidence.clear()
-    assert Health(CLUSTER, [fault], {}, END).among(NODES).condition("broker-0", END - 1) is T
-
-
-@pytest.mark.parametrize(
-    ("disturbed", "impossible", "expected"),
-    [
-        ([], (), [(5, 100)]),
-        ([(10, 30)], (), [(5, 10), (40, 100)]),
-        ([(10, 30), (20, 5)], (), [(5, 10), (40, 100)]),  # the longer effect counts
-        ([(10, 30), (60, 0)], (), [(5, 10), (40, 60), (60, 100)]),
-        ([(2, 30)], (), [(32, 100)]),
-        ([(10, 95)], (), [(5, 10)]),
-        ([(10, 0), (10, 30)], (), [(5, 10), (40, 100)]),
-        ([(10, 0), (20, 0)], (10,), [(5, 10), (27, 100)]),  # once it is possible again, it takes 7
-        ([(10, 0)], (5, 10), []),
-    ],
-)
-def test_windows(
-    disturbed: list[tuple[int, int]], impossible: tuple[int, ...], expected: list[tuple[int, int]]
-) -> None:
-    assert windows(disturbed, lambda at_ns: at_ns not in impossible, Interval(5, END), 7) == expected
 
 
 def test_a_send_that_its_client_lets_wait_is_not_judged() -> None:

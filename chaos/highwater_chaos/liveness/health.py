@@ -104,7 +104,7 @@ class Health:
         whole = Interval(fault.started_ns, over_ns)
         quiet = fault.kind not in _KEEPS_CONNECTIONS
         links = {touch.nodes for touch in fault.intent if touch.kind == "link"}
-        alone = {node for node in self._nodes if links and self._is_alone(node, links)}
+        alone = {node for node in self._nodes if self._is_alone(node, links)}
         for source, destination in sorted((link[0], link[1]) for link in links):
             if not alone & {source, destination}:
                 self._add(source, whole, Condition.TROUBLED, quiet=quiet, peer=destination)
@@ -223,9 +223,9 @@ def windows(
         if at_ns == next_ns:
             continue
         possible = may(at_ns)
-        if possible and not was_possible:
+        if not was_possible:
             free_ns = max(free_ns, at_ns + resumes_ns)
         was_possible = possible
-        if possible and max(at_ns, free_ns) < next_ns:
-            found.append(Interval(max(at_ns, free_ns), next_ns))
+        if possible and free_ns < next_ns:
+            found.append(Interval(free_ns, next_ns))
     return found

@@ -136,9 +136,7 @@ class Administration:
         asked = Asked(step, self._backend.now_ns(), frozenset(), ())
         named = getattr(step.chosen, "partition", None)
         partitions = self._view.partitions
-        asked.topic_ids = frozenset(
-            one.topic_id for name, one in partitions.items() if _split(name)[0] == asked.topic or name == named
-        )
+        asked.topic_ids = frozenset(one.topic_id for name, one in partitions.items() if _split(name)[0] == asked.topic)
         if named in partitions:
             asked.replicas = tuple(partitions[named].replicas)
         if isinstance(step.chosen, ElectLeaders):
