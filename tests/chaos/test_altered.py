@@ -98,6 +98,7 @@ spec:
   seed: 1
   timeout: 4m
   cluster:
+    mode: {mode}
     brokers: 3
     config: {{min.insync.replicas: 2, log.retention.check.interval.ms: 1000}}
     topics: [{{name: orders, partitions: 1, replicationFactor: 3, config: {{{config}}}}}]
@@ -107,17 +108,19 @@ spec:
 COMPACTED = "cleanup.policy: compact, segment.bytes: 2000"
 
 
-def _verdict(tmp_path: Path, config: str = COMPACTED, consumers: int = 1) -> dict[str, Any]:
+def _verdict(tmp_path: Path, mode: str, config: str, consumers: int = 1) -> dict[str, Any]:
     file = tmp_path / "content.yaml"
-    file.write_text(EXPERIMENT.format(config=config, consumers=consumers), encoding="utf-8")
+    file.write_text(EXPERIMENT.format(mode=mode, config=config, consumers=consumers), encoding="utf-8")
     experiment = load_experiment(file)
     return write_judged(experiment, run_experiment(experiment, SimBackend()), tmp_path, "run", wire=False).verdict
 
 
-@pytest.mark.parametrize("time", ["CreateTime", "LogAppendTime"])
-def test_a_sound_broker_is_not_blamed(tmp_path: Path, time: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "time"), [("kraft", "CreateTime"), ("kraft", "LogAppendTime"), ("zookeeper", "LogAppendTime")]
+)
+def test_a_sound_broker_is_not_blamed(tmp_path: Path, mode: str, time: str) -> None:
     """Also the cleaner: it rewrites batches that lose some of their records."""
-    verdict = _verdict(tmp_path, f"{COMPACTED}, message.timestamp.type: {time}")
+    verdict = _verdict(tmp_path, mode, f"{COMPACTED}, message.timestamp.type: {time}")
     assert (verdict["verdict"], verdict["checks"]["altered"]) == ("pass", "ok"), verdict["reasons"]
     assert verdict["removed"]["compaction"] > 100
 
@@ -151,12 +154,17 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_what_a_broker_alters_is_found(tmp_path: Path, what: str) -> None:
+IN_ZOOKEEPER_MODE = ("a leader dates records in place of their producer", "a cleaner drops headers")
+
+
+@pytest.mark.parametrize(
+    ("mode", "what"), [*(("kraft", what) for what in BROKEN), *(("zookeeper", what) for what in IN_ZOOKEEPER_MODE)]
+)
+def test_what_a_broker_alters_is_found(tmp_path: Path, mode: str, what: str) -> None:
     where, old, new, story = BROKEN[what]
     config = "message.timestamp.type: CreateTime" if where.startswith(_APPEND) else COMPACTED
     with applied(Mutant("altered", where, old, new, what)):
-        verdict = _verdict(tmp_path, config, consumers=0)
+        verdict = _verdict(tmp_path, mode, config, consumers=0)
     found = verdict["anomalies"]["altered"]
     assert verdict["verdict"] == "fail"
     assert story in found["examples"][0]["altered"]

@@ -21,6 +21,7 @@ spec:
   seed: 1
   timeout: 4m
   cluster:
+    mode: {mode}
     brokers: 3
     config: {{min.insync.replicas: 2, log.retention.check.interval.ms: 1000}}
     topics:
@@ -28,22 +29,24 @@ spec:
         partitions: 1
         replicationFactor: 3
         config: {{cleanup.policy: compact, segment.bytes: 2000, delete.retention.ms: {retention}}}
-  workload: {{producers: 2, rate: 40/s, consumers: 1, tombstones: 0.3, keys: {keys}}}
+  workload: {{producers: 2, rate: 40/s, consumers: 1, tombstones: 0.3, keys: 2000}}
   schedule: [{{wait: 30s}}]
   checks: {checks}
 """
 
 
-def _verdict(tmp_path: Path, retention: int, *, keys: int = 100, checks: str = "[all]") -> dict[str, Any]:
+def _verdict(tmp_path: Path, mode: str, retention: int, *, checks: str = "[all]") -> dict[str, Any]:
     file = tmp_path / "tombstones.yaml"
-    file.write_text(EXPERIMENT.format(retention=retention, keys=keys, checks=checks), encoding="utf-8")
+    file.write_text(EXPERIMENT.format(mode=mode, retention=retention, checks=checks), encoding="utf-8")
     experiment = load_experiment(file)
     return write_judged(experiment, run_experiment(experiment, SimBackend()), tmp_path, "run", wire=False).verdict
 
 
-@pytest.mark.parametrize("retention", [86_400_000, 8000, 0])
-def test_a_sound_cleaner_is_not_blamed(tmp_path: Path, retention: int) -> None:
-    verdict = _verdict(tmp_path, retention, keys=2000)
+@pytest.mark.parametrize(
+    ("mode", "retention"), [("kraft", 86_400_000), ("kraft", 8000), ("kraft", 0), ("zookeeper", 8000)]
+)
+def test_a_sound_cleaner_is_not_blamed(tmp_path: Path, mode: str, retention: int) -> None:
+    verdict = _verdict(tmp_path, mode, retention)
     assert (verdict["verdict"], verdict["anomalies"]) == ("pass", {}), verdict["reasons"]
     removed = verdict["removed"]["compaction"]
     assert removed > 100
@@ -70,12 +73,13 @@ BROKEN = {
 }
 
 
+@pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_cleaner_that_breaks_a_rule_is_found(tmp_path: Path, what: str) -> None:
+def test_a_cleaner_that_breaks_a_rule_is_found(tmp_path: Path, what: str, mode: str) -> None:
     """By the dumps, as it would be on real processes; the simulator's invariant is left out."""
     retention, where, old, new = BROKEN[what]
     with applied(Mutant("tombstones", where, old, new, what)):
-        verdict = _verdict(tmp_path, retention, keys=2000 if retention == 3000 else 100, checks="[committed-loss]")
+        verdict = _verdict(tmp_path, mode, retention, checks="[committed-loss]")
     assert verdict["verdict"] == "fail"
     stories = [example["story"] for example in verdict["anomalies"]["committed-loss"]["examples"]]
     assert ("still has record" in stories[0]) == (retention == 3000), stories[0]
