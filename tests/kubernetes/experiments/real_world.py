@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
+import secrets
 import subprocess
 import sys
 import threading
@@ -21,7 +21,8 @@ from experiments.agents import FakeAgent, evidence
 from log_cluster.real_nodes import POLL, RealNodes, answers
 
 from highwater_chaos.machine.control_socket import call_program
-from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.processes import PROCESS_MARK, Process
 from highwater_chaos.records.dump import dump_replicas
 from highwater_runtime.host.posix_disk import PosixDisk
 
@@ -38,6 +39,7 @@ class RestartingNodes(RealNodes):
         self.folder = folder
         self.held: set[str] = set()
         self._gone: set[str] = set()
+        self._marks: dict[str, str] = {}
         self._runners: list[threading.Thread] = []
 
     def start(self, handle: Any) -> None:
@@ -69,6 +71,10 @@ class RestartingNodes(RealNodes):
     def process(self, pod: str) -> subprocess.Popen[bytes]:
         return self._processes[pod]
 
+    def container(self, pod: str) -> Process:
+        """All processes of the life that the pod's container has now, as the machine finds them."""
+        return Process(pod, str(self.folder), mark=self._marks[pod])
+
     def home(self, pod: str) -> Path:
         return self.folder / pod
 
@@ -80,9 +86,11 @@ class RestartingNodes(RealNodes):
         admin = self._port(f"{name}.admin")
         command = [sys.executable, "-m", *self._program(handle.pod, admin)]
         while not self._ended.is_set() and name not in self._gone:
+            mark = self._marks[name] = secrets.token_hex(8)
+            environment = {**os.environ, **environment_of(handle.pod), PROCESS_MARK: mark}
             with (self.folder / f"{name}.log").open("ab") as log:
                 process = self._processes[name] = subprocess.Popen(
-                    command, stderr=log, start_new_session=True, env={**os.environ, **environment_of(handle.pod)}
+                    command, stderr=log, start_new_session=True, env=environment
                 )
             ready: bool | None = None
             while process.poll() is None and not self._ended.is_set():
@@ -128,13 +136,15 @@ class ActingAgent(FakeAgent):
                     nodes.held.add(pod)
                 process = nodes.process(pod)
                 if kind == "kill":
-                    os.killpg(process.pid, signal.SIGKILL)  # all of the container, as the kernel ends it
+                    nodes.container(pod).undo()  # all of the container, as the kernel ends it
                 else:
                     process.terminate()
                 process.wait(60)
                 return [evidence("all processes of the container are gone")]
             case "pause":
-                os.killpg(nodes.process(pod).pid, signal.SIGSTOP)
+                # As the agent does it: it waits until all threads of all processes stand still, which takes a while
+                # where the processor is busy.
+                Pause(nodes.container(pod)).make([])
                 return [evidence("stopped")]
             case "drop" | "hold" | "delay" | "duplicate" as action:
                 rule = {"action": action, "rpc": body["rpc"], "sources": body["sources"], "part": body["part"]}
@@ -149,7 +159,7 @@ class ActingAgent(FakeAgent):
             return [evidence("its pod is gone", "heal")]
         match body["kind"]:
             case "pause":
-                os.killpg(nodes.process(pod).pid, signal.SIGCONT)
+                Pause(nodes.container(pod)).undo()
             case "kill" | "stop":
                 nodes.held.discard(pod)
             case _:
@@ -168,9 +178,7 @@ class ActingAgent(FakeAgent):
         return [evidence(f"acted upon {matches}", matches=matches)]
 
     def _processes(self, pod: str) -> list[str]:
-        process = self._nodes().process(pod)
-        identity = Identity.of(process.pid)
-        return [] if process.poll() is not None or identity is None else [identity.state()]
+        return [member.state() for member in self._nodes().container(pod).members()]
 
     def _socket(self, pod: str) -> str:
         return str(self._nodes().home(pod) / "control.sock")
