@@ -1,6 +1,7 @@
 """Writes a topic with Spark, reads it as a batch, a part of it by offsets, and once more as a stream.
 
-``spark_story.py JSON``: jars, bootstrap, topic, checkpoints. The last line on stdout is what was found, as JSON.
+``spark_story.py JSON``: jars, options of the JVM, bootstrap, topic, checkpoints. The last line on stdout is what was
+found, as JSON.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ def main(asked):
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.extraJavaOptions", " ".join(asked["jvm"]))
         .getOrCreate()
     )
     where = {"kafka.bootstrap.servers": asked["bootstrap"]}

@@ -43,9 +43,18 @@ def spark_jars(resolve_pom):
 
 
 def test_a_topic_is_written_read_in_part_and_streamed(spark_jars, cluster, topic_of, tmp_path):
+    from highwater_pipeline.java import find_java
+    from highwater_pipeline.spark.class_archive import jvm_options
+
     # A process of its own: a session of another test would have other jars, and a process has but one.
     topic = topic_of(partitions=2)
-    asked = {"jars": spark_jars, "bootstrap": cluster.bootstrap, "topic": topic, "checkpoints": str(tmp_path)}
+    asked = {
+        "jars": spark_jars,
+        "jvm": ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *jvm_options(find_java())],
+        "bootstrap": cluster.bootstrap,
+        "topic": topic,
+        "checkpoints": str(tmp_path),
+    }
     done = subprocess.run(
         [sys.executable, str(Path(__file__).parent / "spark_story.py"), json.dumps(asked)],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
