@@ -17,6 +17,7 @@ from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.experiment.steps import Admin
+from highwater_chaos.liveness.agreement import Agreement
 from highwater_chaos.liveness.progress import CONTRACTS
 from highwater_chaos.schedule.administration import Asked
 from highwater_chaos.verdict.judged_run import write_judged
@@ -232,6 +233,22 @@ def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
     assert verdict["features"][f"metadata of {whose}"]["state"] == "failed", verdict["features"]
     stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
     assert any(f"metadata of {whose}: " in story for story in stories), stories
+
+
+def test_one_moment_at_which_nodes_agree_is_enough_while_another_feature_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments: list[int] = []
+
+    def differences(self: Agreement, _known: Any) -> Any:
+        moments.append(self._backend.now_ns())
+        return iter(() if 5.1 < (moments[-1] - moments[0]) / 1e9 < 5.3 else ("another state",))
+
+    monkeypatch.setattr(Agreement, "_differences", differences)
+    (deletion, *_) = (one for one in BROKEN if one[0] == "deletion of topics")
+    features = _verdict(_experiment(), tmp_path, *deletion[1:])["features"]
+    states = {name: features[name]["state"] for name in (deletion[0], "metadata of brokers", "metadata of controllers")}
+    assert states == {deletion[0]: "failed", "metadata of brokers": "ok", "metadata of controllers": "ok"}
 
 
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])

@@ -67,7 +67,8 @@ class Situation:
 class Contract:
     """``asked``: whether anybody asked for the feature; ``unfit``: why it cannot be judged, empty if it can; ``owed``:
     what has not succeeded so far, as clauses; ``more_ns``: the time that it has beside ``spec.recovery``;
-    ``is_asked_now``: the harness asks only when features are looked at, so this time begins then."""
+    ``is_asked_now``: the harness asks only when features are looked at, so this time begins then; ``is_momentary``:
+    ``owed`` keeps that nothing was owed at one moment, so it must be asked at each."""
 
     feature: str
     asked: Callable[[Situation], bool]
@@ -75,6 +76,7 @@ class Contract:
     unfit: Callable[[Situation], str] = lambda _situation: ""
     more_ns: int = 0
     is_asked_now: bool = False
+    is_momentary: bool = False
 
 
 # --- clients -------------------------------------------------------------------------------------------------------
@@ -294,6 +296,7 @@ CONTRACTS: Final[tuple[Contract, ...]] = (
         lambda _: True,
         lambda situation: situation.agreement.of_brokers(),
         is_asked_now=True,
+        is_momentary=True,
     ),
     Contract(
         "metadata of controllers",
@@ -301,6 +304,7 @@ CONTRACTS: Final[tuple[Contract, ...]] = (
         lambda situation: situation.agreement.of_controllers(),
         lambda situation: "" if situation.agreement.shows_controllers else _NOT_SHOWN,
         is_asked_now=True,
+        is_momentary=True,
     ),
 )
 """Those that a recovered cluster has time for. Writes have one of their own, for each partition."""

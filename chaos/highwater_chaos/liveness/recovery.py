@@ -241,9 +241,20 @@ class Recovery:
             began_ns = (asked_ns if one.is_asked_now else since_ns) + one.more_ns
             return now_ns < began_ns + self._wait_ns and not one.unfit(situation) and bool(one.owed(situation))
 
+        momentary = [one for one in open_ if one.is_momentary]
+        others = [one for one in open_ if not one.is_momentary]
+
         def done() -> bool:
             now_ns = run.backend.now_ns()
-            if any(is_waited_for(one, now_ns) for one in open_):
+            # What is true for a moment is looked for in each, also after its time. Of the others one that is waited for
+            # says enough; most likely it is the one of the moment before.
+            owed = [one for one in momentary if one.owed(situation)]
+            for one in others:
+                if is_waited_for(one, now_ns):
+                    others.remove(one)
+                    others.insert(0, one)
+                    return False
+            if any(is_waited_for(one, now_ns) for one in owed):
                 return False
             due_ns = self._upkeep.next_ns(now_ns, run.faults)
             return due_ns is None or due_ns > since_ns + self._wait_ns
