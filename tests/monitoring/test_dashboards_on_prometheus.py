@@ -1,7 +1,8 @@
 """Every query of every dashboard, asked of a real Prometheus that scraped runs with faults in both modes.
 
 Runs and the campaign are real commands. What operator and agents say comes from their registries, served by this
-process: no Kubernetes is here.
+process: no Kubernetes is here. Here Prometheus itself scrapes; ``kubernetes/experiments/test_dashboards_everywhere.py``
+asks the same queries of each place, and more. This one writes the table of docs/dashboards.md.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from highwater_operator.objects.naming import Owner
 from highwater_operator.resources import LogClusterSpec
 from highwater_operator.zookeeper import java
 
+pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[2]
 DASHBOARDS = ROOT / "helm" / "highwater" / "dashboards"
 CLUSTER = {
@@ -48,62 +50,6 @@ SCHEDULE = [
     {"wait": "7s"},
     {"inject": {"pause": {"target": {"leaderOf": "orders-0"}}, "for": "3s"}},
     {"wait": "7s"},
-]
-
-_C = 'namespace=~".+",strimzi_io_cluster=~".+"'
-_P = f'{_C},kubernetes_pod_name=~".+"'
-# Written by us from the metric names, labels and functions that those dashboards use.
-OTHERS = [
-    f"count(kafka_server_replicamanager_leadercount{{{_C}}})",
-    f"sum(kafka_controller_kafkacontroller_activecontrollercount{{{_C}}})",
-    f"sum(kafka_controller_kafkacontroller_offlinepartitionscount{{{_C}}})",
-    f"sum(irate(kafka_controller_controllerstats_uncleanleaderelections_total{{{_C}}}[8s]))",
-    f"sum(kafka_server_replicamanager_partitioncount{{{_C}}})",
-    f"sum(kafka_server_replicamanager_underreplicatedpartitions{{{_C}}})",
-    f"sum(kafka_cluster_partition_atminisr{{{_C}}})",
-    f"sum(kafka_cluster_partition_underminisr{{{_C}}})",
-    f"count(kafka_cluster_partition_replicascount{{{_P}}}) by (topic)",
-    *(
-        f"sum(irate(kafka_server_brokertopicmetrics_{name}_total{{{_P}}}[8s]))"
-        for name in (
-            "bytesin",
-            "bytesout",
-            "messagesin",
-            "totalproducerequests",
-            "failedproducerequests",
-            "totalfetchrequests",
-            "failedfetchrequests",
-        )
-    ),
-    f'kafka_log_log_size{{{_P},topic=~".+",partition=~".+"}}',
-    *(
-        f"sum(kafka_server_raftmetrics_{name}{{{_P}}}) by (kubernetes_pod_name)"
-        for name in (
-            "append_records_rate",
-            "fetch_records_rate",
-            "commit_latency_avg",
-            "current_leader",
-            "current_vote",
-            "current_epoch",
-            "high_watermark",
-            "log_end_offset",
-        )
-    ),
-    "max(kafka_server_raftmetrics_current_state) by (kubernetes_pod_name, current_state)",
-    f"zookeeper_outstandingrequests{{{_C}}}",
-    f"zookeeper_numaliveconnections{{{_C}}}",
-    f"zookeeper_avgrequestlatency{{{_C}}}",
-    f"zookeeper_inmemorydatatree_nodecount{{{_C}}}",
-]
-NOT_THERE = [
-    f'kafka_server_brokertopicmetrics_bytesin_total{{{_P},topic!=""}}',
-    f"kafka_network_socketserver_networkprocessoravgidle_percent{{{_C}}}",
-    f"kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent{{{_C}}}",
-    f"kafka_server_kafkaserver_linux_disk_write_bytes{{{_C}}}",
-    f"kafka_server_socket_server_metrics_connection_count{{{_C}}}",
-    f"kafka_server_raftchannelmetrics_incoming_byte_total{{{_C}}}",
-    f'process_open_fds{{{_C},container="kafka"}}',
-    f"jvm_memory_used_bytes{{{_C}}}",
 ]
 
 
@@ -258,24 +204,3 @@ def test_every_query_of_every_dashboard_returns_data(recorded):
         Path(table).write_text("\n".join(["| panel | query | series |", "|---|---|---|", *lines]) + "\n")
     assert not [one for one in found if not one[2]]
     assert recorded.series("kafka_server_replicamanager_leadercounts") == 0, "what is not there is seen not to be"
-
-
-def test_variables_have_values(recorded):
-    for path in sorted(DASHBOARDS.glob("*.json")):
-        for variable in json.loads(path.read_text())["templating"]["list"]:
-            if variable["type"] == "query":
-                metric, label = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"]["query"]).groups()
-                values = recorded.series(f"count by ({label}) ({metric})")
-                assert values, f"{path.name}: ${variable['name']}"
-
-
-def test_queries_of_widely_used_dashboards_return_data(recorded):
-    """What Strimzi's dashboards of Kafka and of KRaft (main, August 2026) ask of metrics that Kafka itself has."""
-    for expression in OTHERS:
-        assert recorded.series(expression), expression
-
-
-def test_what_widely_used_dashboards_do_not_find_is_known(recorded):
-    """docs/watching.md lists these; one that is there by now belongs into the list above."""
-    for expression in NOT_THERE:
-        assert not recorded.series(expression), expression
