@@ -79,7 +79,12 @@ APART = (
     "machine/",
 )
 """Folders and files of long tests that share nothing, but for these files of theirs."""
-TOGETHER = ("chaos/test_third_party_fault.py", "kubernetes/experiments/test_judging.py", "local/test_broken_faults.py")
+TOGETHER = (
+    "chaos/test_missing_evidence.py",
+    "chaos/test_third_party_fault.py",
+    "kubernetes/experiments/test_judging.py",
+    "local/test_broken_faults.py",
+)
 LONGEST = (
     "interop/",
     "monitoring/test_dashboards_on_prometheus.py",
