@@ -14,6 +14,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
+from enum import Flag, auto
 from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType, ModuleType
@@ -32,29 +33,32 @@ if TYPE_CHECKING:
 GROUP: Final = "highwater.faults"
 """The group of entry points that name faults of other distributions."""
 _BUILT_IN: Final = "highwater_chaos.faults"
-_FIRST: Final = (
-    "powerLoss",
-    "kill",
-    "stop",
-    "restart",
-    "diskWipe",
-    "diskFull",
-    "diskError",
-    "diskStall",
-    "pause",
-    "sessionExpiry",
-    "partition",
-    "hold",
-    "drop",
-    "delay",
-    "duplicate",
-    "clockSkew",
-)
-"""The order in which documents list kinds. Other kinds follow, by name."""
 
 
 class FaultKindError(Exception):
     """An entry point does not name a fault, or two name the same kind. The message says which and what to do."""
+
+
+class Effect(Flag):
+    """What a fault does, as far as others need to know: they name no kind."""
+
+    NONE = 0
+    ENDS_PROCESSES = auto()
+    """It has been injected once the processes are gone."""
+    STOPS_IN_ORDER = auto()
+    """Nodes are asked to stop."""
+    ONE_AFTER_THE_OTHER = auto()
+    """Its nodes are never down together."""
+    HOLDS_PROCESSES = auto()
+    """Processes stand still."""
+    KEEPS_CONNECTIONS = auto()
+    """The machine lives on: peers hear at once that a process has ended."""
+    ENDS_SESSIONS = auto()
+    """Sessions with ZooKeeper, or of brokers."""
+    FAILS_LOGS = auto()
+    """A log goes offline until its broker restarts."""
+    ACTS_ON_MESSAGES = auto()
+    """Messages of some RPC are held, lost, late or doubled."""
 
 
 class FaultModel(Model):
@@ -62,6 +66,9 @@ class FaultModel(Model):
 
     KIND: ClassVar[str] = ""
     """The name under ``inject`` and ``random.faults``, in camelCase."""
+    RANK: ClassVar[int] = 100
+    """Its place where documents list kinds; those of the same rank go by name."""
+    EFFECT: ClassVar[Effect] = Effect.NONE
 
     def clock_error_ns(self, within_ns: int) -> int:  # noqa: ARG002 - most faults leave clocks alone
         """How far a clock may be off that this fault sets, for as long as ``within_ns``."""
@@ -89,9 +96,14 @@ def fault_kinds() -> Mapping[str, type[FaultModel]]:
                 " rename or uninstall one"
             )
         found[kind.KIND] = kind
-    ranks = {name: rank for rank, name in enumerate(_FIRST)}
-    ordered = sorted(found, key=lambda name: (ranks.get(name, len(ranks)), name))
+    ordered = sorted(found, key=lambda name: (found[name].RANK, name))
     return MappingProxyType({name: found[name] for name in ordered})
+
+
+def effect_of(kind: str) -> Effect:
+    """That of a kind of fault; none of one that is not installed here (a recording may name it)."""
+    found = fault_kinds().get(kind)
+    return Effect.NONE if found is None else found.EFFECT
 
 
 def _built_in() -> Iterator[tuple[str, type[FaultModel]]]:

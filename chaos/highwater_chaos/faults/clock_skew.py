@@ -21,6 +21,7 @@ class ClockSkew(Fault):
     """The target's clock runs at ``rate`` times real time and its wall clock is off by ``offset``."""
 
     KIND: ClassVar[str] = "clockSkew"
+    RANK: ClassVar[int] = 15
     target: Victims
     rate: Annotated[
         float, Field(gt=0, le=100, strict=False, description="Seconds of its clock in a second of real time.")

@@ -28,6 +28,7 @@ from highwater_chaos.backends.primitives import (
 )
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Process
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_chaos.faults.nodes import runs, start_all_again
@@ -111,6 +112,8 @@ class DiskFull(DiskTroubleFault):
     """Every write that needs space fails with ENOSPC."""
 
     KIND: ClassVar[str] = "diskFull"
+    RANK: ClassVar[int] = 5
+    EFFECT: ClassVar[Effect] = Effect.FAILS_LOGS
     troubles: ClassVar[Primitive] = FillsDisks
     sign: ClassVar[str] = "ENOSPC"
 
@@ -122,6 +125,8 @@ class DiskError(DiskTroubleFault):
     """Reads and writes fail with EIO."""
 
     KIND: ClassVar[str] = "diskError"
+    RANK: ClassVar[int] = 6
+    EFFECT: ClassVar[Effect] = Effect.FAILS_LOGS
     troubles: ClassVar[Primitive] = FailsDisks
     sign: ClassVar[str] = "EIO"
 
@@ -133,6 +138,7 @@ class DiskStall(DiskTroubleFault):
     """Flushes do not complete until healed; with ``writes`` no write returns either, so the node's process waits."""
 
     KIND: ClassVar[str] = "diskStall"
+    RANK: ClassVar[int] = 7
     RESTARTS: ClassVar[bool] = False
     writes: Annotated[
         bool | None,

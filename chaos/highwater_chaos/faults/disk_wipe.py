@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from highwater_chaos.backends.primitives import KillsNodes, Primitive, WipesDisks
 from highwater_chaos.base.process import Process
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, FaultContext, target_of
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
@@ -15,6 +16,8 @@ class DiskWipe(NodeDownFault):
     """The disk is replaced by an empty one under a stopped node, which is then started again."""
 
     KIND: ClassVar[str] = "diskWipe"
+    RANK: ClassVar[int] = 4
+    EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES
     LOSES_CACHE: ClassVar[bool] = True
     target: Victims
     restart_after: RestartAfter = None

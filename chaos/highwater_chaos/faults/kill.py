@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from highwater_chaos.backends.primitives import KillsNodes, Primitive
 from highwater_chaos.base.process import Process
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
@@ -15,6 +16,8 @@ class Kill(NodeDownFault):
     """SIGKILL: the process is gone at once, the page cache stays."""
 
     KIND: ClassVar[str] = "kill"
+    RANK: ClassVar[int] = 1
+    EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES | Effect.KEEPS_CONNECTIONS
     target: Victims
     restart_after: RestartAfter = None
 

@@ -15,6 +15,7 @@ from pydantic import Field
 from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, RpcRule
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms, timeouts
@@ -99,6 +100,7 @@ AMONG_VOTERS: Final = frozenset({"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "
 class MessageFault(Fault):
     """Which messages: those of one RPC (Kafka's name, ``AlterPartition``), from and to whom, requests or responses."""
 
+    EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES
     AIMED: ClassVar[bool] = False
     ACTION: ClassVar[Action]
     rpc: Annotated[
@@ -219,6 +221,7 @@ class Hold(MessageFault):
     """Messages are kept back and delivered, in order, on heal."""
 
     KIND: ClassVar[str] = "hold"
+    RANK: ClassVar[int] = 11
     ACTION: ClassVar[Action] = "hold"
 
 
@@ -226,6 +229,7 @@ class Drop(MessageFault):
     """Messages are lost; the connection breaks as a lost segment without retransmission would break it."""
 
     KIND: ClassVar[str] = "drop"
+    RANK: ClassVar[int] = 12
     ACTION: ClassVar[Action] = "drop"
 
 
@@ -233,6 +237,7 @@ class Delay(MessageFault):
     """Messages arrive later by ``by``."""
 
     KIND: ClassVar[str] = "delay"
+    RANK: ClassVar[int] = 13
     ACTION: ClassVar[Action] = "delay"
     by: Annotated[Duration, Field(description="How much later. A duration such as 500ms.")]
 
@@ -256,6 +261,7 @@ class Duplicate(MessageFault):
     """Requests arrive twice, as retries do."""
 
     KIND: ClassVar[str] = "duplicate"
+    RANK: ClassVar[int] = 14
     ACTION: ClassVar[Action] = "duplicate"
 
     @classmethod

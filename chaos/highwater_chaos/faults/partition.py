@@ -36,6 +36,7 @@ class Partition(OneOf, Fault):
     that share one node). ``direction`` cuts one way only: ``aToB`` from the first group to the second."""
 
     KIND: ClassVar[str] = "partition"
+    RANK: ClassVar[int] = 10
     between: Annotated[
         list[Target | list[Target]] | None,
         Field(min_length=2, max_length=2, description="Two groups, each a target or a list of targets: {broker: 0}."),

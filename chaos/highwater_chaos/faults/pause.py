@@ -7,6 +7,7 @@ from typing import ClassVar
 from highwater_chaos.backends.primitives import PausesNodes, Primitive
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Process, Sleep
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_runtime.ports import MS
@@ -16,6 +17,8 @@ class Pause(Fault):
     """SIGSTOP, as a long garbage collection would; SIGCONT on heal."""
 
     KIND: ClassVar[str] = "pause"
+    RANK: ClassVar[int] = 8
+    EFFECT: ClassVar[Effect] = Effect.HOLDS_PROCESSES
     target: Victims
 
     @property

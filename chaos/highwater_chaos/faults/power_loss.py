@@ -24,6 +24,7 @@ from highwater_chaos.backends.primitives import (
     WipesDisks,
 )
 from highwater_chaos.base.process import Process
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, FaultContext, target_of
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down, start_all_again
@@ -36,6 +37,8 @@ class PowerLoss(NodeDownFault):
     (nothing, a prefix, or torn pages; drawn by the seed where absent); ``wipe`` replaces the disk as well."""
 
     KIND: ClassVar[str] = "powerLoss"
+    RANK: ClassVar[int] = 0
+    EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES
     LOSES_CACHE: ClassVar[bool] = True
     target: Victims
     keep: Annotated[

@@ -12,6 +12,7 @@ from pydantic import Field
 from highwater_chaos.backends.primitives import ConfiguresNodes, Primitive, StopsNodes
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Process
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
@@ -26,6 +27,8 @@ class Restart(NodeDownFault):
     """Clean restart of each target in turn, the next once the one before is back (rolling)."""
 
     KIND: ClassVar[str] = "restart"
+    RANK: ClassVar[int] = 3
+    EFFECT: ClassVar[Effect] = Effect.KEEPS_CONNECTIONS | Effect.STOPS_IN_ORDER | Effect.ONE_AFTER_THE_OTHER
     target: Victims
     config: dict[str, str | int | bool] = Field(
         description="Properties, by Kafka's names, that each target has from now on.", default_factory=dict

@@ -19,6 +19,7 @@ from highwater_chaos.backends.primitives import AppliesRpcRules, ExpiresSessions
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.base.process import Process, Sleep, Until
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
@@ -35,6 +36,8 @@ class SessionExpiry(Fault):
     """The broker's session with the controller, or with ZooKeeper, expires although the broker lives."""
 
     KIND: ClassVar[str] = "sessionExpiry"
+    RANK: ClassVar[int] = 9
+    EFFECT: ClassVar[Effect] = Effect.ENDS_SESSIONS
     target: Victims
 
     @property

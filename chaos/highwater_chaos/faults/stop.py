@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from highwater_chaos.backends.primitives import Primitive, StopsNodes
 from highwater_chaos.base.process import Process
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
 from highwater_chaos.faults.nodes import SHUTDOWN_NS, NodeDownFault, RestartAfter, seen_down
@@ -15,6 +16,8 @@ class Stop(NodeDownFault):
     """SIGTERM: controlled shutdown."""
 
     KIND: ClassVar[str] = "stop"
+    RANK: ClassVar[int] = 2
+    EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES | Effect.KEEPS_CONNECTIONS | Effect.STOPS_IN_ORDER
     target: Victims
     restart_after: RestartAfter = None
 

@@ -29,11 +29,11 @@ in the first moments gets a write of the harness's own, as Jepsen writes and rea
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Final
 
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.faults import Effect, effect_of
 from highwater_chaos.experiment.nodes import (
     broker_name,
     broker_names,
@@ -45,9 +45,6 @@ from highwater_chaos.experiment.nodes import (
 from highwater_chaos.faults import FaultRecord
 from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS
 
-DISK_FAULTS: Final = ("diskError", "diskFull")
-"""Kinds of faults by which a log goes offline until its broker restarts."""
-
 
 def healthy_nodes(
     cluster: Cluster, view: ClusterView, state: Callable[[str], NodeState], faults: Iterable[FaultRecord]
@@ -55,7 +52,7 @@ def healthy_nodes(
     """Names of the nodes whose process runs and whose disk has not failed in their present life."""
     failed_until: dict[str, int] = {}
     for fault in faults:
-        if fault.kind in DISK_FAULTS:
+        if Effect.FAILS_LOGS in effect_of(fault.kind):
             for name in fault.targets:
                 # The heal mends the disk, then starts the node again. Probes see both later.
                 over_ns = fault.started_ns if fault.heal_started_ns is None else fault.heal_started_ns

@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.faults import Effect, effect_of
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.faults.messages import AMONG_VOTERS, RPCS
@@ -41,11 +42,6 @@ class Condition(Enum):
 
 
 _RANK: Final = {condition: rank for rank, condition in enumerate(Condition)}
-_KEEPS_CONNECTIONS: Final = frozenset({"kill", "stop", "restart"})
-"""Kinds of faults that end processes of machines that live on: their peers hear of it at once."""
-_ENDS: Final = frozenset({"kill", "stop", "powerLoss", "diskWipe"})
-"""Kinds of faults that have been injected once the process is gone."""
-_MESSAGES: Final = frozenset({"hold", "drop", "delay", "duplicate"})
 _OF_CLIENTS: Final = frozenset({"AllocateProducerIds", "CreatePartitions", "CreateTopics"})
 """RPCs of nodes that only clients wait for."""
 
@@ -102,7 +98,8 @@ class Health:
     def _take(self, fault: FaultRecord) -> None:
         over_ns = fault.healed_ns + fault.delay_ns if fault.healed and fault.healed_ns is not None else self.now_ns
         whole = Interval(fault.started_ns, over_ns)
-        quiet = fault.kind not in _KEEPS_CONNECTIONS
+        effect = effect_of(fault.kind)
+        quiet = Effect.KEEPS_CONNECTIONS not in effect
         links = {touch.nodes for touch in fault.intent if touch.kind == "link"}
         alone = {node for node in self._nodes if self._is_alone(node, links)}
         for source, destination in sorted((link[0], link[1]) for link in links):
@@ -111,9 +108,9 @@ class Health:
                 self._add(destination, whole, Condition.TROUBLED, quiet=quiet, peer=source)
         if links:
             self._add_while(fault, whole, sorted(alone), Condition.ISOLATED, quiet=quiet)
-        elif fault.kind == "pause":
+        elif Effect.HOLDS_PROCESSES in effect:
             self._add_while(fault, whole, fault.targets, Condition.SILENT, quiet=quiet)
-        elif fault.kind in _ENDS:
+        elif Effect.ENDS_PROCESSES in effect:
             # Events say when the process does not run: the heal of another fault may start it.
             self._add_while(fault, whole, fault.targets, Condition.WELL, quiet=quiet)
         else:
@@ -144,9 +141,10 @@ class Health:
 
     def _touched(self, fault: FaultRecord) -> Collection[str]:
         """The nodes that a fault acts on in any other way."""
-        if fault.kind in _MESSAGES:
+        effect = effect_of(fault.kind)
+        if Effect.ACTS_ON_MESSAGES in effect:
             return self._depending(str(fault.parameters.get("rpc", "")), fault)
-        if fault.kind == "sessionExpiry":
+        if Effect.ENDS_SESSIONS in effect:
             return fault.targets
         touched = dict.fromkeys(node for touch in fault.intent for node in touch.nodes if touch.kind == "node")
         rules = any(touch.kind == "rule" for touch in fault.intent)

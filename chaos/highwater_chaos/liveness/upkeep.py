@@ -21,10 +21,12 @@ from typing import Final, NamedTuple
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ExperimentSpec
+from highwater_chaos.experiment.faults import Effect, effect_of
 from highwater_chaos.experiment.nodes import quorum_names
 from highwater_chaos.experiment.properties import properties_of_nodes, properties_of_topics
 from highwater_chaos.experiment.timeouts import session_timeout_ms
 from highwater_chaos.faults import FaultRecord
+from highwater_chaos.run.settings import clocks_off_ms
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.ports.trace import (
@@ -154,7 +156,7 @@ class Upkeep:
         ]
         self._cleaned_ns = _CLEANINGS * max(one.log_retention_check_interval_ms for one in self._configs) * MS
         self._record_bytes = _AROUND_RECORD + spec.workload.record_size
-        self._skews = any("clockSkew" in step.model_dump_json(by_alias=True) for step in spec.schedule)
+        self._skews = clocks_off_ms(spec) > 0
         topics = properties_of_topics(spec)
         self._limits = {
             name: self._limits_of([properties for other, properties in topics if other == name]) for name, _ in topics
@@ -373,7 +375,10 @@ class _Span:
         self._nodes = {*fault.targets, *(node for touch in fault.intent for node in touch.nodes)}
         self._began_ns = fault.started_ns
         self.over_ns = now_ns if fault.healed_ns is None or fault.unhealed else fault.healed_ns
-        self._stops = fault.kind == "restart" or (fault.kind == "stop" and len(fault.targets) == 1)
+        effect = effect_of(fault.kind)
+        self._stops = Effect.STOPS_IN_ORDER in effect and (
+            Effect.ONE_AFTER_THE_OTHER in effect or len(fault.targets) == 1
+        )
 
     def overlaps(self, began_ns: int, end_ns: int) -> bool:
         return self._began_ns <= end_ns and self.over_ns >= began_ns

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_chaos.experiment.faults import Effect, effect_of
 from highwater_chaos.report.files import FileRows, ParquetRows, Row, RunFiles
 from highwater_pipeline.arrays import Bools
 
@@ -22,7 +23,6 @@ _KEPT = 4000
 """Latencies of a bucket from which its quantiles are taken."""
 _LOG_ENDS: Final = ("log-appended", "log-loaded", "log-cut", "log-truncated")
 _WITH_EVERY_BATCH: Final = ("log-appended", "high-watermark")
-MESSAGE_FAULTS: Final = frozenset({"hold", "drop", "delay", "duplicate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Span:
     @property
     def of_messages(self) -> bool:
         """Whether it is a fault that interferes with messages."""
-        return self.kind in MESSAGE_FAULTS
+        return Effect.ACTS_ON_MESSAGES in effect_of(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

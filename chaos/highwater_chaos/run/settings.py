@@ -50,7 +50,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         compaction=tuple(sorted(compacting)),
         keys=keys_of(spec),
         tombstones=tombstones_of(spec),
-        tombstone_retention_ms={} if _clocks_off_ms(spec) else tombstone_retention_ms(spec),
+        tombstone_retention_ms={} if clocks_off_ms(spec) else tombstone_retention_ms(spec),
         headers=True,
         deletion=tuple(sorted(deletion)),
         unclean=tuple(sorted(unclean)),
@@ -86,10 +86,10 @@ def _producer_expiration_ms(spec: ExperimentSpec, nodes: Sequence[Properties]) -
     """
     name = "producer.id.expiration.ms"
     expiration = min([DEFAULT_PRODUCER_EXPIRATION_MS, *(int(one[name]) for one in nodes if name in one)])
-    return max(0, expiration - 2 * _clocks_off_ms(spec))
+    return max(0, expiration - 2 * clocks_off_ms(spec))
 
 
-def _clocks_off_ms(spec: ExperimentSpec) -> int:
+def clocks_off_ms(spec: ExperimentSpec) -> int:
     """How far the steps may set a clock off, at most."""
     farthest, kinds = 0, fault_kinds()
     for step in every_step(spec.schedule):
@@ -105,7 +105,7 @@ def _commit_retention_ms(spec: ExperimentSpec, nodes: Sequence[Properties] | Non
     """How long a group's offsets are kept at least; None for a borrowed cluster, 0 if a clock may jump."""
     if nodes is None:
         return None
-    if _clocks_off_ms(spec):
+    if clocks_off_ms(spec):
         return 0
     name, default = "offsets.retention.minutes", NodeConfig().offsets_retention_minutes
     return 60_000 * min([default, *(int(one[name]) for one in nodes if name in one)])
