@@ -17,11 +17,9 @@ from .partitions import PARTITIONS
 from .quorum import QUORUM
 from .zookeeper import ZOOKEEPER
 
-__all__ = ["BOARDS", "FOLDERS", "build"]
+__all__ = ["BOARDS", "FOLDER", "build"]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
-FOLDERS: Final = (
-    _ROOT / "helm" / "highwater" / "dashboards",
-    _ROOT / "manifests" / "components" / "monitoring",
-)
+FOLDER: Final = _ROOT / "manifests" / "components" / "monitoring"
+"""The chart links to the files that lie there."""
 BOARDS: Final = (CLUSTER, PARTITIONS, QUORUM, ZOOKEEPER, EXPERIMENT, OPERATOR, CAMPAIGN)

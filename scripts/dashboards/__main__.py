@@ -1,9 +1,8 @@
-"""Write every dashboard into both folders."""
+"""Write every dashboard."""
 
 from __future__ import annotations
 
-from . import BOARDS, FOLDERS, build
+from . import BOARDS, FOLDER, build
 
-for folder in FOLDERS:
-    for board in BOARDS:
-        (folder / f"{board.uid}.json").write_text(build(board), encoding="utf-8")
+for board in BOARDS:
+    (FOLDER / f"{board.uid}.json").write_text(build(board), encoding="utf-8")

@@ -22,8 +22,8 @@ from highwater_operator.resources.structural import Choice, structural
 
 GROUP: Final = "highwater.dev"
 VERSION: Final = "v1alpha1"
-FOLDERS: Final = (Path("manifests/base/crds"), Path("helm/highwater/crds"))
-"""Where the files go, below the root of the repository."""
+FOLDER: Final = Path("manifests/base/crds")
+"""Where the files go, below the root of the repository. The chart links to them."""
 
 _HEAD: Final = (
     "# Generated from the models in operator/highwater_operator/resources:"
@@ -237,10 +237,8 @@ def _choices(base: type[OneOf]) -> Iterator[tuple[str, Choice]]:
 
 def main() -> None:
     """Write the files, from the root of the repository."""
-    for folder in FOLDERS:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files().items():
-            (folder / name).write_text(text, encoding="utf-8")
+    for name, text in files().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from highwater_operator.resources.crds import FOLDERS, definitions, files
+from highwater_operator.resources.crds import FOLDER, definitions, files
 from highwater_operator.resources.structural import Choice, structural
 
 ROOT = Path(__file__).parents[3]
 KUBECTL_ANNOTATION_LIMIT = 262_144
-NAMES = sorted({path.name for path in (ROOT / FOLDERS[0]).glob("*.yaml")} - {"kustomization.yaml"})
+FOLDERS = (FOLDER, Path("helm/highwater/crds"))
+NAMES = sorted({path.name for path in (ROOT / FOLDER).glob("*.yaml")} - {"kustomization.yaml"})
 
 
 @cache
