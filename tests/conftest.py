@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -348,6 +349,30 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_expiry, "_SLACK_NS", SHORT_NS)
     for kind in (Fault, session_expiry.SessionExpiry):
         monkeypatch.setattr(kind, "healed_within_ns", SHORT_NS)
+
+
+POISON = """
+import os, sys
+with open({found!r}, "a") as file:
+    file.write(__name__ + " in " + " ".join(sys.orig_argv) + "\\n")
+os._exit(99)
+"""
+
+
+@pytest.fixture(scope="session")
+def poisoned_directory() -> Callable[[Path, Path], Path]:
+    """Makes a directory in which each module and program that ours might take from it writes into a file who ran it."""
+
+    def make(folder: Path, found: Path) -> Path:
+        folder.mkdir()
+        for name in {*sys.stdlib_module_names, *packages_distributions()}:
+            (folder / f"{name}.py").write_text(POISON.format(found=str(found)))
+        for program in ("java", "mvn", "nft", "mkfs.ext4", "bash", "env"):
+            (folder / program).write_text(f"#!/bin/sh\necho {program} >>{found}\nexit 99\n")
+            (folder / program).chmod(0o755)
+        return folder
+
+    return make
 
 
 # --- Kafka's programs in Java ---

@@ -132,7 +132,14 @@ BROKEN = [
         "(lambda *_: 0)(group, ",
     ),
     ("deletion of topics", f"{TOPICS}:delete_topics", "decision.records.append(", "(lambda _: 0)("),
-    ("deletion of topics", f"{TOPICS}:delete_topics", "decision = ", f"{NEVER}; decision = "),
+    # Refused for ever, as the creation below.
+    pytest.param(
+        "deletion of topics",
+        f"{TOPICS}:delete_topics",
+        "decision = ",
+        f"{NEVER}; decision = ",
+        marks=pytest.mark.thorough,
+    ),
     ("creation of topics", f"{TOPICS}:create_topics", "decision = ", f"{NEVER}; decision = "),
     ("reassignment", f"{LEADERS}:alter_partition_reassignments", "if record is not None:", "if False:"),
     ("addition of partitions", f"{TOPICS}:create_partitions", "decision.records.extend(records)", "pass"),

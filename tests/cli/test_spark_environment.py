@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +37,22 @@ OF_ANOTHER_SPARK = {
 
 @pytest.mark.spark
 def test_a_local_master_takes_neither_interpreter_nor_spark_from_the_environment(
-    failed_run: Path, tmp_path: Path
+    failed_run: Path, poisoned_directory: Callable[[Path, Path], Path], tmp_path: Path
 ) -> None:
+    """Nor code from the working directory."""
     (tmp_path / "spark-defaults.conf").write_text("spark.pyspark.python /nonexistent\nspark.master spark://nowhere:1\n")
     environment = {**os.environ, **OF_ANOTHER_SPARK, "SPARK_CONF_DIR": str(tmp_path)}
-    here = tmp_path / "here"
-    here.mkdir(mode=0o555)
+    here = poisoned_directory(tmp_path / "here", tmp_path / "found")
+    environment["PATH"] = f":.:{environment['PATH']}"
+    before = sorted(here.iterdir())
+    here.chmod(0o555)
     command = [HIGHWATER, "check", failed_run, "--engine", "spark", "--json"]
     done = subprocess.run(command, env=environment, cwd=here, capture_output=True, text=True, check=False)
+    assert not (tmp_path / "found").exists(), (tmp_path / "found").read_text()
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["verdict"] == "fail"
     assert len(done.stderr.splitlines()) == 2
-    assert list(here.iterdir()) == []  # root may write there, and PySpark 4.0 did
+    assert sorted(here.iterdir()) == before  # root may write there, and PySpark 4.0 did
 
 
 @pytest.mark.spark

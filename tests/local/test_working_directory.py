@@ -1,6 +1,7 @@
 """No program of ours takes code from the working directory, which may be anybody's.
 
-A directory has a module under every name that Python, its packages and ours have. Each writes down who ran it.
+A directory has a module under every name that Python, its packages and ours have. Each writes down who ran it. Spark is
+started there by ``cli/test_spark_environment.py``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -24,12 +24,6 @@ STARTERS = [
     for path in (TOP / part).rglob("*")
     if path.suffix in {".py", ".yaml", ".tpl"}
 ]
-POISON = """
-import os, sys
-with open({found!r}, "a") as file:
-    file.write(__name__ + " in " + " ".join(sys.orig_argv) + "\\n")
-os._exit(99)
-"""
 
 
 @pytest.fixture
@@ -39,16 +33,9 @@ def found(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def here(tmp_path: Path, found: Path) -> Path:
+def here(poisoned_directory: Callable[[Path, Path], Path], found: Path, tmp_path: Path) -> Path:
     """The working directory."""
-    folder = tmp_path / "here"
-    folder.mkdir()
-    for name in {*sys.stdlib_module_names, *packages_distributions()}:
-        (folder / f"{name}.py").write_text(POISON.format(found=str(found)))
-    for program in ("java", "mvn", "nft", "mkfs.ext4", "bash", "env"):
-        (folder / program).write_text(f"#!/bin/sh\necho {program} >>{found}\nexit 99\n")
-        (folder / program).chmod(0o755)
-    return folder
+    return poisoned_directory(tmp_path / "here", found)
 
 
 @pytest.fixture
@@ -76,7 +63,7 @@ def test_what_a_run_starts(highwater: Callable[..., None], small_file: Callable[
     highwater("doctor")
     highwater("run", file, "--backend", "local", "--out", tmp_path / "runs")
     (run,) = (tmp_path / "runs").iterdir()
-    highwater("check", run, "--engine", "spark")
+    highwater("check", run)
 
 
 def test_what_a_cluster_starts(highwater: Callable[..., None]) -> None:

@@ -23,9 +23,11 @@ def test_judgements_are_equal_to_the_byte(spark: Any, all_stories: list[Any], tm
     assert [run.name for run in runs] == [judge_run(load_run(run)).run_id for run in runs]
 
 
-def test_a_store_is_judged_the_same(spark: Any, all_stories: list[Any], tmp_path: Path) -> None:
-    names = sorted(case.name for case in all_stories)
-    tables = {case.name: case.build().tables(case.name) for case in all_stories}
+def test_a_store_is_judged_the_same(spark: Any, all_stories: list[Any], tmp_path: Path, thorough: bool) -> None:
+    """Of every fourth story: tasks judge each as above, only what they read differs."""
+    chosen = all_stories if thorough else all_stories[::4]
+    names = sorted(case.name for case in chosen)
+    tables = {case.name: case.build().tables(case.name) for case in chosen}
     for name in names:
         write_units(tables[name], tmp_path)
     on_spark = [judgement.to_json() for judgement in spark_judge_store(spark, tmp_path)]
