@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from uuid import UUID
@@ -48,6 +51,12 @@ from highwater_runtime.wire.messages.produce_response import (
 )
 
 TOPIC_ID = UUID(int=7)
+
+_spec = importlib.util.spec_from_file_location("chaos_told_run", Path(__file__).with_name("told_run.py"))
+assert _spec is not None
+assert _spec.loader is not None
+sys.modules["chaos_told_run"] = _module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_module)
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1

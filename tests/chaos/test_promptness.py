@@ -115,7 +115,8 @@ def test_a_send_that_its_client_lets_wait_is_not_judged() -> None:
     begun = [Operation(i, i, i, "invoke", "send", (), "producer-0") for i in range(6)]
     ended = Operation(6, 50, 0, "ok", "send", (), "producer-0")
     other = Operation(7, 60, 7, "invoke", "send", (), "producer-1")
-    found = sends_at_once([*begun, ended, other], END)
+    polls = [Operation(8 + n, 61 + n, 8, type_, "poll", (), "producer-1") for n, type_ in enumerate(("invoke", "ok"))]
+    found = sends_at_once([*begun, ended, other, *polls], END)
     assert [(send.index, end_ns) for send, end_ns in found] == [
         (0, 50),
         (1, END),
@@ -131,7 +132,8 @@ def test_the_loosest_settings_count_that_nodes_and_topics_ever_have(make_experim
     config = "{broker.session.timeout.ms: 60000, min.insync.replicas: 2}"
     made = "{name: paid, partitions: 1, replicationFactor: 3, config: {min.insync.replicas: 3}}"
     schedule = (
-        f"[{{inject: {{restart: {{target: {{broker: 1}}, config: {config}}}}}}}, {{admin: {{createTopic: {made}}}}}]"
+        f"[{{inject: {{restart: {{target: {{broker: 1}}, config: {config}}}}}}}, {{admin: {{createTopic: {made}}}}},"
+        f" {{admin: {{createTopic: {made.replace('3}}', '1}}')}}}}}]"
     )
     before, after = make_experiment("[]").spec, make_experiment(schedule).spec
     own = int(before.cluster.config["broker.session.timeout.ms"])

@@ -194,7 +194,7 @@ class Promptness:
         """How long the quorum may lack a leader because of a disturbance of it."""
         before_ns = one.at_ns - 1
         leader = state_at(self._course.quorum_leaders, before_ns)
-        stays = leader != one.node and all(self._leads_well(sight, leader, at_ns) for at_ns in (before_ns, one.at_ns))
+        stays = all(self._leads_well(sight, leader, at_ns) for at_ns in (before_ns, one.at_ns))
         return 0 if stays else self._bounds.election
 
     def _windows(
@@ -245,8 +245,6 @@ class Promptness:
 
     def _without_session_ns(self, sight: Sight, one: Disturbance) -> int:
         """How long a broker that lives may lack a session because of a disturbance of the quorum."""
-        if not self._kraft:
-            return self._bounds.election + self._bounds.session
         lasts_ns = self._without_leader_ns(sight, one)
         return lasts_ns + self._bounds.session if lasts_ns else 0
 
@@ -319,7 +317,7 @@ class Promptness:
         slow = [
             Late(one.begin_ns + _AT_ONCE_NS, one.end_ns, f"what was appended to {name} was not committed")
             for one in self._course.commits(self._now_ns)
-            if one.partition == name and one.end_ns > one.begin_ns + _AT_ONCE_NS
+            if one.partition == name
         ]
         committed = self._windows(sight, lasts_ns, may, moves, self._bounds.follows)
         return _together(WRITES, [_owed(WRITES, led, leaderless), _owed(WRITES, committed, slow)])
@@ -362,11 +360,9 @@ class Promptness:
     def _slow(self, send: Operation, end_ns: int) -> Iterator[Late]:
         """The time after a send should have been acknowledged, as far as its partition was there."""
         name, begin_ns = send.value[0].key, send.time + _AT_ONCE_NS
-        if end_ns <= begin_ns:
-            return
         for time, part in each_state(self._course.parts.get(name, ()), self._now_ns):
-            begin, end = max(time.begin_ns, begin_ns), min(time.end_ns, end_ns)
-            if part is not None and begin < end:
+            if part is not None:
+                begin, end = max(time.begin_ns, begin_ns), min(time.end_ns, end_ns)
                 yield Late(begin, end, f"a write of {send.client} to {name} was not acknowledged")
 
 
@@ -418,7 +414,7 @@ def _leaderless(sight: Sight, name: str, part: Part | None, time: Interval) -> I
 
 
 def _owed(feature: str, owed: Sequence[Interval], missing: Iterable[Late]) -> Owed:
-    """What was missing while it was owed."""
+    """What was missing while it was owed: nothing, of what came before its time was over."""
     late = []
     for one in missing:
         for window in owed:
