@@ -141,9 +141,11 @@ def driver_environment(cluster: Cluster) -> dict[str, str]:
 
 def _java(program: str, *arguments: str) -> list[str]:
     java = find_java()
-    jars = Path(pyspark.__file__).parent / "jars"
+    home = Path(pyspark.__file__).parent
+    (logging_api,) = (home / "jars").glob("slf4j-api-*.jar")
+    jars = f"{home}/conf:{logging_api}:{home}/jars/*"  # as Spark has it, and our archive of its classes
     return [
-        *(str(java.home / "bin" / "java"), "-Xmx512m", "-XX:+UseSerialGC", "-cp", f"{jars}/*"),
+        *(str(java.home / "bin" / "java"), "-Xmx512m", "-XX:+UseSerialGC", "-cp", jars),
         "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
         *(f"org.apache.spark.deploy.{program}", "--host", "127.0.0.1", "--webui-port", "0", *arguments),
     ]

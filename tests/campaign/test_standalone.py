@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 
 from highwater_chaos.cli import execute
+from highwater_pipeline.java import find_java
 from highwater_pipeline.remote import located
+from highwater_pipeline.spark import class_archive
 
 pytestmark = [
     pytest.mark.spark,
@@ -65,7 +67,8 @@ def cluster(
 ) -> Iterator[Any]:
     """``make thorough`` kills one of its workers, so it has two."""
     folder = tmp_path_factory.mktemp("driver")
-    quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")  # these JVMs live for seconds
+    # These JVMs live for seconds.
+    quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *class_archive.jvm_options(find_java()))
     with spark_cluster.standalone(folder, s3_server.environment, 2 if thorough else 1, jvm=quick) as started:
         yield started
 
