@@ -296,3 +296,40 @@ def test_a_deletion_without_a_first_answer_may_undo_a_later_creation(may_recur: 
     situation: Any = SimpleNamespace(asked=[deleted, created], asked_again=[], view=view, throttled=())
     (creation,) = [one for one in CONTRACTS if one.feature == "creation of topics"]
     assert bool(creation.owed(situation)) == stands
+
+
+THROTTLES = {
+    "kraft": ("controller.configs:_records", "if present.get(name) != value", "if value is not None"),
+    "zookeeper": ("controller.zk.admin:Admin._alter_configs", "own.pop(record.name, None)", "pass"),
+    "a broker alone": (
+        "broker.apis.describe_configs:_described",
+        "image.topic_config(name))",
+        "image.topic_config(name) | {'leader.replication.throttled.replicas': '0:0'} * (broker_id == 1))",
+    ),
+    "the rates of one broker": (
+        "broker.apis.describe_configs:_described",
+        "return describe_broker(image,",
+        "return (ErrorCode.UNKNOWN_SERVER_ERROR, '') if broker_id == 2 else describe_broker(image,",
+    ),
+}
+"""Where one text becomes another so that a throttle that was removed stays, or nothing shows that it is gone."""
+
+
+@pytest.mark.parametrize("throttled_again", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "broken"), [("kraft", ""), ("zookeeper", ""), *zip(THROTTLES, THROTTLES, strict=True)]
+)
+def test_a_throttle_that_was_removed_is_gone(mode: str, broken: str, throttled_again: bool, tmp_path: Path) -> None:
+    """Unless there is a later one, which the harness removes when the schedule is over."""
+    move = "    - admin: {reassign: {partition: moved-0, replicas: [0, %d], throttle: 5000000}}\n    - wait: 3s\n"
+    steps = "    - admin: {removeThrottle: {topic: moved}}\n    - wait: 1s\n"
+    text = EXPERIMENT.format(mode=mode if mode in ("kraft", "zookeeper") else "kraft", registers="")
+    schedule = move % 2 + steps + (move % 1 if throttled_again else "")
+    text = text[: text.index("  schedule:")] + "  schedule:\n" + schedule
+    topic = "      - {name: moved, assignment: [[0, 1]]}\n      - name: payments\n"
+    experiment = parse_experiment(text.replace("      - name: payments\n", topic), "throttled.yaml")
+    verdict = _verdict(experiment, tmp_path, *(THROTTLES[broken] if broken else ()))
+    assert verdict["verdict"] == ("fail" if broken else "pass"), verdict["reasons"]
+    feature = verdict["features"]["configuration"]
+    assert feature["state"] == ("failed" if broken else "ok")
+    assert not broken or "though that was acknowledged at" in feature["why"]

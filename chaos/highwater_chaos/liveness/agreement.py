@@ -51,7 +51,6 @@ class Agreement:
 
     def ask(self) -> Process[None]:
         """Ask each broker for its metadata until it has agreed."""
-        self._clients.start_metadata_probe()
         while self.of_brokers():
             for broker in self._brokers:
                 if broker_name(broker) not in self._agreed:

@@ -30,8 +30,10 @@ from highwater_chaos.experiment.steps import (
     DeleteTopic,
     ElectLeaders,
     Reassign,
+    RemoveThrottle,
 )
 from highwater_chaos.liveness.agreement import Agreement
+from highwater_chaos.liveness.throttles import RemovedThrottles
 from highwater_chaos.liveness.upkeep import GROUPS, Kept, Upkeep
 from highwater_chaos.run.features import Feature
 from highwater_chaos.schedule.administration import Asked
@@ -59,6 +61,7 @@ class Situation:
     throttled: Collection[str]
     since_ns: int
     agreement: Agreement
+    removed_throttles: RemovedThrottles
     clients_failed: Callable[[], Sequence[str]]
     """Why clients cannot have asked for what they should: a process of theirs that ended, say."""
 
@@ -204,6 +207,10 @@ def _missing_taken_back(step: CancelReassign, asked: Asked, _view: ClusterView) 
     return f"{step.partition} did not get back the replicas that it had before its move" if asked.unseen else ""
 
 
+def _missing_removed(step: RemoveThrottle, _asked: Asked, situation: Situation) -> str:
+    return situation.removed_throttles.missing(step.topic)
+
+
 _SHOWN: Final[Mapping[type, tuple[str, Callable[..., str]]]] = {
     CreateTopic: ("creation of topics", _missing_created),
     AddPartitions: ("addition of partitions", _missing_added),
@@ -211,6 +218,7 @@ _SHOWN: Final[Mapping[type, tuple[str, Callable[..., str]]]] = {
     Reassign: ("reassignment", _missing_moved),
     ElectLeaders: ("election of leaders", _missing_elected),
     CancelReassign: ("taking back a reassignment", _missing_taken_back),
+    RemoveThrottle: ("configuration", _missing_removed),
 }
 _DELETION_OF_RECORDS: Final = "deletion of records"
 _FEATURES: Final = {
@@ -240,6 +248,8 @@ def _stands(asked: Asked, situation: Situation) -> bool:
         created = isinstance(theirs, CreateTopic) and not _is_refused(other)
         if created and isinstance(mine, DeleteTopic) and other.topic == mine.name:
             return False
+        if isinstance(mine, RemoveThrottle) and isinstance(theirs, Reassign) and theirs.throttle is not None:
+            return False  # brokers have one rate for the replicas of all topics
         if (
             isinstance(mine, Reassign | CancelReassign)
             and isinstance(theirs, Reassign | CancelReassign)
@@ -315,6 +325,12 @@ def unanswered(asked: Sequence[Asked]) -> list[str]:
     kinds = dict.fromkeys(one.step.choice for one in asked if one.step.choice in _FEATURES)
     answered = {one.step.choice for one in asked if one.outcome is not None and one.outcome.answered}
     return [kind for kind in kinds if kind not in answered]
+
+
+def unthrottled(asked: Sequence[Asked]) -> list[str]:
+    """The topics of which a throttle's removal was acknowledged, in order."""
+    removals = [one.step.chosen for one in asked if one.acknowledged]
+    return list(dict.fromkeys(step.topic for step in removals if isinstance(step, RemoveThrottle)))
 
 
 # --- what is looked back at ----------------------------------------------------------------------------------------

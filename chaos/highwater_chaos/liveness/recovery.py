@@ -38,9 +38,11 @@ from highwater_chaos.liveness.progress import (
     of_deleted_records,
     of_upkeep,
     unanswered,
+    unthrottled,
 )
 from highwater_chaos.liveness.promptness import IN_TIME, Promptness, sentence_of
 from highwater_chaos.liveness.readiness import nodes_ready, unready
+from highwater_chaos.liveness.throttles import RemovedThrottles
 from highwater_chaos.liveness.upkeep import Upkeep
 from highwater_chaos.run.features import Feature
 from highwater_chaos.schedule.administration import Administration
@@ -232,7 +234,11 @@ class Recovery:
             return  # why that is so is known by now
         asked_ns = run.backend.now_ns()
         situation = self._situation()
-        asking = run.scheduler.spawn("ask brokers for metadata", situation.agreement.ask())
+        run.clients.start_metadata_probe()
+        asking = [
+            run.scheduler.spawn("ask brokers for metadata", situation.agreement.ask()),
+            run.scheduler.spawn("ask brokers for throttles", situation.removed_throttles.ask()),
+        ]
         if kinds := unanswered(self.administration.asked):
             run.scheduler.spawn("ask again", self._ask_again(kinds))
         open_ = [one for one in CONTRACTS if one.asked(situation)]
@@ -260,7 +266,8 @@ class Recovery:
             return due_ns is None or due_ns > since_ns + self._wait_ns
 
         run.go_on(done, run.deadline_ns)
-        asking.cancel()
+        for task in asking:
+            task.cancel()
         for one in open_:
             if why := one.unfit(situation):
                 self.features[one.feature] = Feature("not-available", why)
@@ -284,6 +291,9 @@ class Recovery:
             throttled=self._throttled,
             since_ns=self._since_ns,
             agreement=Agreement(run.cluster, run.view, run.backend, run.clients),
+            removed_throttles=RemovedThrottles(
+                run.cluster, run.backend, run.clients, unthrottled(self.administration.asked)
+            ),
             clients_failed=lambda: run.clients.status().inconclusive_reasons,
         )
 

@@ -7,7 +7,7 @@ which only begins: ``await`` its end with an ``isr`` condition.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -168,7 +168,7 @@ class Administration:
                 admin.alter_configs(
                     _throttled(move, self._view.partitions[name].replicas),
                     timeout_ns=_TIMEOUT_NS,
-                    on_outcome=lambda set_: on_outcome(set_) if set_.error else self._reassign(move, on_outcome),
+                    on_outcome=partial(self._reassign_throttled, move, on_outcome),
                 )
             case Reassign(partition=name):
                 on_outcome(AdminOutcome(f"reassign {name}", "there is no such partition, so no replicas to throttle"))
@@ -239,6 +239,16 @@ class Administration:
     def _reassign(self, move: Reassign, on_outcome: Callable[[AdminOutcome], None]) -> None:
         topic, index = _split(move.partition)
         self._clients.admin.reassign(topic, index, move.replicas, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+
+    def _reassign_throttled(
+        self, move: Reassign, on_outcome: Callable[[AdminOutcome], None], throttled: AdminOutcome
+    ) -> None:
+        """Go on with the move once its throttle is set, which may be set once more if its first answer was lost."""
+        if throttled.error is not None:
+            on_outcome(throttled)
+            return
+        lost = throttled.may_recur
+        self._reassign(move, lambda moved: on_outcome(replace(moved, may_recur=moved.may_recur or lost)))
 
     def _is_shown(self, step: Admin) -> bool:
         partitions = self._view.partitions

@@ -1,11 +1,16 @@
-"""What single nodes know of the cluster; and the client that asks each broker for it, by Metadata."""
+"""What single nodes know of the cluster; and the client that asks each broker, by Metadata and DescribeConfigs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from highwater_runtime.metadata.effective_config import Source
+from highwater_runtime.metadata.registrations import ConfigResource
 from highwater_runtime.ports import SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from highwater_runtime.wire.messages.describe_configs_response import DescribeConfigsResponse
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 
@@ -13,6 +18,11 @@ _REQUEST_NS: Final = 5 * SECOND
 WITH_IDS: Final = 12
 WITHOUT_IDS: Final = 9
 """Versions of Metadata: with topic ids, and one that every release since 2.4 answers."""
+_DESCRIBE_CONFIGS: Final = 1
+_SET: Final = frozenset({Source.TOPIC, Source.BROKER})
+
+SetProperties = Mapping[ConfigResource, Mapping[str, str]]
+"""What is set dynamically of each topic or broker that was described."""
 
 
 class KnownPartition(NamedTuple):
@@ -64,6 +74,32 @@ class MetadataProbe:
 
         request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
         self._ports.network.send(self._brokers[broker], request, self._version, answered, timeout_ns=_REQUEST_NS)
+
+    def describe(
+        self, broker: int, keys: Mapping[ConfigResource, Sequence[str]], answers: dict[int, SetProperties]
+    ) -> None:
+        """Ask one broker which of some keys are set, and put that into ``answers`` when it comes."""
+
+        def answered(response: Any) -> None:
+            if not isinstance(response, RpcFailure):
+                answers[broker] = _set_in(response)
+
+        resources = [
+            DescribeConfigsResource(resource_type=one.type, resource_name=one.name, configuration_keys=list(names))
+            for one, names in keys.items()
+        ]
+        request = DescribeConfigsRequest(resources=resources)
+        self._ports.network.send(self._brokers[broker], request, _DESCRIBE_CONFIGS, answered, timeout_ns=_REQUEST_NS)
+
+
+def _set_in(response: DescribeConfigsResponse) -> SetProperties:
+    return {
+        ConfigResource(result.resource_type, result.resource_name): {
+            one.name: one.value for one in result.configs if one.config_source in _SET and one.value
+        }
+        for result in response.results
+        if result.error_code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    }
 
 
 def _known(response: MetadataResponse) -> KnownMetadata:
