@@ -43,6 +43,8 @@ spec:
     - inject: {kill: {target: {leaderOf: orders-0}, restartAfter: 1s}}
     - await: {isr: {partition: orders-0, size: 1}, within: 60s}
     - await: {underReplicated: 0, within: 90s}
+    - admin: {reassign: {partition: orders-0, replicas: [1, 0], throttle: 5000000}}
+    - admin: {removeThrottle: {topic: orders}}
     - inject: {stop: {target: {leaderOf: orders-0}, restartAfter: 1s}}
     - wait: 1s
     - await: {underReplicated: 0, within: 90s}
@@ -88,6 +90,7 @@ def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path, monkeypatch: pytes
     assert verdict["verdict"] == "pass", verdict["reasons"]
     assert verdict["checks"]["committed-loss"] == verdict["checks"]["two-leaders"] == "not-available"
     assert verdict["checks"]["leader-not-in-isr"] == verdict["checks"]["divergence"] == "ok"
+    assert verdict["features"]["configuration"]["state"] == "ok"
     (untold,) = verdict["reasons"]
     assert untold.startswith("Apache Kafka's nodes do not report what they append and commit: not judged on")
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from highwater_runtime.metadata.registrations import ConfigResource
+from highwater_runtime.metadata.registrations import BROKER_RESOURCE, ConfigResource
 from highwater_runtime.ports import MS, SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
@@ -94,6 +94,7 @@ class _Job:
     already: frozenset[int]
     deadline_ns: int
     on_outcome: OnOutcome
+    to: Endpoint | None
     unanswered: bool = False
     last_error: str = "no answer"
 
@@ -102,9 +103,16 @@ class AdminClient:
     """A client core (``NodeCore``) that does nothing by itself."""
 
     def __init__(
-        self, bootstrap: Sequence[Endpoint], ports: Ports, *, mode: Literal["kraft", "zookeeper"] = "kraft"
+        self,
+        bootstrap: Sequence[Endpoint],
+        ports: Ports,
+        *,
+        mode: Literal["kraft", "zookeeper"] = "kraft",
+        brokers: Mapping[int, Endpoint] | None = None,
     ) -> None:
+        """``brokers``: each must itself be asked to alter its configuration, as Apache Kafka demands."""
         self._bootstrap = list(bootstrap)
+        self._brokers = brokers or {}
         self._asks_controller = mode == "zookeeper"
         self._controller: Endpoint | None = None
         self._ports = ports
@@ -208,8 +216,11 @@ class AdminClient:
         on_outcome: OnOutcome,
     ) -> None:
         """IncrementalAlterConfigs: set properties of topics and brokers, and delete those that are None."""
-        resources = [
-            AlterConfigsResource(
+        by_endpoint: dict[Endpoint | None, list[AlterConfigsResource]] = {}
+        for resource, properties in changes.items():
+            is_broker = resource.type == BROKER_RESOURCE and resource.name.isdigit()
+            to = self._brokers.get(int(resource.name)) if is_broker else None
+            altered = AlterConfigsResource(
                 resource_type=resource.type,
                 resource_name=resource.name,
                 configs=[
@@ -217,15 +228,17 @@ class AdminClient:
                     for key, value in properties.items()
                 ],
             )
-            for resource, properties in changes.items()
-        ]
-        self._submit(
-            f"alterConfigs of {', '.join(resource.name for resource in changes)}",
-            IncrementalAlterConfigsRequest(resources=resources),
-            1,
-            timeout_ns,
-            on_outcome,
-        )
+            by_endpoint.setdefault(to, []).append(altered)
+        outcomes: list[AdminOutcome] = []
+
+        def ended(outcome: AdminOutcome) -> None:
+            outcomes.append(outcome)
+            if len(outcomes) == len(by_endpoint):
+                on_outcome(_worst_of(outcomes))
+
+        what = f"alterConfigs of {', '.join(resource.name for resource in changes)}"
+        for to, resources in by_endpoint.items():
+            self._submit(what, IncrementalAlterConfigsRequest(resources=resources), 1, timeout_ns, ended, to=to)
 
     def elect_leaders(
         self, partitions: Sequence[tuple[str, int]] | None, *, timeout_ns: int, on_outcome: OnOutcome
@@ -287,9 +300,10 @@ class AdminClient:
         on_outcome: OnOutcome,
         *,
         already: ErrorCode = ErrorCode.NONE,
+        to: Endpoint | None = None,
     ) -> None:
         deadline = self._ports.clock.now_ns() + timeout_ns
-        self._jobs.append(_Job(what, request, version, frozenset({int(already)}), deadline, on_outcome))
+        self._jobs.append(_Job(what, request, version, frozenset({int(already)}), deadline, on_outcome, to))
         if not self._busy:
             self._busy = True
             self._next()
@@ -306,7 +320,7 @@ class AdminClient:
             self._finish(job, f"not done in time: {job.last_error}", answered=False)
             return
         self._attempt += 1
-        to = self._bootstrap[self._attempt % len(self._bootstrap)]
+        to = job.to or self._bootstrap[self._attempt % len(self._bootstrap)]
         if self._asks_controller and job.request.NAME not in _OF_LEADERS:
             if self._controller is None:
                 self._look_for_controller(job, to)
@@ -358,6 +372,13 @@ class AdminClient:
     def _finish(self, job: _Job, error: str | None, *, answered: bool = True, too_late: bool = False) -> None:
         job.on_outcome(AdminOutcome(job.what, error, answered, too_late, job.unanswered))
         self._next()
+
+
+def _worst_of(outcomes: Sequence[AdminOutcome]) -> AdminOutcome:
+    """How requests ended that were made of one: with the first error, if there is one."""
+    failed = next((one for one in outcomes if one.error is not None), outcomes[0])
+    answered, may_recur = all(one.answered for one in outcomes), any(one.may_recur for one in outcomes)
+    return replace(failed, answered=answered, may_recur=may_recur)
 
 
 def _worst(response: Any) -> tuple[int, str]:

@@ -27,7 +27,7 @@ from highwater_chaos.workload.metadata import PartitionKey
 from highwater_chaos.workload.metadata_probe import WITH_IDS, WITHOUT_IDS, MetadataProbe
 from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, batch_bytes
 from highwater_chaos.workload.registers import RegisterOptions
-from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
+from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 
 _ACKS: Final = {"all": -1, "0": 0, "1": 1}
 _PROBE_INTERVAL_NS: Final = 10 * MS
@@ -107,14 +107,15 @@ class Clients:
         """The client that creates topics; of another name: one in its place, which has nothing to wait for."""
 
         def make(ports: Ports) -> NodeCore:
-            self.admin = AdminClient(self._host.bootstrap(), ports, mode=self._cluster.mode)
+            brokers = None if self._cluster.runtime == "highwater" else self._brokers()
+            self.admin = AdminClient(self._host.bootstrap(), ports, mode=self._cluster.mode, brokers=brokers)
             return self.admin
 
         self._host.add_client(name, make)
 
     def start_metadata_probe(self) -> None:
         """A client that asks single brokers for their metadata."""
-        brokers = dict(zip(map(node_id, broker_names(self._cluster)), self._host.bootstrap(), strict=True))
+        brokers = self._brokers()
         version = WITH_IDS if self._cluster.runtime == "highwater" else WITHOUT_IDS
 
         def make(ports: Ports) -> NodeCore:
@@ -122,6 +123,9 @@ class Clients:
             return self.metadata_probe
 
         self._host.add_client("metadata-probe", make)
+
+    def _brokers(self) -> dict[int, Endpoint]:
+        return dict(zip(map(node_id, broker_names(self._cluster)), self._host.bootstrap(), strict=True))
 
     def start_workload(self) -> None:
         """Producers and consumers as the experiment asks."""
