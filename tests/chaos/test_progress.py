@@ -30,7 +30,7 @@ metadata: {{name: everything}}
 spec:
   seed: 1
   timeout: 10m
-  recovery: 20s
+  recovery: 10s
   cluster:
     mode: {mode}
     brokers: 3
