@@ -90,6 +90,7 @@ EVERY_FEATURE = {
     "sessions in time",
     "snapshots of the metadata",
     "taking back a reassignment",
+    "voters in time",
     "writes",
     "writes in time",
     "writes of registers",
@@ -169,7 +170,9 @@ def test_a_feature_that_never_works_is_unavailable(
     feature: str, where: str, old: str, new: str, tmp_path: Path
 ) -> None:
     verdict = _verdict(_experiment(), tmp_path, where, old, new)
-    assert (verdict["verdict"], list(verdict["anomalies"])) == ("fail", ["unavailable"]), verdict["reasons"]
+    # The simulator may see the cause, too.
+    others = {*verdict["anomalies"]} - {"disk-leftover", "group-state"}
+    assert (verdict["verdict"], others) == ("fail", {"unavailable"}), verdict["reasons"]
     assert verdict["features"][feature]["state"] == "failed"
     stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
     says = {"recovery": "is not unfenced", "writes": "no write was acknowledged"}.get(feature, f"{feature}: ")

@@ -51,7 +51,7 @@ def names_of_invariants() -> set[str]:
     found = set()
     for file in Path(invariants.__file__).parent.glob("*.py"):
         for call in ast.walk(ast.parse(file.read_text())):
-            added = isinstance(call, ast.Call) and ast.unparse(call.func).endswith("violations.add")
+            added = isinstance(call, ast.Call) and ast.unparse(call.func).endswith(("violations.add", "Unrest"))
             if added and isinstance(call.args[0], ast.Constant):  # else the name is that of a node that halted
                 found.add(call.args[0].value)
     return found
@@ -110,7 +110,7 @@ def test_states_and_tables(checks: Any) -> None:
 def test_invariants(checks: Any, root: Path) -> None:
     sources = (root / "runtime" / "highwater_runtime" / "sim" / "invariants").glob("*.py")
     text = "".join(path.read_text(encoding="utf-8") for path in sources)
-    known = set(re.findall(r"_violations\.add\(\s*\"([a-z-]+)\"", text))
+    known = set(re.findall(r"(?:_violations\.add|Unrest)\(\s*\"([a-z-]+)\"", text))
     alone = {quoted(row)[0] for row in checks.table("Invariants of the simulator")}
     prose = checks.section("Invariants of the simulator").partition("Names are the same")[2].partition(".")[0]
     assert alone | set(quoted(prose)) == known

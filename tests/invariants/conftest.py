@@ -36,6 +36,7 @@ spec:
       request.timeout.ms: 3000
       replica.socket.timeout.ms: 3000
       log.retention.check.interval.ms: 2000
+      log.segment.delete.delay.ms: {delete_delay_ms}
     topics: [{topic}]
   workload: {workload}
   schedule: {schedule}
@@ -63,6 +64,7 @@ def simulate(tmp_path: Path) -> Callable[..., Simulated]:
         min_isr: int = 1,
         controllers: int = 3,
         recovery: str = "30s",
+        delete_delay_ms: int = 60_000,
         topic: str = "{name: orders, partitions: 1, assignment: [[0, 1]]}",
         workload: str = "{producers: 1, rate: 50/s}",
     ) -> Simulated:
@@ -71,6 +73,7 @@ def simulate(tmp_path: Path) -> Callable[..., Simulated]:
             min_isr=min_isr,
             controllers=controllers,
             recovery=recovery,
+            delete_delay_ms=delete_delay_ms,
             checks=", ".join(INSIDE_CHECKS),
             topic=topic,
             workload=workload,

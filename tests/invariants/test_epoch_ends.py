@@ -92,7 +92,8 @@ def test_only_what_was_below_the_log_start_may_lack_its_epoch(
         epoch_of=lambda at: in_cache,
     )
     broker = SimpleNamespace(logs={parse_partition_dir("orders-0"): log})
-    live = SimpleNamespace(broker=lambda node: broker, disk_fails=lambda node: False)
+    disk = SimpleNamespace(exists=lambda path: False)
+    live = SimpleNamespace(broker=lambda node: broker, disk=lambda node: disk, disk_fails=lambda node: False)
     violations = Violations()
     invariants = LogInvariants(cast(Any, live), violations)
     for event in events:

@@ -21,7 +21,7 @@ import msgspec
 
 from highwater_chaos.backends.primitives import Primitive
 from highwater_chaos.workload.client_host import ClientHost
-from highwater_chaos.workload.metadata_probe import KnownMetadata
+from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata
 from highwater_runtime.ports.trace import NodeEvent
 
 if TYPE_CHECKING:
@@ -208,10 +208,21 @@ class HasClocks(Protocol):
 
 @runtime_checkable
 class ShowsControllers(Protocol):
-    """A place that can look into a controller's memory."""
+    """A place that can look into the memory of controllers and brokers."""
 
     def known_to_controllers(self) -> Mapping[str, KnownMetadata]:
         """Return what each live controller has as committed, by node."""
+
+    def known_to_brokers(self) -> Mapping[str, KnownLeaders]:
+        """Return what each live broker acts on, by node."""
+
+
+@runtime_checkable
+class ShowsRest(Protocol):
+    """A place that can look into all nodes at once."""
+
+    def unrest(self) -> Sequence[InvariantViolation]:
+        """Return what must agree once the cluster is at rest, and does not agree now."""
 
 
 @runtime_checkable

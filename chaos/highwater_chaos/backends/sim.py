@@ -38,11 +38,11 @@ from highwater_chaos.backends.sim_cluster import (
     zookeeper_endpoints,
     zookeeper_factory,
 )
-from highwater_chaos.backends.sim_controllers import known_to_controllers
+from highwater_chaos.backends.sim_controllers import known_to_brokers, known_to_controllers
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
 from highwater_chaos.records.dump import Dumped, dump_replicas
-from highwater_chaos.workload.metadata_probe import KnownMetadata
+from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.coordination import SessionKey
@@ -50,7 +50,7 @@ from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.sim import Cut, Simulator
 from highwater_runtime.sim import RpcRule as SimRule
 from highwater_runtime.sim.disk import SimDisk
-from highwater_runtime.sim.invariants import InvariantMonitor
+from highwater_runtime.sim.invariants import AtRest, InvariantMonitor
 from highwater_runtime.sim.network import CodecMode
 from highwater_runtime.zookeeper import EnsembleClient, ZooKeeperServer
 
@@ -202,6 +202,10 @@ class SimBackend:
         """From their cores."""
         return known_to_controllers(self.simulator, self._cluster)
 
+    def known_to_brokers(self) -> Mapping[str, KnownLeaders]:
+        """From their cores."""
+        return known_to_brokers(self.simulator, self._cluster)
+
     def incarnation(self, node: str) -> int:
         """Number of starts."""
         return self.simulator.nodes[node].incarnation
@@ -275,6 +279,11 @@ class SimBackend:
         """From the monitor that looks after every event."""
         found = self._monitor.violations if self._monitor is not None else []
         return [InvariantViolation(item.name, item.time_ns, item.subject, item.what) for item in found]
+
+    def unrest(self) -> Sequence[InvariantViolation]:
+        """From the nodes themselves."""
+        found = AtRest(self.simulator).look() if self._watch_invariants else []
+        return [InvariantViolation(one.name, self.now_ns(), one.subject, one.what) for one in found]
 
     def replica_dump(self) -> Generator[Dumped, None, None]:
         """From the files of every broker's disk."""

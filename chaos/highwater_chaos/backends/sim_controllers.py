@@ -1,4 +1,4 @@
-"""What simulated controllers have in memory of the cluster."""
+"""What simulated controllers and brokers have in memory of the cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names
-from highwater_chaos.workload.metadata_probe import KnownMetadata, KnownPartition
+from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata, KnownPartition
+from highwater_runtime.broker import Broker
 from highwater_runtime.controller.kraft import QuorumController
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.nodes.zookeeper_broker import ZooKeeperBroker
@@ -24,6 +25,23 @@ def known_to_controllers(simulator: Simulator, cluster: Cluster) -> dict[str, Kn
                 known[name] = _known(core.committed_image, has_ids=True)
             case ZooKeeperBroker() as core if (context := core.controller.context) is not None:
                 known[name] = _known(context.image, has_ids=context.topic_ids, is_going=context.is_going)
+    return known
+
+
+def known_to_brokers(simulator: Simulator, cluster: Cluster) -> dict[str, KnownLeaders]:
+    """By node: of each live broker what it acts on."""
+    known = {}
+    for name in broker_names(cluster):
+        process = simulator.nodes[name].process
+        if process is not None and isinstance(process.core, Broker):
+            image = process.core.image
+            leaders = {
+                f"{topic.name}-{index}": (state.leader, state.leader_epoch)
+                for topic, index, state in image.all_partitions()
+            }
+            known[name] = KnownLeaders(
+                tuple(sorted(one.id for one in image.brokers.values() if not one.fenced)), leaders
+            )
     return known
 
 

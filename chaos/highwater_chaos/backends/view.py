@@ -96,6 +96,11 @@ class BrokerView:
     registered_by: str = ""
     """By what the broker registered last, as 32 hex digits: its incarnation id, in ZooKeeper mode its session."""
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it is committed that the broker lives, whichever of its processes that is about."""
+        return self.broker_epoch >= 0 and not self.fenced
+
 
 @dataclass(slots=True)
 class NodeView:

@@ -116,6 +116,7 @@ class ExperimentRun:
             self.recovery.recover()
             self._begin("final")
             self.final_reads.read_all()
+            self.recovery.come_to_rest()
         elif not self.has_ended_early and self.recovery.is_in_vain():
             self._begin("recovered")
             self.recovery.recover()
@@ -188,6 +189,7 @@ class ExperimentRun:
             self.on_turn(self.live)
 
     def _sampled(self, rows: list[MetricRow]) -> None:
+        self.recovery.sample()
         if self.live is not None:
             self.live.sampled(rows)
 

@@ -16,7 +16,7 @@ they say nothing may be older than the run (a borrowed cluster), so it is not ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -26,7 +26,7 @@ from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_name, broker_names, node_id
 from highwater_chaos.workload.clients import Clients
-from highwater_chaos.workload.metadata_probe import KnownMetadata, KnownPartition
+from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata, KnownPartition
 from highwater_runtime.ports import MS
 
 _ASK_AGAIN_NS: Final = 500 * MS
@@ -76,6 +76,15 @@ class Agreement:
                 self._agreed[name] = None
         return clauses
 
+    def now(self) -> dict[str, str]:
+        """What each broker has in memory that is not committed, as a clause: who lives, and who leads what."""
+        if not isinstance(self._backend, ShowsControllers):
+            return {}
+        view = self._view
+        live = tuple(sorted(broker for broker, one in view.brokers.items() if one.is_live))
+        led = {name: (one.leader, one.leader_epoch) for name, one in view.partitions.items()}
+        return {name: _unlike(known, live, led) for name, known in self._backend.known_to_brokers().items()}
+
     def of_controllers(self) -> list[str]:
         """What controllers have in memory that is not committed, as clauses: one of each."""
         if not isinstance(self._backend, ShowsControllers):
@@ -107,6 +116,16 @@ class Agreement:
             elif own != (committed := _like(partition, own)):
                 yield f"{name} as {_told(own)}, but {_told(committed)} is committed"
         yield from (f"{name}, which was deleted" for name in known.partitions if view.was_deleted(name))
+
+
+def _unlike(known: KnownLeaders, live: tuple[int, ...], led: Mapping[str, tuple[int, int]]) -> str:
+    if known.brokers != live:
+        return f"the live brokers {list(known.brokers)}, but {list(live)} are live"
+    for name, leader in led.items():
+        own = known.leaders.get(name)
+        if own != leader:
+            return f"(leader, epoch) {own} of {name}, but {leader} is committed"
+    return ""
 
 
 def _like(partition: PartitionView, own: KnownPartition) -> KnownPartition:

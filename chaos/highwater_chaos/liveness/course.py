@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_name
+from highwater_chaos.experiment.nodes import broker_name, quorum_names
 from highwater_chaos.liveness.health import Interval
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import (
@@ -81,14 +81,25 @@ class Course:
         """End offset and time of each batch that the present leader has appended and not committed."""
         self._commits: list[Commit] = []
         self._sessions: dict[int, list[tuple[int, bool]]] = {broker: [] for broker in range(cluster.brokers)}
+        self._live: dict[int, list[tuple[int, bool]]] = {broker: [] for broker in range(cluster.brokers)}
         self._controllers: list[tuple[int, str | None]] = []
         self._quorum_leaders: list[tuple[int, str | None]] = []
         self._parts: dict[str, list[tuple[int, Part | None]]] = {}
+        self._following: dict[str, list[tuple[int, bool]]] = {name: [] for name in quorum_names(cluster)}
+        self._epochs: dict[str, int] = {}
+        """The epoch in which each voter leads or follows a leader."""
+        self._differs: dict[str, tuple[int, int, str]] = {}
+        self._differences: dict[str, list[tuple[int, int, str]]] = {}
 
     @property
     def sessions(self) -> Mapping[int, States[bool]]:
         """Whether each broker was registered and unfenced, in its present incarnation."""
         return self._sessions
+
+    @property
+    def live(self) -> Mapping[int, States[bool]]:
+        """Whether each broker was committed to be live, whichever of its processes that was about."""
+        return self._live
 
     @property
     def controllers(self) -> States[str | None]:
@@ -99,6 +110,15 @@ class Course:
     def quorum_leaders(self) -> States[str | None]:
         """The leader of the quorum or of the ensemble, in the highest epoch."""
         return self._quorum_leaders
+
+    @property
+    def following(self) -> Mapping[str, States[bool]]:
+        """Whether each voter followed the leader of the quorum, or led it."""
+        return self._following
+
+    def differences(self, node: str) -> list[tuple[int, int, str]]:
+        """What a node knew that was not committed: when that was first and last seen, and what, as a clause."""
+        return [*self._differences.get(node, ()), *([self._differs[node]] if node in self._differs else [])]
 
     @property
     def parts(self) -> Mapping[str, States[Part | None]]:
@@ -118,6 +138,18 @@ class Course:
         return [*self._commits, *left]
 
     # --- folding ---
+
+    def look(self, now_ns: int, nodes: Mapping[str, str]) -> None:
+        """Take in what each node knows now that is not committed, as a clause; empty if all of it is."""
+        for node, clause in nodes.items():
+            before = self._differs.pop(node, None)
+            if before is not None and before[2] == clause:
+                self._differs[node] = before[0], now_ns, clause
+                continue
+            if before is not None and before[1] > before[0]:
+                self._differences.setdefault(node, []).append(before)
+            if clause:
+                self._differs[node] = now_ns, now_ns, clause
 
     def observe(self, events: Iterable[TimedEvent]) -> None:
         """Take in further events."""
@@ -162,13 +194,18 @@ class Course:
                 since_ns = self._down_since.pop(timed.node, 0)
                 self._down.setdefault(timed.node, []).append(Interval(since_ns, now_ns))
                 self._leading.pop(timed.node, None)
+                self._epochs.pop(timed.node, None)
             case NodeStopped():
                 self._down_since[timed.node] = now_ns
                 self._leading.pop(timed.node, None)
+                self._epochs.pop(timed.node, None)
             case RaftStateChanged(epoch=epoch, reason=reason):
                 self._leading.pop(timed.node, None)
+                self._epochs.pop(timed.node, None)
                 if reason == "leader":
                     self._leading[timed.node] = epoch
+                if reason in ("leader", "follower"):
+                    self._epochs[timed.node] = epoch
             case PartitionChanged(partition=name):
                 self._partition_changed(name, now_ns)
             case _:
@@ -176,8 +213,11 @@ class Course:
         _note(self._controllers, now_ns, view.active_controller())
         leader = max(((epoch, name) for name, epoch in self._leading.items()), default=(-1, None))[1]
         _note(self._quorum_leaders, now_ns, leader)
+        for voter, voters in self._following.items():
+            _note(voters, now_ns, leader is not None and self._epochs.get(voter) == self._leading[leader])
         for broker, states in self._sessions.items():
             _note(states, now_ns, view.is_unfenced(broker))
+            _note(self._live[broker], now_ns, broker in view.brokers and view.brokers[broker].is_live)
 
     def _partition_changed(self, name: str, now_ns: int) -> None:
         found, part = self._view.partitions.get(name), None

@@ -42,7 +42,7 @@ SESSIONS: Final = "sessions in time"
 WRITES: Final = "writes in time"
 IN_TIME: Final = (ELECTIONS, SESSIONS, WRITES)
 
-_SLACK_NS: Final = SECOND // 2
+SLACK_NS: Final = SECOND // 2
 """On top of each bound: messages under way, TCP's retransmission, flushes, short back-offs."""
 _AT_ONCE_NS: Final = SECOND // 4
 """How long what needs no time-out may take."""
@@ -121,11 +121,11 @@ class Bounds:
         refused_ms = most(lambda one: one.replica_fetch_wait_max_ms + 2 * one.replica_fetch_backoff_ms)
         return cls(
             round=round_ms * MS,
-            election=(most(lambda one: one.quorum_fetch_timeout_ms) + round_ms) * MS + _SLACK_NS,
-            session=(session_ms + heard_ms) * MS + _SLACK_NS,
-            fetches=lost_ms * MS + _SLACK_NS,
-            follows=refused_ms * MS + _SLACK_NS,
-            client=3 * spec.workload.request_timeout + SECOND + _SLACK_NS,
+            election=(most(lambda one: one.quorum_fetch_timeout_ms) + round_ms) * MS + SLACK_NS,
+            session=(session_ms + heard_ms) * MS + SLACK_NS,
+            fetches=lost_ms * MS + SLACK_NS,
+            follows=refused_ms * MS + SLACK_NS,
+            client=3 * spec.workload.request_timeout + SECOND + SLACK_NS,
         )
 
 
@@ -145,6 +145,7 @@ class Promptness:
         operations: Iterable[Operation] = (),
     ) -> None:
         assert spec.cluster is not None
+        self._spec = spec
         self._cluster = spec.cluster
         self._course = course
         self._now_ns = now_ns
@@ -165,8 +166,8 @@ class Promptness:
         partitions = [name for name in self._course.parts if name.rpartition("-")[0] not in self._throttled]
         return [
             self._elections(),
-            _together(SESSIONS, map(self._session, self._course.sessions)),
-            _together(WRITES, [*map(self._partition, partitions), self._acknowledged()]),
+            together(SESSIONS, map(self._session, self._course.sessions)),
+            together(WRITES, [*map(self._partition, partitions), self._acknowledged()]),
         ]
 
     # --- the quorum ---
@@ -239,7 +240,7 @@ class Promptness:
                 missing.append(Late(*time, "no controller was active"))
             else:
                 missing += [Late(*ill, f"{name} was the controller and did not live") for ill in sight.ill(name, *time)]
-        return _owed(ELECTIONS, self._windows(sight, lasts_ns, may), missing)
+        return owed_in(ELECTIONS, self._windows(sight, lasts_ns, may), missing)
 
     # --- brokers ---
 
@@ -257,7 +258,7 @@ class Promptness:
             lambda at_ns: sight.condition(name, at_ns) is Condition.WELL,
         )
         states = each_state(self._course.sessions[broker], self._now_ns)
-        return _owed(SESSIONS, owed, [Late(*time, f"{name} had no session") for time, good in states if not good])
+        return owed_in(SESSIONS, owed, [Late(*time, f"{name} had no session") for time, good in states if not good])
 
     # --- partitions ---
 
@@ -320,7 +321,7 @@ class Promptness:
             if one.partition == name
         ]
         committed = self._windows(sight, lasts_ns, may, moves, self._bounds.follows)
-        return _together(WRITES, [_owed(WRITES, led, leaderless), _owed(WRITES, committed, slow)])
+        return together(WRITES, [owed_in(WRITES, led, leaderless), owed_in(WRITES, committed, slow)])
 
     # --- clients ---
 
@@ -353,9 +354,9 @@ class Promptness:
         changes = [change for name in names for change in self._moves(name, bounds.client)]
         # A broker may still ask for producer ids in vain, since a message was lost.
         before = min((one.at_ns for one in sight.disturbances if one.at_ns > self._settled_ns), default=self._now_ns)
-        changes += [(at_ns, 2 * _SLACK_NS if at_ns < before else bounds.client) for at_ns in first.values()]
+        changes += [(at_ns, 2 * SLACK_NS if at_ns < before else bounds.client) for at_ns in first.values()]
         owed = self._windows(sight, lasts_ns, may, changes, bounds.follows + bounds.client)
-        return _owed(WRITES, owed, [late for send, end_ns in sends for late in self._slow(send, end_ns)])
+        return owed_in(WRITES, owed, [late for send, end_ns in sends for late in self._slow(send, end_ns)])
 
     def _slow(self, send: Operation, end_ns: int) -> Iterator[Late]:
         """The time after a send should have been acknowledged, as far as its partition was there."""
@@ -413,7 +414,7 @@ def _leaderless(sight: Sight, name: str, part: Part | None, time: Interval) -> I
             yield Late(*ill, f"{leader} was the leader of {name} and did not live")
 
 
-def _owed(feature: str, owed: Sequence[Interval], missing: Iterable[Late]) -> Owed:
+def owed_in(feature: str, owed: Sequence[Interval], missing: Iterable[Late]) -> Owed:
     """What was missing while it was owed: nothing, of what came before its time was over."""
     late = []
     for one in missing:
@@ -424,6 +425,7 @@ def _owed(feature: str, owed: Sequence[Interval], missing: Iterable[Late]) -> Ow
     return Owed(feature, sum(end_ns - begin_ns for begin_ns, end_ns in owed), late)
 
 
-def _together(feature: str, every: Iterable[Owed]) -> Owed:
+def together(feature: str, every: Iterable[Owed]) -> Owed:
+    """All that was owed of one feature."""
     found = list(every)
     return Owed(feature, sum(one.judged_ns for one in found), [late for one in found for late in one.late])

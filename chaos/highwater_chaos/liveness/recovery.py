@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay
+from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay, ShowsRest
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Process, Scheduler
 from highwater_chaos.experiment import ChaosExperiment, Cluster
@@ -31,6 +31,7 @@ from highwater_chaos.faults import FaultRecord
 from highwater_chaos.liveness.agreement import Agreement
 from highwater_chaos.liveness.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.liveness.course import Course
+from highwater_chaos.liveness.duties import IN_TIME, Duties
 from highwater_chaos.liveness.progress import (
     CONTRACTS,
     Contract,
@@ -40,7 +41,7 @@ from highwater_chaos.liveness.progress import (
     unanswered,
     unthrottled,
 )
-from highwater_chaos.liveness.promptness import IN_TIME, Promptness, sentence_of
+from highwater_chaos.liveness.promptness import sentence_of
 from highwater_chaos.liveness.readiness import nodes_ready, unready
 from highwater_chaos.liveness.throttles import RemovedThrottles
 from highwater_chaos.liveness.upkeep import Upkeep
@@ -57,6 +58,8 @@ CATCH_UP_NS: Final = 30 * SECOND
 """How long events that are still on their way are waited for, before a finding follows from what is not there."""
 LAST_UNKNOWN: Final = "what nodes did last could not be read"
 _AFTER_RECOVERY_NS: Final = 2 * SECOND
+_REST_NS: Final = 15 * SECOND
+"""How long a cluster that nobody uses may take until all agrees: delays of deletions, checkpoints, fetches."""
 _NAMED: Final = 10
 """How many partitions a sentence names."""
 _PROBED: Final = "highwater-progress"
@@ -122,6 +125,7 @@ class Recovery:
         self._wait_ns = run.experiment.spec.recovery
         self.administration = Administration(run.clients, run.view, run.backend)
         self._again = Administration(run.clients, run.view, run.backend)
+        self._agreement = Agreement(run.cluster, run.view, run.backend, run.clients)
         self._since_ns = 0
         self.features: dict[str, Feature] = {}
 
@@ -151,6 +155,11 @@ class Recovery:
         self.features.setdefault("recovery", Feature("ok" if whole else "not-available"))
         self._see_writes(since_ns)
         self._see_features(since_ns)
+
+    def sample(self) -> None:
+        """Look at what brokers know of the cluster now."""
+        if self._course is not None and self._settled_ns is not None:
+            self._course.look(self._run.backend.now_ns(), self._agreement.now())
 
     def _remove_throttles(self) -> None:
         def remove() -> Process[None]:
@@ -290,7 +299,7 @@ class Recovery:
             asked_again=self._again.asked,
             throttled=self._throttled,
             since_ns=self._since_ns,
-            agreement=Agreement(run.cluster, run.view, run.backend, run.clients),
+            agreement=self._agreement,
             removed_throttles=RemovedThrottles(
                 run.cluster, run.backend, run.clients, unthrottled(self.administration.asked)
             ),
@@ -328,6 +337,16 @@ class Recovery:
                     return step
         return DeleteRecords(partition=empty, before=0)
 
+    def come_to_rest(self) -> None:
+        """Once clients have gone: what nodes know and hold must agree in the end, where that can be seen."""
+        run = self._run
+        backend = run.backend
+        if not isinstance(backend, ShowsRest) or not self.is_readable() or not self.is_whole():
+            return  # why that is so is known by now
+        limit_ns = backend.now_ns() + _REST_NS
+        if not run.go_on(lambda: not backend.unrest(), min(limit_ns, run.deadline_ns)) and backend.now_ns() >= limit_ns:
+            run.violations += backend.unrest()
+
     def look_back(self) -> None:
         """Judge what only the whole run shows."""
         run = self._run
@@ -356,7 +375,7 @@ class Recovery:
             return
         if self._settled_ns is None:
             return
-        promptness = Promptness(
+        duties = Duties(
             run.experiment.spec,
             self._course,
             run.faults,
@@ -365,7 +384,7 @@ class Recovery:
             throttled=self.administration.ever_throttled,
             operations=run.clients.operations(),
         )
-        for one in promptness.owed():
+        for one in duties.owed():
             if one.judged_ns:
                 self.features[one.feature] = Feature("ok")
             if one.late:

@@ -46,6 +46,13 @@ class KnownMetadata(NamedTuple):
     controller: int | None
 
 
+class KnownLeaders(NamedTuple):
+    """The least that a broker must know: live brokers, and leader and leader epoch of each partition by name."""
+
+    brokers: tuple[int, ...]
+    leaders: Mapping[str, tuple[int, int]]
+
+
 class MetadataProbe:
     """A client core (``NodeCore``)."""
 

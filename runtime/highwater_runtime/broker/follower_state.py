@@ -102,6 +102,11 @@ class FollowerState:
             self.leader_end_offset_at_last_fetch = self.log_end_offset
             self._quiet = None
 
+    @property
+    def fetched_ns(self) -> int:
+        """When it has fetched last, in a session or outside of any."""
+        return self.last_fetch_ns if self._quiet is None else max(self.last_fetch_ns, self._quiet.fetched_ns)
+
     def caught_up(self, leader_end_offset: int, now_ns: int, lag_max_ns: int) -> bool:
         """Whether it has everything now, or had it at most ``lag_max_ns`` ago."""
         if self.log_end_offset == leader_end_offset:

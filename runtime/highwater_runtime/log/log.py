@@ -66,11 +66,13 @@ class Log(AppendableLog):
     that does not.
     """
 
-    __slots__ = ("lower_recovery_point",)
+    __slots__ = ("compaction_limit", "lower_recovery_point")
 
     def __init__(self, loader: Loader, recovery: Recovery, clock: Clock, topic_id: UUID | None) -> None:
         super().__init__(loader, recovery, clock, topic_id)
         self.lower_recovery_point: Callable[[int], bool] | None = None
+        self.compaction_limit = 0
+        """Below which offset the last compaction that began looks at records."""
 
     @classmethod
     def created(cls, task: Creation, clock: Clock, trace: Trace | None, *, trace_appends: bool = True) -> Log:
@@ -388,6 +390,7 @@ class Log(AppendableLog):
 
         self._took("compaction-begun")
         limit = min(high_watermark, self.recovery_point, self._chain.active.base_offset)
+        self.compaction_limit = limit
         return Compaction(
             self._chain,
             self._clock,

@@ -125,6 +125,16 @@ class ReadableLog:
         return self._chain.batches_between(from_offset, self.log_end_offset)
 
     @property
+    def files(self) -> list[str]:
+        """The paths of the files of all segments: log and indexes."""
+        return [path for segment in self._chain.segments for path in segment.paths]
+
+    @property
+    def segment_bases(self) -> list[int]:
+        """The first offset of each segment, the active one last."""
+        return [segment.base_offset for segment in self._chain.segments]
+
+    @property
     def size_in_bytes(self) -> int:
         """Bytes in all segments."""
         return self._chain.size_in_bytes

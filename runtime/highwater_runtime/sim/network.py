@@ -14,7 +14,7 @@ receive, and senders must not change what they have sent (``check_mutation`` fin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from heapq import heappush
 from random import Random
@@ -105,6 +105,8 @@ class Fabric:
         self.cuts: dict[Pair, list[Cut]] = {}
         self.slow: dict[Pair, list[SlowLink]] = {}
         self.rules: list[RpcRule] = []
+        self.watchers: dict[int, Callable[[str, SimRequest], None]] = {}
+        """By API: who looks at a server once it has been handed a request (and may have answered it)."""
         self._stalled: dict[Line, None] = {}
         self._waiting_to_connect: list[Connection] = []
         self._opened: dict[Process, Connections] = {}
@@ -391,6 +393,9 @@ class Fabric:
             call.fingerprint = answered
         else:
             server.core.on_request(call)
+        watch = self.watchers.get(call.body.API_KEY)
+        if watch is not None:
+            watch(server.name, call)
 
     def hand_back(self, connection: Connection, call: SimRequest) -> None:
         """Let a running client see a response."""

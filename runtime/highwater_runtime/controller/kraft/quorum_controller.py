@@ -93,7 +93,8 @@ class _Waiting:
 class QuorumController:
     """One incarnation of a controller (a ``NodeCore`` and a ``RaftListener``).
 
-    ``committed_image``, ``is_active`` and ``raft`` are for observers and must not be changed from outside.
+    ``committed_image``, ``latest_image``, ``is_active`` and ``raft`` are for observers and must not be changed from
+    outside.
     """
 
     def __init__(self, options: ControllerOptions, ports: Ports, opener: QuorumOpener = open_quorum) -> None:
@@ -115,6 +116,11 @@ class QuorumController:
     def committed_image(self) -> MetadataImage:
         """The cluster as of the last committed record that this controller knows of."""
         return self._published.image
+
+    @property
+    def latest_image(self) -> MetadataImage | None:
+        """What is committed, and what this controller has written since; None unless it is active."""
+        return self._latest
 
     @property
     def is_active(self) -> bool:

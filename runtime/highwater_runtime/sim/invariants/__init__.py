@@ -8,6 +8,7 @@ A violation is written down, not raised: with a switch off it is what the run is
 """
 
 from highwater_runtime.sim.invariants.monitor import InvariantMonitor
+from highwater_runtime.sim.invariants.rest import AtRest
 from highwater_runtime.sim.invariants.violation import Violation
 
-__all__ = ["InvariantMonitor", "Violation"]
+__all__ = ["AtRest", "InvariantMonitor", "Violation"]

@@ -2,9 +2,12 @@
 
 * ``recovery-point-durable``: below the recovery point a power loss takes nothing. Recovery does not look there.
 * ``leader-epoch-cache``: the cache names the leader epoch of every batch, its entries ascend, and none begins behind
-  the log's end (KIP-101, KIP-279).
+  the log's end (KIP-101, KIP-279). When the log start has moved, none ends at or before it.
 * ``producer-state``: what a log knows of a producer is what the producer's last batch in it says (KIP-98).
-* ``compaction-lost-record``: what compaction leaves of a key is its last record.
+* ``compaction-lost-record``, ``compaction-left-record``: what compaction leaves of a key is its last record, and
+  nothing but that in the segments that it went through.
+* ``log-start-back``: a log that is loaded begins where the checkpoint says, and after a clean shutdown where it began
+  before. Else records return that clients were told to be deleted.
 * ``clean-shutdown-marker``: no broker writes to its logs while a power loss could bring the marker of its last clean
   shutdown back. Recovery would be skipped then.
 
@@ -27,11 +30,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
-from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN
+from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN, LOG_START_OFFSETS, read_offsets
 from highwater_runtime.log.epoch_cache import UNDEFINED_EPOCH
-from highwater_runtime.log.errors import LogError
+from highwater_runtime.log.errors import CorruptCheckpoint, LogError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import TopicPartition, parse_partition_dir
 from highwater_runtime.ports.trace import (
@@ -52,6 +55,16 @@ OF_LOGS: Final = frozenset((LogAppended, LogLoaded, LogStartMoved, LogTruncated,
 
 _Last = dict[bytes, tuple[int, bool]]
 """The offset of each key's last record, and whether that is a tombstone that may go."""
+
+
+class _Compacting(NamedTuple):
+    """A log whose compaction goes on. ``last``: the last record of each key when it began. Segments up to ``cleaned``
+    lie below ``limit``, up to which it looks at records."""
+
+    log: Log
+    last: _Last
+    cleaned: int
+    limit: int
 
 
 @dataclass(slots=True)
@@ -83,12 +96,13 @@ class LogInvariants:
         self._violations = violations
         self._seen: dict[tuple[str, str], _Seen] = {}
         self._touched: dict[tuple[str, str], _Touched] = {}
-        self._compacting: dict[tuple[str, str], tuple[Log, _Last]] = {}
-        """A log whose compaction goes on, and the last record of each key when it began."""
+        self._compacting: dict[tuple[str, str], _Compacting] = {}
         self._wrote: dict[str, int] = {}
         """The last incarnation of each node that was seen to write."""
         self._highest_start: dict[tuple[str, str], int] = {}
         """The log start of each log that has moved, also if a crash has brought a lower one back."""
+        self._moved: dict[tuple[str, str], None] = {}
+        """Logs whose start this event has moved."""
 
     def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """Note which log an event touched."""
@@ -98,6 +112,7 @@ class LogInvariants:
                 return
             case LogStartMoved():
                 self._highest_start[node, event.partition] = event.end_offset
+                self._moved[node, event.partition] = None
                 return
             case LogAppended() | LogLoaded() | LogTruncated() | BecameLeader():
                 key = (node, event.partition)
@@ -113,6 +128,7 @@ class LogInvariants:
                 touched.leads = True
             case LogLoaded():
                 touched.changed = True
+                self._begins_right(node, event)
                 if event.end_offset < self._highest_start.get(key, 0):
                     del self._highest_start[key]  # another log: the disk was lost, or the topic created again
             case LogTruncated():
@@ -127,6 +143,11 @@ class LogInvariants:
             for (node, name), touched in self._touched.items():
                 self._check(node, name, touched)
             self._touched.clear()
+
+        if self._moved:
+            for node, name in self._moved:
+                self._old_epochs_are_gone(node, name)
+            self._moved.clear()
 
     def _check(self, node: str, name: str, touched: _Touched) -> None:
         broker = self._live.broker(node)
@@ -149,6 +170,22 @@ class LogInvariants:
             self._epochs_ascend(node, log, leads=touched.leads)
             seen.latest_epoch = log.latest_epoch
 
+    def _begins_right(self, node: str, event: LogLoaded) -> None:
+        """Compare where a log begins with the checkpoint, and after a clean shutdown with where it began before."""
+        if event.reason == "created" or self._live.disk_fails(node):
+            return
+        known = self._highest_start.get((node, event.partition), 0) if event.reason == "clean" else 0
+        try:
+            checkpointed = read_offsets(self._live.disk(node), LOG_START_OFFSETS)
+        except CorruptCheckpoint:  # a fault on the disk
+            return
+        owed = min(max(known, checkpointed.get(_partition(event.partition), 0)), event.end_offset)
+        if event.offset < owed:
+            what = f"{node} has loaded a log ({event.reason}) that begins at {event.offset}; before, it began at {owed}"
+            self._violations.add("log-start-back", event.partition, what, (node, owed))
+
+    # --- compaction ----------------------------------------------------------------------------------------------
+
     def _compaction(self, node: str, name: str, *, begins: bool) -> None:
         broker = self._live.broker(node)
         log = None if broker is None or self._live.disk_fails(node) else broker.logs.get(_partition(name))
@@ -157,17 +194,39 @@ class LogInvariants:
             return
         try:
             last = _last_records(log, self._live.latest_wall_ms(node))
+            if begins:
+                limit = log.compaction_limit
+                cleaned = max((base for base in log.segment_bases if base <= limit), default=0)
+                self._compacting[node, name] = _Compacting(log, last, cleaned, limit)
+            elif began is not None and began.log is log:
+                self._kept_the_last(node, name, began, last)
+                self._kept_nothing_else(node, name, began)
         except LogError:  # the disk has failed since
             return
-        if begins:
-            self._compacting[node, name] = log, last
-        elif began is not None and began[0] is log:
-            for key, (offset, is_over) in began[1].items():
-                left = last[key][0] if key in last else -1
-                may_go = is_over or offset < log.log_start_offset
-                if left < offset and not (may_go and left < 0):
-                    what = f"{node} compacted away the last record of key {key!r}, at offset {offset}"
-                    self._violations.add("compaction-lost-record", name, what, (node, key))
+
+    def _kept_the_last(self, node: str, name: str, began: _Compacting, last: _Last) -> None:
+        for key, (offset, is_over) in began.last.items():
+            left = last[key][0] if key in last else -1
+            may_go = is_over or offset < began.log.log_start_offset
+            if left < offset and not (may_go and left < 0):
+                what = f"{node} compacted away the last record of key {key!r}, at offset {offset}"
+                self._violations.add("compaction-lost-record", name, what, (node, key))
+
+    def _kept_nothing_else(self, node: str, name: str, began: _Compacting) -> None:
+        seen: dict[bytes, int] = {}
+        for batch in began.log.batches_between(began.log.log_start_offset, began.limit):
+            if batch.codec != "none" or batch.is_control:
+                continue
+            for record in batch.records():
+                if record.key is None or record.offset >= began.limit:
+                    continue
+                earlier = seen.get(record.key)
+                if earlier is not None and earlier < began.cleaned:
+                    what = (
+                        f"{node} compacted and kept key {record.key!r} at {earlier}, though {record.offset} has it too"
+                    )
+                    self._violations.add("compaction-left-record", name, what, (node, record.key))
+                seen[record.key] = record.offset
 
     # --- the disk ------------------------------------------------------------------------------------------------
 
@@ -188,6 +247,18 @@ class LogInvariants:
         self._violations.add("recovery-point-durable", log.partition, what, (node, point))
 
     # --- leader epochs and producers -----------------------------------------------------------------------------
+
+    def _old_epochs_are_gone(self, node: str, name: str) -> None:
+        """Check what the cache knows below the log start: no more than the epoch in force there, which begins there."""
+        broker = self._live.broker(node)
+        log = None if broker is None or self._live.disk_fails(node) else broker.logs.get(_partition(name))
+        if log is None or not log.is_online:
+            return
+        for epoch, start in log.epoch_entries[:1]:
+            if start < log.log_start_offset:
+                what = f"{node} has leader epoch {epoch} from offset {start}, but its log begins at"
+                what += f" {log.log_start_offset}"
+                self._violations.add("leader-epoch-cache", log.partition, what, (node, epoch, "old"))
 
     def _epochs_ascend(self, node: str, log: Log, *, leads: bool) -> None:
         entries, end = log.epoch_entries, log.log_end_offset

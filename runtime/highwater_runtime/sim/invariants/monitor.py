@@ -7,8 +7,10 @@ from typing import Any
 
 from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, NodeEvent, PartitionChanged
 from highwater_runtime.sim.invariants.groups import OF_GROUPS, GroupInvariants
+from highwater_runtime.sim.invariants.images import OF_IMAGES, ImageInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.logs import OF_LOGS, LogInvariants
+from highwater_runtime.sim.invariants.membership import OF_MEMBERS, MemberInvariants
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
@@ -79,6 +81,7 @@ class InvariantMonitor:
         self._logs = LogInvariants(self._live, self._violations)
         self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
+        images = ImageInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
         controllers = ControllerEpochs(self._violations)
         self._looks: dict[type, list[tuple[Look, bool]]] = {}
@@ -92,11 +95,14 @@ class InvariantMonitor:
             (OF_LOGS, self._logs.on_event, False),
             (OF_GROUPS, self._groups.on_event, False),
             ((ControllerChanged,), controllers.on_event, False),
+            (OF_IMAGES, images.on_event, False),
         ):
             for kind in kinds:
                 self._looks.setdefault(kind, []).append((look, passes_over))
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
+        members = MemberInvariants(simulator, self._live, self._violations)
+        simulator.fabric.watchers.update(dict.fromkeys(OF_MEMBERS, members.on_request))
 
     @property
     def violations(self) -> list[Violation]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, get_args
 
-from highwater_runtime.log.errors import LogOffline
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.log.errors import LogError, LogOffline
 from highwater_runtime.metadata import LeaderRecoveryState
 from highwater_runtime.ports.trace import (
     AlterPartitionHandled,
@@ -47,6 +48,9 @@ PartitionEvent = (
 )
 """Events that speak of one partition."""
 
+_LAST_OFFSETS: Final = 200
+"""How many of the last committed offsets are looked at on who joins an ISR."""
+
 OF_PARTITIONS: Final = frozenset((BrokerRegistered, NodeStarted, *get_args(PartitionEvent)))
 """Events that :meth:`PartitionInvariants.on_event` has to see."""
 
@@ -77,7 +81,10 @@ class PartitionRecord:
     """Leader epoch -> end of what had been committed when a leader of that epoch last committed something new."""
     leaders: dict[int, tuple[str, int]] = field(default_factory=dict)
     replicas: list[int] = field(default_factory=list)
+    leader: int = -1
     leader_epoch: int = -1
+    joined: list[int] = field(default_factory=list)
+    """Who has joined the ISR in this event."""
     accepted: int = -1
     """The metadata offset of the last state that a leader had proposed."""
     since_epoch: int = -1
@@ -169,7 +176,10 @@ class PartitionInvariants:
             return
         if event.reason != "created" and self._is_allowed_unclean_election(record, event):
             record.forget(event.leader_epoch)
-        record.isr, record.replicas, record.leader_epoch = event.isr, event.replicas, event.leader_epoch
+        self._epoch_is_new(record, event)
+        record.joined += [broker for broker in event.isr if broker not in record.isr and event.reason != "created"]
+        record.isr, record.replicas = event.isr, event.replicas
+        record.leader, record.leader_epoch = event.leader, event.leader_epoch
         self._touch(record)
         if event.leader >= 0 and event.leader not in event.isr:
             what = f"leader {event.leader} is not in ISR {event.isr} (metadata offset {event.metadata_offset})"
@@ -182,6 +192,17 @@ class PartitionInvariants:
             what = f"ISR {event.isr} is not among the replicas {event.replicas}"
             self._violations.add("isr-not-assigned", record.name, what, (record.topic_id, event.metadata_offset))
         self._reassignment(record, node, event)
+
+    def _epoch_is_new(self, record: PartitionRecord, event: PartitionChanged) -> None:
+        """A leader epoch has one leader, and whoever is taken out of the replicas is fenced by a new one."""
+        if event.reason == "created" or event.leader_epoch > record.leader_epoch:
+            return
+        gone = [broker for broker in record.replicas if broker not in event.replicas]
+        if event.leader_epoch < record.leader_epoch or event.leader != record.leader or gone:
+            before = f"(leader {record.leader}, replicas {record.replicas}, epoch {record.leader_epoch})"
+            after = f"(leader {event.leader}, replicas {event.replicas}, epoch {event.leader_epoch})"
+            what = f"the state went from {before} to {after}: that needs another leader epoch"
+            self._violations.add("leader-epoch-kept", record.name, what, (record.topic_id, event.metadata_offset))
 
     def _is_allowed_unclean_election(self, record: PartitionRecord, event: PartitionChanged) -> bool:
         return (
@@ -288,12 +309,33 @@ class PartitionInvariants:
 
     def _isr_complete(self, record: PartitionRecord) -> None:
         if not record.true_hw:
+            record.joined.clear()
             return  # no log ends below it
         for broker_id, partition in self._live.members(record.isr, record.name, record.topic_id):
             end = partition.log.log_end_offset if partition is not None else 0
             if end < record.true_hw:
                 what = f"broker {broker_id} is in ISR {record.isr} with log end offset {end}, below HW {record.true_hw}"
                 self._violations.add("isr-incomplete", record.name, what, (record.topic_id, broker_id))
+            elif partition is not None and broker_id in record.joined:
+                self._has_the_last(record, broker_id, partition)
+        record.joined.clear()
+
+    def _has_the_last(self, record: PartitionRecord, broker_id: int, partition: Partition) -> None:
+        """Whoever joins holds what is committed: its last batches are looked at, for logs diverge at their ends."""
+        log = partition.log
+        start = max(log.log_start_offset, record.true_hw - _LAST_OFFSETS)
+        if log.config.compacts or not log.is_online or self._live.disk_fails(f"broker-{broker_id}"):
+            return
+        try:
+            held = log.batch_marks(start, record.true_hw)
+        except LogError:  # the disk has failed since
+            return
+        for mark in held:
+            known = record.committed.get(mark.base_offset)
+            if known is not None and known != CommittedBatch(mark.end_offset, mark.epoch, mark.crc):
+                what = f"broker {broker_id} joined the ISR with another batch at committed offset {mark.base_offset}"
+                self._violations.add("isr-incomplete", record.name, what, (record.topic_id, broker_id))
+                return
 
 
 def _broker_of(node: str) -> int:

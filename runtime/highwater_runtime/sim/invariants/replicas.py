@@ -3,6 +3,7 @@
 * ``min-isr``: no ``acks=all`` acknowledgement while the committed ISR is below ``min.insync.replicas``.
 * ``replica-incomplete``: what passes the HW is in the log of every live member of the ISR, byte for byte, but for what
   lies below the latest log start that a replica had: nothing is promised there.
+* ``silent-isr-join``: a leader proposes no replica for the ISR that has not fetched since it left.
 * ``sequence-gap``: a leader takes a batch of an idempotent producer only in sequence.
 * ``retention-too-greedy``: a log start moves no further than the settings allow.
 
@@ -24,6 +25,7 @@ from highwater_runtime.ports.trace import (
     BatchCommitted,
     BecameLeader,
     HighWatermarkAdvanced,
+    IsrProposed,
     LogAppended,
     LogLoaded,
     LogStartMoved,
@@ -39,6 +41,7 @@ PartitionEvent = (
     BatchCommitted
     | BecameLeader
     | HighWatermarkAdvanced
+    | IsrProposed
     | LogAppended
     | LogLoaded
     | LogStartMoved
@@ -68,6 +71,10 @@ class _Record:
     topic_id: str
     isr: list[int] = field(default_factory=list)
     applied: int = -1
+    epochs: tuple[int, int] = (-1, -1)
+    """Leader epoch and partition epoch of the present state."""
+    left: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Who has left the ISR under the present leader: that leader, and when by its clock (ns)."""
     states: dict[tuple[int, int], PartitionChanged] = field(default_factory=dict)
     """Committed states by leader epoch and partition epoch."""
     true_hw: int = 0
@@ -106,6 +113,8 @@ class ReplicaInvariants:
         match event:
             case PartitionChanged():
                 self._partition_changed(record, event)
+            case IsrProposed():
+                self._proposed(record, node, event)
             case WriteAcknowledged():
                 self._acknowledged(record, node, event)
             case HighWatermarkAdvanced():
@@ -139,6 +148,15 @@ class ReplicaInvariants:
             if is_led_from_outside and self._live.allows_unclean_election(record.name.rpartition("-")[0]):
                 record.since_epoch = event.leader_epoch
             record.applied = event.metadata_offset
+            record.epochs = event.leader_epoch, event.partition_epoch
+            leader = f"broker-{event.leader}"
+            if event.leader >= 0:
+                left = {broker: (leader, self._live.node_time_ns(leader)) for broker in record.isr}
+                record.left = {
+                    broker: at
+                    for broker, at in {**left, **record.left}.items()
+                    if broker not in event.isr and at[0] == leader
+                }
             record.isr = [] if event.reason == "deleted" else event.isr
             record.states[event.leader_epoch, event.partition_epoch] = event
 
@@ -151,6 +169,22 @@ class ReplicaInvariants:
         assert broker is not None
         topic = record.name.rpartition("-")[0]
         return topic_properties(broker.image, topic, int(node.rpartition("-")[2]))
+
+    # --- the ISR -------------------------------------------------------------------------------------------------
+
+    def _proposed(self, record: _Record, node: str, event: IsrProposed) -> None:
+        replica = self._replica(record, node)
+        # A leader that does not know of the present state yet does not know who has left.
+        if replica is None or replica.leading is None or record.epochs != (event.leader_epoch, event.partition_epoch):
+            return
+        for broker in event.isr:
+            leader, left_ns = record.left.get(broker, ("", 0))
+            follower = replica.leading.followers.get(broker)
+            if leader == node and broker not in record.isr and follower and follower.fetched_ns < left_ns:
+                what = f"{node} proposes broker {broker} for the ISR, which has not fetched since it left"
+                self._violations.add(
+                    "silent-isr-join", record.name, what, (record.topic_id, event.leader_epoch, broker)
+                )
 
     # --- acknowledgements ----------------------------------------------------------------------------------------
 

@@ -1,0 +1,228 @@
+"""What must agree once a cluster is at rest: all faults are over, all is whole, and clients have gone.
+
+* ``metadata-image``: nodes that know the metadata up to the same offset know the same. The active controller has in its
+  latest image what is committed. No setting is kept of a topic that is not there.
+* ``replica-state``: a replica is what the metadata says: leader, epochs, replicas, ISR. In the ISR, it ends where its
+  leader does, begins no lower, and knows of the same last batch of each producer. Its log obeys the settings in force,
+  and its state is what its batches say.
+* ``disk-leftover``: a broker's disk holds the files of its logs and no others, but strays that were set aside. Its
+  checkpoints name its logs alone, and vouch for nothing behind them.
+* ``group-state``: nobody is in a group, or on the way into one.
+
+Worked example: the log of a deleted topic is gone, but the checkpoint of recovery points keeps its offset. Everything
+works. Some day the topic is created again, its broker loses power, and recovery does not look below that offset.
+
+The trap: a cluster comes to rest late: files go after a delay, a follower asks twice a second. So whoever looks does it
+again and again for a while, and only what is still there then is a finding (:meth:`AtRest.look` adds none itself).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeVar
+
+from highwater_runtime.broker import Broker
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.controller.kraft import QuorumController
+from highwater_runtime.log.checkpoints import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+    read_offsets,
+)
+from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.errors import CorruptCheckpoint
+from highwater_runtime.log.log import Log
+from highwater_runtime.log.names import DELETE_DIR, DELETED, METADATA_LOG_DIR, SNAPSHOT, STRAY_DIR, join, offset_of
+from highwater_runtime.metadata.effective_config import topic_properties
+from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
+from highwater_runtime.sim.disk import SimDisk
+from highwater_runtime.sim.invariants.images import SUBJECT, difference
+from highwater_runtime.sim.simulator import Simulator
+
+T = TypeVar("T")
+_OF_BROKERS: Final = frozenset(
+    (CLEAN_SHUTDOWN, HIGH_WATERMARKS, LOG_START_OFFSETS, META_PROPERTIES, RECOVERY_POINTS, METADATA_LOG_DIR)
+)
+_SOON_MS: Final = 10_000
+"""Whoever looks waits for files that are deleted after such a delay, and for no longer one."""
+_OF_LOGS: Final = frozenset((LEADER_EPOCHS, PARTITION_METADATA))
+
+
+class Unrest(NamedTuple):
+    """What does not agree now: the invariant, its subject (a partition or a node), and a sentence."""
+
+    name: str
+    subject: str
+    what: str
+
+
+class AtRest:
+    """Looks at all nodes of a simulated cluster."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+
+    def look(self) -> list[Unrest]:
+        """What does not agree, by kind and node."""
+        brokers, controllers = self._cores(Broker), self._cores(QuorumController)
+        found = [*_images(brokers, controllers)]
+        for name, broker in brokers.items():
+            found += _replicas(name, broker, brokers)
+            found += _logs(name, broker)
+            found += _disk(name, broker, self._simulator.nodes[name].disk)
+            found += _groups(name, broker)
+        return found
+
+    def _cores(self, kind: type[T]) -> dict[str, T]:
+        processes = {name: host.process for name, host in self._simulator.nodes.items() if host.is_alive}
+        return {
+            name: process.core
+            for name, process in processes.items()
+            if process is not None and isinstance(process.core, kind)
+        }
+
+
+# --- metadata ------------------------------------------------------------------------------------------------------
+
+
+def _images(brokers: dict[str, Broker], controllers: dict[str, QuorumController]) -> Iterator[Unrest]:
+    images = {name: core.committed_image for name, core in controllers.items()}
+    images |= {name: broker.image for name, broker in brokers.items()}
+    for name, image in images.items():
+        for resource in image.configs:
+            if resource.type == TOPIC_RESOURCE and resource.name not in image.topics_by_name:
+                what = f"{name} has settings of topic {resource.name}, which is not there"
+                yield Unrest("metadata-image", SUBJECT, what)
+    first = next(iter(controllers), None)
+    if first is None:
+        return
+    newest = max(image.offset for image in images.values())
+    known = images[first]
+    for name, image in images.items():
+        if image.offset < newest and name in brokers:
+            yield Unrest(
+                "metadata-image", SUBJECT, f"{name} knows the metadata up to offset {image.offset} of {newest}"
+            )
+        elif image.offset == known.offset and (clause := difference(image, known)):
+            yield Unrest("metadata-image", SUBJECT, f"{name} has {clause} as {first} has; both know offset {newest}")
+    for name, core in controllers.items():
+        latest = core.latest_image
+        if latest is not None and latest.offset == core.committed_image.offset:
+            clause = difference(latest, core.committed_image)
+            if clause:
+                what = f"{name} decides by {clause} as is committed"
+                yield Unrest("metadata-image", SUBJECT, what)
+
+
+# --- replicas ------------------------------------------------------------------------------------------------------
+
+
+def _replicas(name: str, broker: Broker, brokers: dict[str, Broker]) -> Iterator[Unrest]:
+    me, image = broker.options.node_id, broker.image
+    for replica in broker.partitions.values():
+        state = image.partition(replica.topic, replica.index)
+        if state is None or me not in state.replicas:
+            yield Unrest("replica-state", replica.name, f"{name} has a replica that the metadata does not give it")
+            continue
+        leads = state.leader == me
+        mine = replica.leader_epoch, set(replica.replicas), replica.is_leader
+        theirs = state.leader_epoch, set(state.replicas), leads
+        if mine != theirs:
+            what = f"{name} has (leader epoch, replicas, leads) {mine}, and the metadata has {theirs}"
+            yield Unrest("replica-state", replica.name, what)
+        elif leads and (set(replica.committed_isr) != set(state.isr) or replica.maximal_isr != replica.committed_isr):
+            isr = f"{replica.committed_isr} (proposed: {replica.maximal_isr})"
+            yield Unrest("replica-state", replica.name, f"{name} leads with ISR {isr}, and {state.isr} is committed")
+        leader = brokers.get(f"broker-{state.leader}")
+        led = None if leader is None else leader.partitions.get(replica.key)
+        if led is not None and not leads and me in state.isr:
+            yield from _follower(name, replica, led)
+
+
+def _follower(name: str, replica: Partition, leader: Partition) -> Iterator[Unrest]:
+    log, theirs = replica.log, leader.log
+    if not (log.is_online and theirs.is_online):
+        return
+    if log.log_end_offset != theirs.log_end_offset:
+        what = f"{name} is in the ISR and ends at {log.log_end_offset}, its leader at {theirs.log_end_offset}"
+        yield Unrest("replica-state", replica.name, what)
+    elif log.log_start_offset < theirs.log_start_offset:
+        what = f"{name} begins at {log.log_start_offset}, its leader at {theirs.log_start_offset}"
+        yield Unrest("replica-state", replica.name, what)
+
+
+def _logs(name: str, broker: Broker) -> Iterator[Unrest]:
+    for (topic, _), log in broker.logs.items():
+        if not log.is_online:
+            continue
+        wanted = _settings(broker, topic, log)
+        if log.config != wanted:
+            differing = [one for one in LogConfig.__slots__ if getattr(log.config, one) != getattr(wanted, one)]
+            what = f"the log of {name} does not obey the settings in force: {', '.join(differing)}"
+            yield Unrest("replica-state", log.partition, what)
+
+
+def _settings(broker: Broker, topic: str, log: Log) -> LogConfig:
+    properties = topic_properties(broker.image, topic, broker.options.node_id)
+    wanted = LogConfig.of(broker.options.config, properties)
+    return replace(wanted, truncation_sync=log.config.truncation_sync)
+
+
+# --- the disk ------------------------------------------------------------------------------------------------------
+
+
+def _disk(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
+    logs = {str(tp): log for tp, log in broker.logs.items()}
+    stays = broker.options.config.log_segment_delete_delay_ms > _SOON_MS
+    may_stay = (STRAY_DIR, DELETE_DIR) if stays else (STRAY_DIR,)
+    for entry in disk.list():
+        log = logs.get(entry)
+        if log is not None and log.is_online:
+            known = {*log.files, *(join(entry, file) for file in _OF_LOGS)}
+            for file in disk.list(entry):
+                is_known = join(entry, file) in known or _is_snapshot(file, log)
+                if not is_known and not (file.endswith(DELETED) and log.config.delete_delay_ms > _SOON_MS):
+                    yield Unrest("disk-leftover", name, f"{name} has {join(entry, file)}, a file of no segment")
+        elif log is None and entry not in _OF_BROKERS and not entry.endswith(may_stay):
+            yield Unrest("disk-leftover", name, f"{name} has {entry}, which belongs to none of its logs")
+    ends: dict[str, dict[str, int]] = {
+        RECOVERY_POINTS: {partition: log.recovery_point for partition, log in logs.items()},
+        LOG_START_OFFSETS: {partition: log.log_start_offset for partition, log in logs.items()},
+        HIGH_WATERMARKS: {partition: log.log_end_offset for partition, log in logs.items()},
+    }
+    for path, most in ends.items():
+        try:
+            checkpointed = read_offsets(disk, path)
+        except CorruptCheckpoint as error:
+            yield Unrest("disk-leftover", name, f"{name} has a checkpoint that cannot be read: {error}")
+            continue
+        for tp, offset in checkpointed.items():
+            if str(tp) not in most:
+                yield Unrest("disk-leftover", name, f"{name} has an offset of {tp} in {path}, and no log of it")
+            elif offset > most[str(tp)]:
+                what = f"{name} has offset {offset} of {tp} in {path}, behind {most[str(tp)]}, that of its log"
+                yield Unrest("disk-leftover", name, what)
+
+
+def _is_snapshot(file: str, log: Log) -> bool:
+    offset = offset_of(file, SNAPSHOT)
+    return offset is not None and offset <= log.log_end_offset
+
+
+# --- groups --------------------------------------------------------------------------------------------------------
+
+
+def _groups(name: str, broker: Broker) -> Iterator[Unrest]:
+    for group in broker.coordinator.all_groups():
+        there = [*group.members, *group.pending]
+        if there:
+            yield Unrest("group-state", group.id, f"{name} has {', '.join(there)} in group {group.id}, who have gone")
+
+
+__all__ = ["AtRest", "Unrest"]

@@ -1,0 +1,128 @@
+"""What single nodes owe while others are in trouble: a bug that a healthy majority hides is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.experiment.nodes import node_id
+from highwater_chaos.liveness.duties import COMMITS, FENCING, METADATA, PREFERRED, VOTERS
+from highwater_chaos.run.result import RunResult
+from highwater_runtime.broker.follower_state import FollowerState
+from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.controller import leadership
+from highwater_runtime.controller.kraft import broker_state
+from highwater_runtime.raft import RaftReplica
+from highwater_runtime.raft.answering import Answering
+from highwater_runtime.wire.errors import ErrorCode
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+FILE = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {{name: duties}}
+spec:
+  seed: 1
+  timeout: 3m
+  cluster:
+    mode: {mode}
+    brokers: 3
+    {controllers}
+    config:
+      replica.lag.time.max.ms: 1000
+      replica.socket.timeout.ms: 1000
+      leader.imbalance.check.interval.ms: 1000
+      {session}
+    topics: [{{name: orders, partitions: 2, assignment: [[0, 1], [1, 2]]}}]
+  workload: {{producers: 1, rate: 40/s}}
+  schedule: {schedule}
+"""
+KRAFT = {
+    "mode": "kraft",
+    "controllers": "controllers: 3",
+    "session": "broker.session.timeout.ms: 2000\n      broker.heartbeat.interval.ms: 500",
+}
+ZOOKEEPER = {
+    "mode": "zookeeper",
+    "controllers": "",
+    "session": "zookeeper.session.timeout.ms: 1500\n      controller.socket.timeout.ms: 1000",
+}
+CONTROLLER_2 = node_id("controller-2")
+HELD = "[{inject: {hold: {rpc: Fetch, from: {broker: 1}, of: request}, for: 15s}}, {wait: 20s}]"
+DEAD = "[{inject: {kill: {target: {broker: 2}, restartAfter: 25s}, for: 25s}}, {wait: 30s}]"
+FOLLOWER_DEAD = "[{inject: {kill: {target: {controller: 2}, restartAfter: 2s}, for: 2s}}, {wait: 30s}]"
+BACK = "[{inject: {kill: {target: {broker: 0}, restartAfter: 6s}, for: 6s}}, {wait: 40s}]"
+
+
+def count_everybody_as_caught_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(FollowerState, "caught_up", lambda *_: True)
+
+
+def fence_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(broker_state, "own_fencing", lambda *_: [])
+
+
+def pass_over_news_of_brokers(patch: pytest.MonkeyPatch) -> None:
+    apply = ReplicaManager.apply_cluster
+
+    def wrong(self: ReplicaManager, image: Any, delta: Any) -> None:
+        if self.is_loaded and self.options.broker_id == 1:
+            return
+        apply(self, image.copy() if self.options.broker_id == 1 else image, delta)
+
+    patch.setattr(ReplicaManager, "apply_cluster", wrong)
+
+
+def keep_leaders_where_they_are(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(leadership, "rebalance_leaders", lambda _image: [])
+
+
+BROKEN: list[tuple[str, Break, dict[str, str], str]] = [
+    (COMMITS, count_everybody_as_caught_up, KRAFT, HELD),
+    (COMMITS, count_everybody_as_caught_up, ZOOKEEPER, HELD),
+    (FENCING, fence_nobody, KRAFT, DEAD),
+    (METADATA, pass_over_news_of_brokers, KRAFT, DEAD),
+    (METADATA, pass_over_news_of_brokers, ZOOKEEPER, DEAD),
+    (PREFERRED, keep_leaders_where_they_are, KRAFT, BACK),
+]
+
+
+def _run(mode: dict[str, str], schedule: str) -> RunResult:
+    return run_experiment(parse_experiment(FILE.format(**mode, schedule=schedule), "duties.yaml"), SimBackend())
+
+
+def _late(result: RunResult) -> set[str]:
+    return {one.what.partition(":")[0] for one in result.violations if one.name == "unavailable"}
+
+
+@pytest.mark.parametrize(("feature", "broken", "mode", "schedule"), BROKEN)
+def test_what_one_node_owes_is_asked_of_it(
+    monkeypatch: pytest.MonkeyPatch, feature: str, broken: Break, mode: dict[str, str], schedule: str
+) -> None:
+    result = _run(mode, schedule)
+    assert (_late(result), result.features[feature].state) == (set(), "ok")
+    broken(monkeypatch)
+    result = _run(mode, schedule)
+    assert feature in _late(result)
+
+
+def test_a_voter_that_follows_nobody_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = _run(KRAFT, FOLLOWER_DEAD)
+    assert (_late(result), result.features[VOTERS].state) == (set(), "ok")
+    begin = Answering._begin_epoch
+
+    def deaf(self: Answering, notice: Any) -> Any:
+        return self._answer(ErrorCode.NONE) if self._shared.node_id == CONTROLLER_2 else begin(self, notice)
+
+    learned = RaftReplica.learned
+    monkeypatch.setattr(Answering, "_begin_epoch", deaf)
+    monkeypatch.setattr(
+        RaftReplica, "learned", lambda self, answer: self.node_id != CONTROLLER_2 and learned(self, answer)
+    )
+    assert VOTERS in _late(_run(KRAFT, FOLLOWER_DEAD))

@@ -1,0 +1,171 @@
+"""Bugs that no client sees: what nodes know, keep on their disks, and hold of each other, is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from highwater_runtime.broker.follower_state import FollowerState
+from highwater_runtime.broker.groups.sessions import Sessions
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.controller.kraft.quorum_controller import QuorumController
+from highwater_runtime.log import compaction
+from highwater_runtime.log.checkpoints import LOG_START_OFFSETS
+from highwater_runtime.log.epoch_cache import EpochCache
+from highwater_runtime.log.manager import LogManager
+from highwater_runtime.log.segments import SegmentChain
+from highwater_runtime.metadata import snapshot
+from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
+from highwater_runtime.ports.trace import PartitionChanged
+from highwater_runtime.sim import Simulator
+from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.partitions import PartitionInvariants
+from highwater_runtime.sim.invariants.violation import Violations
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+TWO_TOPICS = """
+    - admin: {createTopic: {name: other, partitions: 1, replicationFactor: 2}}
+    - wait: 1s
+    - admin: {deleteTopic: {name: other}}
+    - wait: 3s
+"""
+MOVE = """
+    - admin: {reassign: {partition: orders-0, replicas: [1, 2]}}
+    - wait: 3s
+"""
+DELETION = """
+    - admin: {deleteRecords: {partition: orders-0, before: 30}}
+    - wait: 1s
+    - inject: {restart: {target: {broker: 1}}}
+    - wait: 3s
+"""
+LAGGARD = """
+    - inject: {hold: {rpc: Fetch, from: {broker: 1}, of: request}, for: 8s}
+    - wait: 12s
+"""
+RETENTION = '[{"wait": "12s"}]'
+SMALL = "{{name: orders, partitions: 1, assignment: [[0, 1]], config: {{segment.bytes: 700, {}}}}}"
+
+
+def keep_directories(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(LogManager, "_remove_dir_later", lambda *_: None)
+
+
+def keep_segments(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(SegmentChain, "_set_aside", lambda _self, segment: segment.set_aside())
+
+
+def lose_moves_in_snapshots(patch: pytest.MonkeyPatch) -> None:
+    make = snapshot._partition
+
+    def without(*of: Any) -> Any:
+        record = make(*of)
+        record.removing_replicas = []
+        return record
+
+    patch.setattr(snapshot, "_partition", without)
+
+
+def decide_by_an_older_image(patch: pytest.MonkeyPatch) -> None:
+    become = QuorumController._become_active
+
+    def wrong(self: QuorumController) -> None:
+        become(self)
+        assert self._latest is not None
+        self._latest.configs[ConfigResource(TOPIC_RESOURCE, "orders")] = {"flush.ms": "1000"}
+
+    patch.setattr(QuorumController, "_become_active", wrong)
+
+
+def never_follow_the_log_start(patch: pytest.MonkeyPatch) -> None:
+    begin = Partition.begin_at
+    patch.setattr(Partition, "begin_at", lambda self, to, why: None if why == "leader" else begin(self, to, why))
+
+
+def let_sessions_last(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Sessions, "_watch", lambda *_: None)
+
+
+def forget_log_starts(patch: pytest.MonkeyPatch) -> None:
+    read = LogManager._read
+    patch.setattr(LogManager, "_read", lambda self, path: {} if path == LOG_START_OFFSETS else read(self, path))
+
+
+def keep_old_epochs(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(EpochCache, "truncate_from_start", lambda *_: False)
+
+
+def compact_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(compaction, "kept_records", lambda *_: None)
+
+
+def let_the_silent_join(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(FollowerState, "has_fetched", property(lambda self: self.log_end_offset >= 0))
+
+
+BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
+    ("disk-leftover", keep_directories, {"schedule": TWO_TOPICS, "delete_delay_ms": 1000}),
+    (
+        "disk-leftover",
+        keep_segments,
+        {"schedule": RETENTION, "topic": SMALL.format("retention.bytes: 2000"), "delete_delay_ms": 1000},
+    ),
+    ("metadata-image", lose_moves_in_snapshots, {"schedule": MOVE}),
+    ("metadata-image", decide_by_an_older_image, {"schedule": "[]"}),
+    ("replica-state", never_follow_the_log_start, {"schedule": DELETION}),
+    ("group-state", let_sessions_last, {"workload": "{producers: 1, rate: 20/s, groupMembers: 2}", "schedule": MOVE}),
+    ("log-start-back", forget_log_starts, {"schedule": DELETION}),
+    ("leader-epoch-cache", keep_old_epochs, {"schedule": DELETION}),
+    (
+        "compaction-left-record",
+        compact_nothing,
+        {
+            "schedule": RETENTION,
+            "topic": SMALL.format("cleanup.policy: compact"),
+            "workload": "{producers: 1, rate: 50/s, keys: 5}",
+        },
+    ),
+    ("silent-isr-join", let_the_silent_join, {"schedule": LAGGARD, "min_isr": 2}),
+]
+
+
+@pytest.mark.parametrize(("name", "broken", "options"), BROKEN, ids=[f"{one[1].__name__}" for one in BROKEN])
+def test_a_bug_that_nobody_sees_is_found(
+    simulate: Any, monkeypatch: pytest.MonkeyPatch, name: str, broken: Break, options: dict[str, Any]
+) -> None:
+    with monkeypatch.context() as patched:
+        broken(patched)
+        assert name in simulate(**options).violations
+    assert simulate(**options).violations == set()
+
+
+def test_another_leader_and_fewer_replicas_need_another_epoch() -> None:
+    def changed(offset: int, leader: int, epoch: int, replicas: list[int]) -> PartitionChanged:
+        return PartitionChanged(
+            partition="orders-0",
+            topic_id="1" * 32,
+            replicas=replicas,
+            isr=replicas,
+            leader=leader,
+            leader_epoch=epoch,
+            partition_epoch=offset,
+            metadata_offset=offset,
+            reason="created" if offset == 0 else "changed",
+        )
+
+    simulator, violations = Simulator(1), Violations()
+    judge = PartitionInvariants(LiveCluster(simulator), violations)
+    for event in (
+        changed(0, 0, 0, [0, 1, 2]),
+        changed(1, 0, 0, [0, 1, 2, 3]),  # one more: nobody has to be fenced
+        changed(2, 1, 1, [0, 1, 2, 3]),
+        changed(3, 1, 2, [1, 2, 3]),
+    ):
+        judge.on_event("controller-0", 1, event)
+    assert violations.found == []
+    judge.on_event("controller-0", 1, changed(4, 2, 2, [1, 2, 3]))
+    judge.on_event("controller-0", 1, changed(5, 2, 2, [1, 2]))
+    assert [one.name for one in violations.found] == ["leader-epoch-kept", "leader-epoch-kept"]
