@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from highwater_chaos.campaign.draw import RANDOM
+from highwater_chaos.campaign.draw import LONG, RANDOM
 from highwater_chaos.campaign.plan import Plan
 from highwater_chaos.campaign.seed import Outcome, experiment_of
 from highwater_chaos.experiment import ChaosExperiment, Cluster
@@ -23,6 +23,7 @@ from highwater_chaos.experiment.properties import (
     properties_of_nodes,
     properties_of_topics,
 )
+from highwater_chaos.experiment.units import format_duration
 
 _USUAL_RATE: Final = 25
 """Records a second of one topic; more counts as many."""
@@ -51,10 +52,12 @@ _OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
     "inter.broker.protocol.version before the latest": lambda cluster: _PROTOCOL in cluster.config,
     "a topic with replication factor 1": lambda cluster: any(one.replication_factor == 1 for one in cluster.topics),
     "min.insync.replicas above 1": lambda cluster: int(cluster.config["min.insync.replicas"]) > 1,
+    "a topic's own min.insync.replicas": lambda cluster: any(_LEAST in one.config for one in cluster.topics),
     "small segments": lambda cluster: "log.segment.bytes" in cluster.config,
     "a compacted topic of clients": lambda cluster: any("cleanup.policy" in one.config for one in cluster.topics),
     "retention": lambda cluster: any(name.startswith("retention.") for one in cluster.topics for name in one.config),
 }
+_LEAST: Final = "min.insync.replicas"
 _PROTOCOL: Final = "inter.broker.protocol.version"
 
 _OF_WORKLOADS: Final[dict[str, Callable[[Workload], bool]]] = {
@@ -76,6 +79,9 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
     "unclean election allowed": lambda spec: any(
         elects_uncleanly(one)
         for one in (*(properties_of_nodes(spec) or ()), *(config for _, config in properties_of_topics(spec)))
+    ),
+    "few faults that last": lambda spec: any(
+        step.random is not None and format_duration(step.random.lasting) in LONG for step in _steps(spec)
     ),
     "rolling restart with another configuration": lambda spec: _injects(spec, "restart"),
     "one broker stops after all faults": lambda spec: _injects(spec, "stop"),

@@ -52,6 +52,8 @@ _RPCS: Final = {
 }
 EVERY: Final = ("300ms", "500ms", "700ms", "1s", "2s")
 LASTING: Final = ("1s", "3s", "6s", "12s")
+SELDOM: Final = ("3s", "5s")
+LONG: Final = ("8s", "14s")
 
 
 def draw_experiment(seed: int, mode: str = "") -> ChaosExperiment:
@@ -68,6 +70,11 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     if any("clockSkew" in part["faults"] for part in parts):
         _keep_by_size(cluster)
     _let_tombstones_go(derive_random(seed, "tombstones"), cluster)
+    _be_patient(derive_random(seed, "patience"), cluster, parts)
+    _ask_for_replicas(derive_random(seed, "min-isr"), cluster)
+    workload = draw_workload(random, mode, cluster)
+    if "groupMembers" not in workload and derive_random(seed, "groups").random() < 0.25:
+        workload["groupMembers"] = 2
     return {
         "apiVersion": API_VERSION,
         "kind": "ChaosExperiment",
@@ -76,10 +83,33 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
             "seed": seed,
             "timeout": "5m",
             "cluster": cluster,
-            "workload": draw_workload(random, mode, cluster),
+            "workload": workload,
             "schedule": [*schedule_of(parts), *_upgrade(random, cluster), *_in_peace(random, cluster)],
         },
     }
+
+
+def _be_patient(random: Random, cluster: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    """In a part of the experiments faults are few and last: what healthy nodes owe meanwhile comes due. In some of
+    them followers only fetch in vain, so that their leader has to take them out of the ISR."""
+    if random.random() >= 0.3:
+        return
+    if random.random() < 0.3:
+        faults = {kind: random.randint(1, 3) for kind in ("drop", "hold", "delay")}
+        parts[0] = {**parts[0], "faults": faults, "rpcs": ["Fetch"]}
+        del parts[1:]
+        cluster["config"]["replica.lag.time.max.ms"] = random.choice((300, 1000, 2000))
+    for part in parts:
+        if any(kind not in _ADMINISTRATION for kind in part["faults"]):
+            part["every"], part["lasting"] = random.choice(SELDOM), random.choice(LONG)
+
+
+def _ask_for_replicas(random: Random, cluster: dict[str, Any]) -> None:
+    """Some topics have a ``min.insync.replicas`` of their own; drawn apart from everything else."""
+    for topic in cluster["topics"]:
+        if random.random() < 0.15:
+            least = random.randint(1, max(1, topic["replicationFactor"] - 1))
+            topic["config"] = {**topic.get("config", {}), "min.insync.replicas": least}
 
 
 def _let_tombstones_go(random: Random, cluster: dict[str, Any]) -> None:
