@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from highwater_chaos.backends.protocol import TimedEvent
+from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.liveness.recovery import Recovery, Running
 from highwater_chaos.run.load import Load
 from highwater_runtime.ports import SECOND
+from highwater_runtime.ports.trace import BecameLeader, LogAppended
 
 _DRAIN_NS: Final = 60 * SECOND
+_COMMIT_NS: Final = 10 * SECOND
+"""How long followers may take to have what leaders have."""
 _LONG_NS: Final = 24 * 3600 * SECOND
 """For what has a bound of its own."""
 _END_NS: Final = 30 * SECOND
 """How long processes of clients may take to end once they have nothing left to do."""
+
+
+class Uncommitted:
+    """What leaders have appended and not committed, by node events: with ``acks=1`` such records are acknowledged, and
+    final reads that begin before they are committed do not see them."""
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._ends: dict[str, tuple[int, int]] = {}
+        """By partition: leader epoch, and the end of its leader's log."""
+
+    def observe(self, events: Iterable[TimedEvent]) -> None:
+        """Take in further events."""
+        for timed in events:
+            match timed.event:
+                case LogAppended(reason="leader") | BecameLeader() as event:
+                    end = event.leader_epoch, event.end_offset
+                    self._ends[event.partition] = max(end, self._ends.get(event.partition, end))
+                case _:
+                    pass
+
+    def left(self) -> list[str]:
+        """Partitions of which the present leader has not committed all."""
+        known = ((one, self._ends.get(one.partition)) for one in self._view.partitions.values())
+        return [
+            one.partition
+            for one, end in known
+            if end is not None and end[0] == one.leader_epoch and end[1] > one.high_watermark
+        ]
 
 
 class FinalReads:
@@ -25,6 +60,9 @@ class FinalReads:
         self._recovery = recovery
         self.load: Load | None = None
         self.cut_short = False
+        self._uncommitted = Uncommitted(run.view)
+        if run.experiment.spec.workload.acks == "1":
+            run.view.followers.append(self._uncommitted.observe)
 
     def read_all(self) -> None:
         """Let producers finish, read all partitions, let all clients end."""
@@ -45,6 +83,12 @@ class FinalReads:
             lambda: "operations on registers had no outcome when the run ended",
         )
         if run.experiment.spec.workload.producers or clients.status().offered:
+            if not run.until(
+                lambda: not self._uncommitted.left(),
+                _COMMIT_NS,
+                lambda: f"{', '.join(self._uncommitted.left())}: what was acknowledged (acks: 1) was not committed",
+            ):
+                self.cut_short = True
             clients.start_final_reader(self._written())
             self._drain()
         clients.finish("consumer", "group-member")
