@@ -172,7 +172,7 @@ class Scrapes:
     def count(self, prometheus: Any, expression: str) -> int:
         """How many series a query returns, of all that the dashboard's variables can choose."""
         promql = re.sub(r"\$\w+", ".*", expression.replace("$__rate_interval", "8s"))
-        asked = {"query": promql, "start": self.began, "end": time.time(), "step": "1s"}
+        asked = {"query": promql, "start": self.began, "end": time.time(), "step": "100ms"}
         with urllib.request.urlopen(
             f"{prometheus.url}/api/v1/query_range?{urllib.parse.urlencode(asked)}", timeout=60
         ) as answer:
@@ -221,7 +221,7 @@ def test_of_a_run_no_query_is_empty(backend: str, tmp_path: Path, start_promethe
     scrapes = Scrapes()
     for mode in MODES:
         # Enough to do that the simulator's seconds are not over before anybody looks.
-        made = experiment(f"watched-{mode}", **spec(mode, "250/s" if backend == "sim" else "30/s"))
+        made = experiment(f"watched-{mode}", **spec(mode, "400/s" if backend == "sim" else "30/s"))
         made["metadata"] = {"name": f"watched-{mode}"}
         (tmp_path / f"{mode}.yaml").write_text(yaml.safe_dump(made))
     files = [f"{mode}.yaml" for mode in MODES]
