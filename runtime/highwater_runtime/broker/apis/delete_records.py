@@ -123,8 +123,8 @@ class DelayedDeletion:
 
     def _decide(self, entry: _Waiting) -> bool:
         partition, target, answer = entry
-        if partition.leading is None:
-            failed = partition.log.failure is not None
+        failed = partition.log.failure is not None
+        if failed or partition.leading is None:
             answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR if failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
             return True
         reached = low_watermark(partition, self._replicas)
