@@ -101,6 +101,8 @@ class LogInvariants:
         """The last incarnation of each node that was seen to write."""
         self._highest_start: dict[tuple[str, str], int] = {}
         """The log start of each log that has moved, also if a crash has brought a lower one back."""
+        self._start: dict[tuple[str, str], int] = {}
+        """Where each log began last."""
         self._moved: dict[tuple[str, str], None] = {}
         """Logs whose start this event has moved."""
 
@@ -111,7 +113,7 @@ class LogInvariants:
                 self._compaction(node, event.partition, begins=event.reason == "compaction-begun")
                 return
             case LogStartMoved():
-                self._highest_start[node, event.partition] = event.end_offset
+                self._highest_start[node, event.partition] = self._start[node, event.partition] = event.end_offset
                 self._moved[node, event.partition] = None
                 return
             case LogAppended() | LogLoaded() | LogTruncated() | BecameLeader():
@@ -129,6 +131,7 @@ class LogInvariants:
             case LogLoaded():
                 touched.changed = True
                 self._begins_right(node, event)
+                self._start[key] = event.offset
                 if event.end_offset < self._highest_start.get(key, 0):
                     del self._highest_start[key]  # another log: the disk was lost, or the topic created again
             case LogTruncated():
@@ -136,6 +139,8 @@ class LogInvariants:
                 self._compacting.pop(key, None)
                 if event.offset < self._highest_start.get(key, 0):
                     self._highest_start[key] = event.offset
+                if event.reason == "restart-at" or event.offset < self._start.get(key, 0):
+                    self._start[key] = event.offset
 
     def after_event(self) -> None:
         """Check the logs that the event touched."""
@@ -174,7 +179,7 @@ class LogInvariants:
         """Compare where a log begins with the checkpoint, and after a clean shutdown with where it began before."""
         if event.reason == "created" or self._live.disk_fails(node):
             return
-        known = self._highest_start.get((node, event.partition), 0) if event.reason == "clean" else 0
+        known = self._start.get((node, event.partition), 0) if event.reason == "clean" else 0
         try:
             checkpointed = read_offsets(self._live.disk(node), LOG_START_OFFSETS)
         except CorruptCheckpoint:  # a fault on the disk
