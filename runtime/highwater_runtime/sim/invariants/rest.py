@@ -3,10 +3,9 @@
 * ``metadata-image``: nodes that know the metadata up to the same offset know the same. The active controller has in its
   latest image what is committed. No setting is kept of a topic that is not there.
 * ``replica-state``: a replica is what the metadata says: leader, epochs, replicas, ISR. In the ISR, it ends where its
-  leader does, begins no lower, and knows of the same last batch of each producer. Its log obeys the settings in force,
-  and its state is what its batches say.
-* ``disk-leftover``: a broker's disk holds the files of its logs and no others, but strays that were set aside. Its
-  checkpoints name its logs alone, and vouch for nothing behind them.
+  leader does, and begins no lower. Its log obeys the settings in force.
+* ``disk-leftover``: a broker's disk holds the files of its logs and no others, but strays that were set aside, and
+  unfinished new versions of checkpoints. Its checkpoints name its logs alone, and vouch for nothing behind them.
 * ``group-state``: nobody is in a group, or on the way into one.
 
 Worked example: the log of a deleted topic is gone, but the checkpoint of recovery points keeps its offset. Everything
@@ -38,7 +37,16 @@ from highwater_runtime.log.checkpoints import (
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.errors import CorruptCheckpoint
 from highwater_runtime.log.log import Log
-from highwater_runtime.log.names import DELETE_DIR, DELETED, METADATA_LOG_DIR, SNAPSHOT, STRAY_DIR, join, offset_of
+from highwater_runtime.log.names import (
+    DELETE_DIR,
+    DELETED,
+    METADATA_LOG_DIR,
+    SNAPSHOT,
+    STRAY_DIR,
+    TEMPORARY,
+    join,
+    offset_of,
+)
 from highwater_runtime.metadata.effective_config import topic_properties
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
 from highwater_runtime.sim.disk import SimDisk
@@ -186,10 +194,10 @@ def _disk(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
         if log is not None and log.is_online:
             known = {*log.files, *(join(entry, file) for file in _OF_LOGS)}
             for file in disk.list(entry):
-                is_known = join(entry, file) in known or _is_snapshot(file, log)
+                is_known = join(entry, file.removesuffix(TEMPORARY)) in known or _is_snapshot(file, log)
                 if not is_known and not (file.endswith(DELETED) and log.config.delete_delay_ms > _SOON_MS):
                     yield Unrest("disk-leftover", name, f"{name} has {join(entry, file)}, a file of no segment")
-        elif log is None and entry not in _OF_BROKERS and not entry.endswith(may_stay):
+        elif log is None and entry.removesuffix(TEMPORARY) not in _OF_BROKERS and not entry.endswith(may_stay):
             yield Unrest("disk-leftover", name, f"{name} has {entry}, which belongs to none of its logs")
     ends: dict[str, dict[str, int]] = {
         RECOVERY_POINTS: {partition: log.recovery_point for partition, log in logs.items()},
