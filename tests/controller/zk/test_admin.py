@@ -294,8 +294,11 @@ def test_configurations_are_altered_and_told() -> None:
     node = c.must(c.told, Get(topic_config_path("orders")))
     assert decode_node(ConfigNode, "", node.data).config == {"min.insync.replicas": "2"}
     assert len(c.must(c.told, Children(CONFIG_CHANGES)).names) == 2
+    assert alter(2, "orders", AlterableConfig(name="retention.ms", config_operation=1, value=None)) == 0
+    assert len(c.must(c.told, Children(CONFIG_CHANGES)).names) == 3, "as in Apache Kafka, also what changes nothing"
     assert alter(2, "none", AlterableConfig(name="retention.ms", value="1")) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert alter(2, "orders", AlterableConfig(name="retention.ms", value="x")) == ErrorCode.INVALID_CONFIG
+    assert len(c.must(c.told, Children(CONFIG_CHANGES)).names) == 3, "what is refused is not told"
     assert alter(4, "", AlterableConfig(name="log.retention.ms", value="5000")) == 0
     node = c.must(c.told, Get("/config/brokers/<default>"))
     assert decode_node(ConfigNode, "", node.data).config == {"log.retention.ms": "5000"}

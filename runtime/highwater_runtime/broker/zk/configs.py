@@ -33,7 +33,8 @@ class Configs:
         self._membership = membership
         self._on_read = on_read
         self._topics: dict[str, None] = {}
-        """Topics whose configuration has been read."""
+        """Topics that a command has named, so that their configuration was read. What was read with all others may be
+        that of a former topic of the same name, of whose end this broker never hears."""
         self._seen = ""
         """The last change that has been followed."""
 
@@ -68,7 +69,7 @@ class Configs:
                 then()
 
         for topic in topics:
-            self._read("topics", topic, read)
+            self._read("topics", topic, read, named=True)
 
     def _list(self, kind: str, then: Callable[[], None]) -> None:
         def listed(result: Listing | Failure) -> None:
@@ -92,13 +93,13 @@ class Configs:
 
         self._membership.submit(Children(_PARENTS[kind][0]), listed)
 
-    def _read(self, kind: str, name: str, then: Callable[[], None]) -> None:
+    def _read(self, kind: str, name: str, then: Callable[[], None], *, named: bool = False) -> None:
         parent, resource_type = _PARENTS[kind]
         path = f"{parent}/{name}"
 
         def read(result: Data | Failure) -> None:
             if isinstance(result, Data) or result is Failure.NO_NODE:
-                if kind == "topics":
+                if named:
                     self._topics[name] = None
                 resource = ConfigResource(resource_type, "" if name == ALL_BROKERS else name)
                 self._on_read(resource, _values(path, result))

@@ -10,7 +10,7 @@ the topic is gone), or with REQUEST_TIMED_OUT, as Kafka does it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -68,6 +68,7 @@ from highwater_runtime.wire.messages.create_topics_request import CreateTopicsRe
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest
 from highwater_runtime.wire.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from highwater_runtime.wire.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from highwater_runtime.wire.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from highwater_runtime.wire.messages.partition_record import PartitionRecord
 from highwater_runtime.wire.messages.topic_record import TopicRecord
@@ -418,10 +419,14 @@ class Admin:
                 values = decode_config(path, node.data) if is_there else {}
                 active.context.configure(resource, values)
             decision = configs.incremental_alter_configs(active.context.image, body)
-            altered: dict[ConfigResource, dict[str, str]] = {}
+            # As in Apache Kafka, what changes nothing is written and told too.
+            altered = {
+                resource: dict(active.context.image.configs.get(resource, {}))
+                for resource in _accepted(body, decision.response)
+            }
             for record in decision.records:
                 resource = ConfigResource(record.resource_type, record.resource_name)
-                own = altered.setdefault(resource, dict(active.context.image.configs.get(resource, {})))
+                own = altered[resource]
                 if record.value is None:
                     own.pop(record.name, None)
                 else:
@@ -446,6 +451,15 @@ class Admin:
         if kind == TOPIC_RESOURCE:
             return name in self._active.context.image.topics_by_name
         return kind == BROKER_RESOURCE and (not name or (name.isascii() and name.isdigit()))
+
+
+def _accepted(
+    body: IncrementalAlterConfigsRequest, response: IncrementalAlterConfigsResponse
+) -> Iterator[ConfigResource]:
+    """What is altered: nothing that is only to be validated."""
+    for one in response.responses if not body.validate_only else ():
+        if one.error_code == ErrorCode.NONE:
+            yield ConfigResource(one.resource_type, one.resource_name)
 
 
 def refuse(request: InboundRequest) -> None:
