@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.engine.final_reads import Uncommitted
@@ -67,6 +69,13 @@ def test_what_a_leader_has_appended_is_waited_for_until_it_is_committed() -> Non
     assert left_after(*led, high_watermark(5), appended(1, 6)) == [NAME]
     assert left_after(*led, high_watermark(5), appended(1, 6), high_watermark(6)) == []
     assert left_after(*led, high_watermark(5), appended(1, 6, "follower")) == []
+
+
+def test_what_a_topic_of_the_same_name_had_is_not_waited_for() -> None:
+    former = (committed(0, 1), leads(1, 5), appended(1, 9))
+    again = msgspec.structs.replace(committed(0, 1), topic_id="2" * 32, metadata_offset=9)
+    assert left_after(*former, again) == []
+    assert left_after(*former, again, msgspec.structs.replace(leads(1, 0), topic_id="2" * 32), appended(1, 2)) == [NAME]
 
 
 def test_what_a_former_leader_has_is_not_waited_for() -> None:

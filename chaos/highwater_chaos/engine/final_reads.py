@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.view import ClusterView
@@ -22,32 +22,44 @@ _END_NS: Final = 30 * SECOND
 """How long processes of clients may take to end once they have nothing left to do."""
 
 
+class _End(NamedTuple):
+    """Where a leader's log ends."""
+
+    topic_id: str
+    leader_epoch: int
+    end_offset: int
+
+
 class Uncommitted:
     """What leaders have appended and not committed, by node events: with ``acks=1`` such records are acknowledged, and
     final reads that begin before they are committed do not see them."""
 
     def __init__(self, view: ClusterView) -> None:
         self._view = view
-        self._ends: dict[str, tuple[int, int]] = {}
-        """By partition: leader epoch, and the end of its leader's log."""
+        self._ends: dict[str, _End] = {}
+        """By partition: what its latest leader has. A topic that is created again begins anew."""
 
     def observe(self, events: Iterable[TimedEvent]) -> None:
         """Take in further events."""
         for timed in events:
             match timed.event:
-                case LogAppended(reason="leader") | BecameLeader() as event:
-                    end = event.leader_epoch, event.end_offset
-                    self._ends[event.partition] = max(end, self._ends.get(event.partition, end))
+                case BecameLeader() as led:
+                    self._ends[led.partition] = _End(led.topic_id, led.leader_epoch, led.end_offset)
+                case LogAppended(reason="leader") as appended:
+                    end = self._ends.get(appended.partition)
+                    if end is not None and end.leader_epoch == appended.leader_epoch:
+                        self._ends[appended.partition] = end._replace(end_offset=appended.end_offset)
                 case _:
                     pass
 
     def left(self) -> list[str]:
         """Partitions of which the present leader has not committed all."""
-        known = ((one, self._ends.get(one.partition)) for one in self._view.partitions.values())
         return [
             one.partition
-            for one, end in known
-            if end is not None and end[0] == one.leader_epoch and end[1] > one.high_watermark
+            for one in self._view.partitions.values()
+            if (end := self._ends.get(one.partition)) is not None
+            and (end.topic_id, end.leader_epoch) == (one.topic_id, one.leader_epoch)
+            and end.end_offset > one.high_watermark
         ]
 
 
@@ -89,8 +101,11 @@ class FinalReads:
                 lambda: f"{', '.join(self._uncommitted.left())}: what was acknowledged (acks: 1) was not committed",
             ):
                 self.cut_short = True
-            clients.start_final_reader(self._written())
-            self._drain()
+            if written := self._written():
+                clients.start_final_reader(written)
+                self._drain()
+            else:
+                run.inconclusive_reasons.append("no topic that clients wrote to is there any more, so none can be read")
         clients.finish("consumer", "group-member")
         run.until(lambda: clients.idle("consumer"), _DRAIN_NS, lambda: "a consumer's last poll did not end")
         run.go_on(lambda: clients.idle("group-member"), min(run.backend.now_ns() + _DRAIN_NS, run.deadline_ns))
