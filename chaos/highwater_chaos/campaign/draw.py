@@ -28,9 +28,11 @@ _ADMINISTRATION: Final = (
     *("createTopic", "deleteTopic", "addPartitions", "electLeaders", "deleteRecords"),
     *_MOVES,
 )
-_LOSES_CACHE: Final = frozenset({"powerLoss", "diskWipe"})
+_BEGINS_ANEW: Final = frozenset((*_LOSSES, "diskFull", "diskError"))
+"""After these a broker registers anew."""
 _BEFORE_REPLICA_EPOCHS: Final = ("3.3-IV3", "3.4-IV0", "3.5-IV0")
-"""Metadata versions without KIP-903, with which a broker that lost its page cache may join an ISR (KAFKA-14139)."""
+"""Metadata versions without KIP-903, with which a broker that has restarted may join an ISR by what it fetched before
+(KAFKA-14139)."""
 _WITH_REPLICA_EPOCHS: Final = ("3.5-IV1", "3.5-IV2")
 _PROTOCOL: Final = "inter.broker.protocol.version"
 _NOT_WITH_PROTOCOL: Final = {"2.6": ("deleteTopic", *_MOVES), "2.7": ("deleteTopic",)}
@@ -256,7 +258,7 @@ def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[
     lasts = f"{random.choice((10, 15, 20))}s"
     of_brokers: tuple[str, ...] = _LOSSES + _CUTS + _DISKS
     if not keeps_replica_epochs(cluster):
-        of_brokers = tuple(kind for kind in of_brokers if kind not in _LOSES_CACHE)
+        of_brokers = tuple(kind for kind in of_brokers if kind not in _BEGINS_ANEW)
     parts = [_part(random, lasts, _some(random, of_brokers), ["brokers"])]
     if mode == "kraft" and random.random() < 0.5:
         kinds = _QUORUM if cluster["controllers"] > 1 else ("kill", "pause", "stop")
@@ -282,7 +284,7 @@ def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[
 
 
 def keeps_replica_epochs(cluster: dict[str, Any]) -> bool:
-    """Whether a broker that lost its page cache cannot join an ISR by a message that it sent before (KIP-903)."""
+    """Whether a broker that has restarted cannot join an ISR by a message that it sent before (KIP-903)."""
     return cluster.get("metadataVersion") not in _BEFORE_REPLICA_EPOCHS
 
 
