@@ -46,7 +46,7 @@ FOUND = {
     "command-lost": ("zk-lost-command-not-repeated", "unavailable"),
     "write-arrives-late": ("zk-controller-writes-unconditionally", "committed-loss"),
     "segments-lost-in-between": ("recovery-accepts-lost-segment", "replica-incomplete"),
-    "three-diverging-epochs": ("truncates-by-foreign-epoch", "unseen"),
+    "three-diverging-epochs": ("truncates-by-foreign-epoch", "unavailable"),
     "fetch-of-former-life": ("former-leader-epoch-accepted", "model-step"),
     "joins-without-session": ("joins-isr-fenced-without-controller", "lost-write"),
     "move-answered-before-told": ("answer-of-former-leader-epoch", "model-step"),

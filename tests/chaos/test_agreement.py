@@ -10,7 +10,7 @@ import pytest
 from highwater_chaos.backends.view import PartitionView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.liveness.agreement import Agreement
-from highwater_chaos.workload.metadata_probe import KnownMetadata, KnownPartition
+from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata, KnownPartition
 
 OWN = KnownPartition("id", 0, 3, 5, (0, 1), (0, 1, 2))
 SAME = KnownMetadata((0, 1), {"t-0": OWN}, None)
@@ -22,6 +22,9 @@ class _Backend:
 
     def known_to_controllers(self) -> dict[str, KnownMetadata]:
         return self.known
+
+    def known_to_brokers(self) -> dict[str, KnownLeaders]:
+        return {}
 
 
 def _agreement(known: KnownMetadata, mode: str = "kraft", controller: str | None = "broker-1") -> Agreement:

@@ -14,8 +14,6 @@ from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import BecameLeader, LogAppended
 
 _DRAIN_NS: Final = 60 * SECOND
-_COMMIT_NS: Final = 10 * SECOND
-"""How long followers may take to have what leaders have."""
 _LONG_NS: Final = 24 * 3600 * SECOND
 """For what has a bound of its own."""
 _END_NS: Final = 30 * SECOND
@@ -95,12 +93,7 @@ class FinalReads:
             lambda: "operations on registers had no outcome when the run ended",
         )
         if run.experiment.spec.workload.producers or clients.status().offered:
-            if not run.until(
-                lambda: not self._uncommitted.left(),
-                _COMMIT_NS,
-                lambda: f"{', '.join(self._uncommitted.left())}: what was acknowledged (acks: 1) was not committed",
-            ):
-                self.cut_short = True
+            self._wait_for_commits()
             if written := self._written():
                 clients.start_final_reader(written)
                 self._drain()
@@ -110,6 +103,18 @@ class FinalReads:
         run.until(lambda: clients.idle("consumer"), _DRAIN_NS, lambda: "a consumer's last poll did not end")
         run.go_on(lambda: clients.idle("group-member"), min(run.backend.now_ns() + _DRAIN_NS, run.deadline_ns))
         self._end_clients()
+
+    def _wait_for_commits(self) -> None:
+        """Until followers have what was acknowledged without them; if they never do, that is ``unavailable``."""
+        run, wait_ns = self._run, self._run.experiment.spec.recovery
+
+        def left() -> list[str]:
+            return [f"{name}: what its leader acknowledged was not committed" for name in self._uncommitted.left()]
+
+        if not run.until(lambda: not left(), wait_ns, lambda: ", ".join(left())):
+            self.cut_short = not self._recovery.is_readable()
+            if not self.cut_short:
+                self._recovery.unavailable(left, "final reads", wait_ns)
 
     def _written(self) -> list[str]:
         """The partitions that were written to and that are there."""
