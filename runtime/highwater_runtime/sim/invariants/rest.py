@@ -1,7 +1,7 @@
 """What must agree once a cluster is at rest: all faults are over, all is whole, and clients have gone.
 
 * ``metadata-image``: nodes that know the metadata up to the same offset know the same. The active controller has in its
-  latest image what is committed. No setting is kept of a topic that is not there.
+  latest image what is committed. No setting is kept of a topic that is not there. (KRaft mode.)
 * ``replica-state``: a replica is what the metadata says: leader, epochs, replicas, ISR. In the ISR, it ends where its
   leader does, and begins no lower. Its log obeys the settings in force.
 * ``disk-leftover``: a broker's disk holds the files of its logs and no others, but strays that were set aside, and
@@ -100,6 +100,9 @@ class AtRest:
 
 
 def _images(brokers: dict[str, Broker], controllers: dict[str, QuorumController]) -> Iterator[Unrest]:
+    first = next(iter(controllers), None)
+    if first is None:  # ZooKeeper mode: brokers read settings apart from all else, also of a topic that has just gone
+        return
     images = {name: core.committed_image for name, core in controllers.items()}
     images |= {name: broker.image for name, broker in brokers.items()}
     for name, image in images.items():
@@ -107,9 +110,6 @@ def _images(brokers: dict[str, Broker], controllers: dict[str, QuorumController]
             if resource.type == TOPIC_RESOURCE and resource.name not in image.topics_by_name:
                 what = f"{name} has settings of topic {resource.name}, which is not there"
                 yield Unrest("metadata-image", SUBJECT, what)
-    first = next(iter(controllers), None)
-    if first is None:
-        return
     newest = max(image.offset for image in images.values())
     known = images[first]
     for name, image in images.items():
