@@ -110,7 +110,10 @@ class Machine:
         elif replica.flushed is not None and end < replica.flushed:
             yield "load", f"a log that was flushed up to {replica.flushed} was loaded with log end offset {end}"
         elif was is not None:
-            if end > was and (self._exact or (reason == "clean" and replica.stopped == "stop")):
+            is_emptied = was < start == end <= (replica.furthest_start or 0) and reason != "clean"
+            if is_emptied:
+                pass  # it had begun anew below a log start that is checkpointed: recovery lets it begin there, empty
+            elif end > was and (self._exact or (reason == "clean" and replica.stopped == "stop")):
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end}"
             elif end < was and reason == "clean" and replica.stopped == "stop":
                 yield "load", f"a log that ended at {was} was loaded with log end offset {end} after a clean stop"

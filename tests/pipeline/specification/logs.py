@@ -42,6 +42,25 @@ CASES: list[Case] = [
         lambda h: h.stops(2, 1, "power-loss").loads(2, 2, 9).stops(2, 2, "power-loss").loads(2, 3, 8),
         lambda h: h.stops(2, 1).loads(2, 2, 10).stops(2, 2, "power-loss").loads(2, 3, 8),
     ),
+    # It had begun anew below its log start, of which the checkpoint still tells: recovery empties it there.
+    *(
+        (
+            "load",
+            lambda h: (
+                h.broker(2, "log-start-moved", offset=0, end_offset=8, reason="leader")
+                .begins_again(2, 0, 10, 0)
+                .stops(2, 1, "crash")
+                .broker(2, "log-loaded", 2, offset=8, end_offset=8, reason="recovered")
+            ),
+            lambda h, start=start, end=end, how=how: (
+                h.broker(2, "log-start-moved", offset=0, end_offset=8, reason="leader")
+                .begins_again(2, 0, 10, 0)
+                .stops(2, 1, "crash")
+                .broker(2, "log-loaded", 2, offset=start, end_offset=end, reason=how)
+            ),
+        )
+        for start, end, how in ((9, 9, "recovered"), (7, 8, "recovered"))
+    ),
     # No stop takes away what was flushed, and a truncation takes back what a flush has vouched for.
     *(
         (
