@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.backends.local.layout import free_ports
+from highwater_chaos.base.lines import whole_lines
 from highwater_runtime.host import HostedNode, Listener, ServerLimits
 from highwater_runtime.host.unix_path import short_path
 from highwater_runtime.ports import SECOND, Endpoint, Ports
@@ -238,7 +239,8 @@ class NodeProcess:
         return self.log_path.read_text()
 
     def events(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.trace_path.read_text().splitlines()]
+        """What the node wrote; SIGKILL may tear the last line, as it does for the readers of a run."""
+        return [json.loads(line) for line in whole_lines(self.trace_path)]
 
     def http(self, path: str) -> tuple[int, str]:
         url = f"http://127.0.0.1:{self.ready()['admin']}{path}"

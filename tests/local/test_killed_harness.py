@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.base.lines import FileLines
+from highwater_chaos.base.lines import FileLines, whole_lines
 from highwater_chaos.cli import execute
 from highwater_chaos.engine import recordings
 from highwater_chaos.run.directory import new_spool_directory
@@ -102,7 +102,7 @@ def test_nothing_stays(
     why = "the run was ended early, in its phase 'fault': the harness was asked to stop (SIGINT)"
     assert (verdict["verdict"], verdict["reasons"][0]) == ("inconclusive", why)
     assert verdict["acknowledged"] > 0
-    faults = [json.loads(line) for line in (run / "faults.jsonl").read_text().splitlines()]
+    faults = [json.loads(line) for line in whole_lines(run / "faults.jsonl")]
     assert len(faults) == 5
     assert all(fault["healed"] for fault in faults), "seen to be gone"
     assert (run / "report.html").exists()
