@@ -175,6 +175,29 @@ def test_a_log_start_that_moves_without_evidence_is_too_greedy(story: Any, reaso
     assert judgement.anomalies["retention-too-greedy"].count == 1
 
 
+@pytest.mark.parametrize(("appended", "found"), [("before", 0), ("after", 0), ("there", 1)])
+def test_what_an_old_log_removes_is_what_it_had(story: Any, appended: str, found: int) -> None:
+    """Broker 0 removes value 2, sent 11 s ago. Value 3 was sent just now, and broker 1, the leader of an unclean
+    election, gives it the same offset: before the removal, or after it. Had broker 0 copied it, that were too early."""
+    story.under(unrecorded_sends=True, unclean=("orders",)).send(1, at=0)
+    story.operation(0, "invoke", "send", MicroOp("send", P0, None, 2)).appends(0, 1, 2, leader=True)
+    story.operation(0, "ok", "send", MicroOp("send", P0, 1, 2)).moves_hw(0, 2)
+    story.now += 11_000_000_000
+    story.operation(1, "invoke", "send", MicroOp("send", P0, None, 3))
+    if appended != "after":
+        story.appends(1, 1, 2, leader=True, leader_epoch=1)
+    if appended == "there":
+        story.truncates(0, 1, 2, leader_epoch=1).appends(0, 1, 2, leader_epoch=1)
+    story.moves_start(0, 0, 2, "retention-time", retention_ms=10_000, age_ms=11_000)
+    if appended == "after":
+        story.appends(1, 1, 2, leader=True, leader_epoch=1)
+    story.operation(1, "ok", "send", MicroOp("send", P0, 1, 3))
+    judgement = judge_run(story.tables(), ["retention-too-greedy"])
+    assert {name: report.count for name, report in judgement.anomalies.items()} == (
+        {"retention-too-greedy": found} if found else {}
+    )
+
+
 @pytest.mark.parametrize(
     ("deleted", "may_be", "missed"),
     [(False, None, True), (True, None, False), (True, ("orders",), False), (True, ("others",), True)],

@@ -213,7 +213,7 @@ def recorded(facts: RunFacts, *kinds: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Appends:
-    """What leaders appended, one entry an offset, by offset and then by time. ``times`` are the distinct times, each of
+    """What nodes appended, one entry an offset, by offset and then by time. ``times`` are the distinct times, each of
     which may be off by ``clock_error_ns``."""
 
     offset: Ints
@@ -225,8 +225,13 @@ class Appends:
     @classmethod
     def of(cls, unit: Unit) -> Appends:
         """All appends of leaders among the events of ``unit``."""
-        events = unit.events
-        appended = events.where(is_any(events, "kind", "log-appended") & is_any(events, "reason", "leader"))
+        appended = of_kind(unit.events, "log-appended")
+        error_ns = unit.facts.settings.largest_clock_error_ns
+        return cls.among(appended.where(is_any(appended, "reason", "leader")), error_ns)
+
+    @classmethod
+    def among(cls, appended: View, clock_error_ns: int) -> Appends:
+        """All of some events ``log-appended``."""
         start, end = ints(appended, "offset"), ints(appended, "end_offset")
         time = ints(appended, "time_ns")
         offset, at = expand(start, end, np.arange(len(start)))
@@ -238,7 +243,7 @@ class Appends:
             ints(appended, "leader_epoch")[at][order],
             times,
             key[order],
-            unit.facts.settings.largest_clock_error_ns,
+            clock_error_ns,
         )
 
     def during(self, history: View, sends: Ints) -> tuple[Ints, Ints]:
@@ -251,7 +256,7 @@ class Appends:
         return np.where(np.append(self.offset, -1)[place] == offset, self._time_of(place), np.iinfo(np.int64).max)
 
     def last_at(self, offset: Ints) -> Ints:
-        """When a leader last appended at each of some offsets (run time); −1 if none did."""
+        """When one was last made at each of some offsets (run time); −1 if none was."""
         place = np.searchsorted(self.offset, offset, "right") - 1
         return np.where(np.append(self.offset, -1)[place] == offset, self._time_of(place), -1)
 
@@ -259,13 +264,14 @@ class Appends:
         times: Ints = np.append(self.times, 0)[np.append(self.key, 0)[place] % (len(self.times) + 1)]
         return times
 
-    def between(self, history: View, records: Ints, begin: Ints) -> tuple[Ints, Ints]:
+    def between(self, history: View, records: Ints, begin: Ints, until: Ints | None = None) -> tuple[Ints, Ints]:
         """For each of some records with an offset: the range of entries at that offset that may lie between ``begin``
-        (ns of run time) and the end of the record's operation."""
+        (ns of run time) and the end of the record's operation, or ``until`` if that is earlier."""
         at = ints(history, "offset")[records] * (len(self.times) + 1)
         error = self.clock_error_ns
         begins = np.searchsorted(self.times, begin - error, "left")
-        ends = np.searchsorted(self.times, ints(history, "end_time")[records] + error, "right")
+        end = ints(history, "end_time")[records]
+        ends = np.searchsorted(self.times, (end if until is None else np.minimum(end, until)) + error, "right")
         return np.searchsorted(self.key, at + begins, "left"), np.searchsorted(self.key, at + ends, "left")
 
 

@@ -142,19 +142,29 @@ def _newest_sent(unit: Unit, moves: list[Example]) -> dict[int, int]:
     newest: dict[int, int] = {}
     if not by_time:
         return newest
-    appends, error_ns = Appends.of(unit), unit.facts.settings.largest_clock_error_ns
+    appends = Appends.of(unit)
+    logs = {move["row"]: _log_before(unit, move) for move in by_time}
     for _, part in unit.history.by_range("row"):
         sends = np.flatnonzero(bools(part, "is_send") & (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0))
-        first, last = appends.during(part, sends)  # of this topic: another one of the name has the same offsets
-        sends = sends[last > first]
         offset, began = ints(part, "offset")[sends], ints(part, "invoke_time")[sends]
         for move in by_time:
-            there = (offset >= move["offset"]) & (offset < move["end_offset"])
-            # What was sent later got the offset of a record that was removed, after an unclean election.
-            removed = began[there & (began <= move["time_ns"] + error_ns)]
+            there = np.flatnonzero((offset >= move["offset"]) & (offset < move["end_offset"]))
+            last = logs[move["row"]].last_at(offset[there])
+            # A leader of this topic appended it, before the log that was cut got its record at that offset: after an
+            # unclean election another record may get the offset of one that an old log still has.
+            until = np.where(last < 0, move["time_ns"], last)
+            first, end = appends.between(part, sends[there], began[there], until)
+            removed = began[there[end > first]]
             if len(removed):
                 newest[move["row"]] = max(int(removed.max()), newest.get(move["row"], 0))
     return newest
+
+
+def _log_before(unit: Unit, move: Example) -> Appends:
+    """What a node had appended to its log before it moved the log start."""
+    appended = of_kind(unit.events, "log-appended")
+    before = is_any(appended, "node", move["node"]) & (ints(appended, "row") < move["row"])
+    return Appends.among(appended.where(before), unit.facts.settings.largest_clock_error_ns)
 
 
 def _too_young(move: Example, sent_ns: int | None, slack_ns: int) -> str:
