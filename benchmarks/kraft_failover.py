@@ -27,7 +27,7 @@ from highwater_runtime.broker.kraft.lifecycle import Identity, Lifecycle
 from highwater_runtime.broker.kraft.metadata_loader import MetadataLoader
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
-from highwater_runtime.host.listeners import Listener
+from highwater_runtime.host.net.listeners import Listener
 from highwater_runtime.host.node import HostedNode
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log

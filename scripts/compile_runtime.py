@@ -50,7 +50,7 @@ COMPILED: Final = (
     "broker/purgatory.py",
     "broker/replica_gauges.py",
     "broker/replica_manager.py",
-    "host/requests.py",
+    "host/net/requests.py",
     "log/admission.py",
     "log/appendable_log.py",
     "log/epoch_cache.py",

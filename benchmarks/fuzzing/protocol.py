@@ -79,7 +79,7 @@ def responses() -> Target:
 
 def stream() -> Target:
     """The bytes of a connection in pieces: the frames are cut right, and the buffer stays in proportion."""
-    from highwater_runtime.host.frames import INITIAL_BYTES, FrameReceiver
+    from highwater_runtime.host.net.frames import INITIAL_BYTES, FrameReceiver
 
     class Receiver(FrameReceiver):
         largest_frame = 1 << 20
@@ -193,7 +193,7 @@ def sasl() -> Target:
 
     Nobody without a password may ever become somebody.
     """
-    from highwater_runtime.host.listeners import AuthenticationError
+    from highwater_runtime.host.net.listeners import AuthenticationError
     from highwater_runtime.host.security.plain import PlainServer
     from highwater_runtime.host.security.scram import ScramClient, ScramServer
     from highwater_runtime.metadata.scram import ScramMechanism, credential_of

@@ -22,7 +22,7 @@ from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.java import find_java
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
 from highwater_pipeline.tables import RecordedEvents
-from highwater_runtime.host.posix_disk import PosixDisk
+from highwater_runtime.host.files.posix_disk import PosixDisk
 from highwater_runtime.log.records import Record, assemble_batch, build_batch
 from highwater_runtime.ports import Endpoint
 

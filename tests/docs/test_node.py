@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from highwater_runtime.host import server_metrics
-from highwater_runtime.host.config_file import host_properties, read_settings
-from highwater_runtime.host.exits import ExitStatus
+from highwater_runtime.host.config.file import host_properties, read_settings
 from highwater_runtime.host.limits import ServerLimits
+from highwater_runtime.host.process import server_metrics
+from highwater_runtime.host.process.exits import ExitStatus
 
 
 def bare(names: Any) -> list[str]:
@@ -55,6 +55,6 @@ def test_paths_and_metrics(node: Any) -> None:
 
 
 def test_methods_of_the_control_socket(node: Any, root: Path) -> None:
-    source = (root / "runtime" / "highwater_runtime" / "host" / "control.py").read_text(encoding="utf-8")
+    source = (root / "runtime" / "highwater_runtime" / "host" / "process" / "control.py").read_text(encoding="utf-8")
     known = re.findall(r'^            "(\w+)": ', source, flags=re.M)
     assert bare(node.table("For the harness")) == known

@@ -7,8 +7,8 @@ from typing import Any
 
 import trustme
 
-from highwater_runtime.host.config_file import SECURITY_PROTOCOLS, read_settings
-from highwater_runtime.host.listeners import ListenerSecurity
+from highwater_runtime.host.config.file import SECURITY_PROTOCOLS, read_settings
+from highwater_runtime.host.net.listeners import ListenerSecurity
 from highwater_runtime.host.security import node_security
 from highwater_runtime.host.security.properties import OF_A_LISTENER, OF_A_MECHANISM, OF_THE_NODE
 from highwater_runtime.ports import Endpoint

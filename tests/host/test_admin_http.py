@@ -6,9 +6,9 @@ import asyncio
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from highwater_runtime.host.admin_http import AdminPages, AdminServer
 from highwater_runtime.host.metrics import HostMetrics, exposition
-from highwater_runtime.host.process_metrics import process_metrics
+from highwater_runtime.host.process.admin_http import AdminPages, AdminServer
+from highwater_runtime.host.process.process_metrics import process_metrics
 from highwater_runtime.ports import Endpoint
 
 

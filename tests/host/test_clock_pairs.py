@@ -28,7 +28,7 @@ from highwater_chaos.workload.client_group import ClientSettings
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.drivers.lines import decode_settings
 from highwater_runtime.host.clock_pairs import how_far_ahead
-from highwater_runtime.host.trace import FileSink, HostTrace
+from highwater_runtime.host.files.trace import FileSink, HostTrace
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import NodeStarted
 

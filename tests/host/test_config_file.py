@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from highwater_runtime.config import ConfigError, NodeConfig
-from highwater_runtime.host.config_file import NodeSettings, read_settings
+from highwater_runtime.host.config.file import NodeSettings, read_settings
+from highwater_runtime.host.config.properties import read_properties
 from highwater_runtime.host.limits import ServerLimits
-from highwater_runtime.host.properties import read_properties
 from highwater_runtime.metadata import MetadataVersion
 from highwater_runtime.ports import Endpoint
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from highwater_runtime.host.control import ControlServer
+from highwater_runtime.host.process.control import ControlServer
 from highwater_runtime.host.unix_path import short_path
 from highwater_runtime.ports import SECOND
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from highwater_runtime.host.event_log import WINDOW_S, EventLog
+from highwater_runtime.host.files.trace import NoTrace
 from highwater_runtime.host.logs import NodeLog
-from highwater_runtime.host.trace import NoTrace
 from highwater_runtime.ports.trace import (
     BecameFollower,
     BecameLeader,

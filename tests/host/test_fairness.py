@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from highwater_runtime.host import fairness
-from highwater_runtime.host.fairness import SLICE_NS, TurnLine
+from highwater_runtime.host.net import fairness
+from highwater_runtime.host.net.fairness import SLICE_NS, TurnLine
 
 
 class Loop:

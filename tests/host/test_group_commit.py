@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from highwater_runtime.host import posix_disk
-from highwater_runtime.host.posix_disk import PosixDisk
+from highwater_runtime.host.files import posix_disk
+from highwater_runtime.host.files.posix_disk import PosixDisk
 
 
 class Thread:

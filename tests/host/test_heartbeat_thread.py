@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from highwater_runtime.host import HostedNode, Listener
-from highwater_runtime.host.heartbeat_thread import HeartbeatThread
-from highwater_runtime.host.listeners import PLAINTEXT_OUTBOUND
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND
+from highwater_runtime.host.process.heartbeat_thread import HeartbeatThread
 from highwater_runtime.ports import MS, SECOND, Endpoint, Heartbeat
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse

@@ -11,7 +11,7 @@ import sys
 import tracemalloc
 from time import perf_counter_ns
 
-from highwater_runtime.host.connection import MOST_BYTES_BUT_OF_DATA
+from highwater_runtime.host.net.connection import MOST_BYTES_BUT_OF_DATA
 from highwater_runtime.wire.framing import decode_response, encode_request
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -230,7 +230,7 @@ def test_a_connection_that_ends_gives_its_memory_back_at_once(play, tools):
     tracemalloc.start()
     try:
         play(story)
-        of_buffers = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, "*/host/frames.py")])
+        of_buffers = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, "*/host/net/frames.py")])
         assert sum(one.size for one in of_buffers.statistics("filename")) < MB, "12 connections had 8 MB each"
     finally:
         tracemalloc.stop()

@@ -21,7 +21,7 @@ _ZOOKEEPER = "zookeeper.connect=127.0.0.1:2181"
 _PROGRAM = """
 import sys
 from pathlib import Path
-from highwater_runtime.host.config_file import read_settings
+from highwater_runtime.host.config.file import read_settings
 from highwater_runtime.host.main import node_security
 from highwater_runtime.host.roles import role_of
 settings = read_settings(Path(sys.argv[1]))

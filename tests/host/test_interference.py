@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from highwater_runtime.host.interference import ServerRule
+from highwater_runtime.host.net.interference import ServerRule
 from highwater_runtime.ports import MS, SECOND, RpcFailure
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.api_versions_response import ApiVersionsResponse

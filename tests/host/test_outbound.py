@@ -9,8 +9,8 @@ import struct
 import pytest
 
 from highwater_runtime.host import Listener
-from highwater_runtime.host.peer_addresses import PeerAddresses
-from highwater_runtime.host.reachability import Reachability, why_not
+from highwater_runtime.host.net.peer_addresses import PeerAddresses
+from highwater_runtime.host.net.reachability import Reachability, why_not
 from highwater_runtime.ports import MS, SECOND, Endpoint, RpcFailure
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest

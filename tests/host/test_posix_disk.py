@@ -14,9 +14,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from highwater_runtime.host import posix_disk
-from highwater_runtime.host.file_system import find_syncfs, kind_of
-from highwater_runtime.host.posix_disk import MANY_PATHS, PosixDisk
+from highwater_runtime.host.files import posix_disk
+from highwater_runtime.host.files.file_system import find_syncfs, kind_of
+from highwater_runtime.host.files.posix_disk import MANY_PATHS, PosixDisk
 from highwater_runtime.sim import SimDisk
 
 PATHS = ["", "a", "b", "d", "d/a", "d/e", "d/e/a", "a/x", "missing/x", "d/e/f/g"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from highwater_runtime.host.logs import NodeLog
-from highwater_runtime.host.peer_addresses import PeerAddresses
+from highwater_runtime.host.net.peer_addresses import PeerAddresses
 from highwater_runtime.ports import Endpoint
 
 NAMED = Endpoint("controller-1.example", 9093)

@@ -20,7 +20,7 @@ from highwater_chaos.backends.local.recording import EventLog, line_of
 from highwater_chaos.base import lines
 from highwater_pipeline.files import parse_jsonl
 from highwater_pipeline.rows import NODE_EVENT_ROWS
-from highwater_runtime.host.trace import FileSink, HostTrace
+from highwater_runtime.host.files.trace import FileSink, HostTrace
 from highwater_runtime.ports.trace import (
     BrokerStateChanged,
     HighWatermarkAdvanced,

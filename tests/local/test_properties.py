@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_chaos.backends.local.properties import render_properties
-from highwater_runtime.host.properties import read_properties
+from highwater_runtime.host.config.properties import read_properties
 
 # Of blanks only the space: what else Unicode has, Java keeps and our reader takes for the end of a value.
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]))

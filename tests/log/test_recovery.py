@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_runtime.host.posix_disk import PosixDisk
+from highwater_runtime.host.files.posix_disk import PosixDisk
 from highwater_runtime.log import LogConfig, build_batch
 from highwater_runtime.log.checkpoints import LEADER_EPOCHS, write_epochs
 from highwater_runtime.log.names import file_name

@@ -25,7 +25,7 @@ from highwater_chaos.machine.mount_copies import device_at, holders
 from highwater_chaos.machine.namespaces import namespace_of, place_of
 from highwater_chaos.machine.processes import RUN_MARK, marked, marks
 from highwater_chaos.machine.volumes import users_of
-from highwater_runtime.host.file_system import kind_of
+from highwater_runtime.host.files.file_system import kind_of
 
 ROOT = os.geteuid() == 0
 NAME = b"datenbank-m\xc3) R\x1b\n"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highwater_runtime.host.posix_disk import PosixDisk
+from highwater_runtime.host.files.posix_disk import PosixDisk
 from highwater_runtime.log.names import LOG, offsets_in
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.raft import download

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from scramp import ScramClient
 
-from highwater_runtime.host.listeners import AuthenticationError
+from highwater_runtime.host.net.listeners import AuthenticationError
 from highwater_runtime.host.security.scram import MOST_BYTES, ScramServer
 from highwater_runtime.host.security.server import MOST_REQUESTS
 from highwater_runtime.wire.errors import ErrorCode

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scramp import ScramClient, ScramMechanism
 
 from highwater_runtime.config import ConfigError
-from highwater_runtime.host.config_file import read_settings
-from highwater_runtime.host.listeners import AuthenticationError
+from highwater_runtime.host.config.file import read_settings
+from highwater_runtime.host.net.listeners import AuthenticationError
 from highwater_runtime.host.security import node_security
 from highwater_runtime.host.security.credentials import parse_bootstrap
 from highwater_runtime.host.security.jaas import parse_jaas

@@ -16,7 +16,7 @@ from highwater_chaos.local_cluster.record import ClusterRecord, NodeProcess, Nod
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.own_program import own_program
 from highwater_runtime.config import ConfigError, NodeConfig
-from highwater_runtime.host.config_file import read_settings
+from highwater_runtime.host.config.file import read_settings
 
 
 def write_config(cluster: ClusterRecord, node: NodeRecord) -> Path:

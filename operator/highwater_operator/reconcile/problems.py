@@ -18,7 +18,7 @@ from highwater_operator.objects.config_map import RESERVED, node_properties
 from highwater_operator.objects.naming import Owner, roles_of
 from highwater_operator.resources import LogClusterSpec
 from highwater_runtime.config import ConfigError
-from highwater_runtime.host.config_file import read_settings
+from highwater_runtime.host.config.file import read_settings
 
 LONGEST_NAME: Final = 41
 """``<name>-controller-<hash of ten>`` is a label's value, of which there are 63 characters."""

@@ -18,11 +18,11 @@ from typing import Final
 from highwater_operator.zookeeper import java
 from highwater_operator.zookeeper.identity import server_of
 from highwater_operator.zookeeper.process import Facts, run_server
-from highwater_runtime.host.config_values import http_endpoint
-from highwater_runtime.host.exits import ExitStatus
+from highwater_runtime.host.config.properties import read_properties
+from highwater_runtime.host.config.values import http_endpoint
 from highwater_runtime.host.logs import NodeLog, configure
-from highwater_runtime.host.properties import read_properties
-from highwater_runtime.host.waiting import wait_to_begin
+from highwater_runtime.host.process.exits import ExitStatus
+from highwater_runtime.host.process.waiting import wait_to_begin
 
 _DESCRIPTION: Final = (
     "Run a ZooKeeper server of a LogCluster until SIGTERM. Exit status: 0 stopped; 1 the server ended by itself, or"

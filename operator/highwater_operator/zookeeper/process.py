@@ -14,10 +14,10 @@ from highwater_operator.zookeeper import java
 from highwater_operator.zookeeper.four_letter_words import Monitored, NotServing, monitored
 from highwater_operator.zookeeper.identity import zookeeper_id
 from highwater_operator.zookeeper.metrics import exposition
-from highwater_runtime.host.admin_http import AdminPages, AdminServer
-from highwater_runtime.host.exits import ExitStatus
+from highwater_runtime.host.files.trace import FileSink, HostTrace
 from highwater_runtime.host.logs import NodeLog
-from highwater_runtime.host.trace import FileSink, HostTrace
+from highwater_runtime.host.process.admin_http import AdminPages, AdminServer
+from highwater_runtime.host.process.exits import ExitStatus
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeStarted
 

@@ -3,10 +3,10 @@
 :class:`HostedNode` hosts one core; ``highwater-node`` (:mod:`.main`) is a process that hosts one broker or controller.
 """
 
+from highwater_runtime.host.files.trace import FileSink, TraceSink
 from highwater_runtime.host.limits import ServerLimits
-from highwater_runtime.host.listeners import Listener, ListenerSecurity, OutboundSecurity
+from highwater_runtime.host.net.listeners import Listener, ListenerSecurity, OutboundSecurity
 from highwater_runtime.host.node import CoreFactory, Ending, HostedNode, NodeEnd
-from highwater_runtime.host.trace import FileSink, TraceSink
 
 __all__ = [
     "CoreFactory",

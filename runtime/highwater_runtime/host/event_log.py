@@ -14,8 +14,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from highwater_runtime.host.files.trace import HostTrace, NoTrace
 from highwater_runtime.host.logs import NodeLog
-from highwater_runtime.host.trace import HostTrace, NoTrace
 from highwater_runtime.ports.trace import (
     BecameFollower,
     BecameLeader,

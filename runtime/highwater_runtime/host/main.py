@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from highwater_runtime.config import ConfigError
-from highwater_runtime.host.config_file import NodeSettings, read_settings
-from highwater_runtime.host.exits import ExitStatus
+from highwater_runtime.host.config.file import NodeSettings, read_settings
 from highwater_runtime.host.logs import NodeLog, configure
-from highwater_runtime.host.process import run_process
+from highwater_runtime.host.process.exits import ExitStatus
+from highwater_runtime.host.process.node_process import run_process
+from highwater_runtime.host.process.waiting import wait_to_begin
 from highwater_runtime.host.security import node_security
-from highwater_runtime.host.waiting import wait_to_begin
 
 _EPILOGUE: Final = """\
 the configuration file has Java's properties format and Kafka's names. A minimal file for a broker:

@@ -30,14 +30,14 @@ from typing import Any, Final, TypeVar, cast
 from highwater_runtime.crash import crash_of, is_disk_failure
 from highwater_runtime.host.clock import HostClock
 from highwater_runtime.host.event_log import EventLog
+from highwater_runtime.host.files.posix_disk import PosixDisk
+from highwater_runtime.host.files.trace import HostTrace, NoTrace, TraceSink
 from highwater_runtime.host.limits import ServerLimits
-from highwater_runtime.host.listeners import PLAINTEXT_OUTBOUND, Listener, OutboundSecurity
 from highwater_runtime.host.logs import NodeLog
 from highwater_runtime.host.metrics import HostMetrics
-from highwater_runtime.host.outbound import HostNetwork
-from highwater_runtime.host.posix_disk import PosixDisk
-from highwater_runtime.host.server import Server
-from highwater_runtime.host.trace import HostTrace, NoTrace, TraceSink
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, Listener, OutboundSecurity
+from highwater_runtime.host.net.outbound import HostNetwork
+from highwater_runtime.host.net.server import Server
 from highwater_runtime.host.turn import Turn, TurnWatch
 from highwater_runtime.log.errors import InconsistentMetaProperties
 from highwater_runtime.ports import (

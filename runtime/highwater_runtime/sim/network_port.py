@@ -1,7 +1,7 @@
 """What one process sees of the network: it sends requests, and hears responses or failures.
 
 While a write of a process does not return, it is held (:mod:`.process`) and repeats its last heartbeat, as a thread of
-a real node does (:mod:`highwater_runtime.host.heartbeat_thread`).
+a real node does (:mod:`highwater_runtime.host.process.heartbeat_thread`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from highwater_chaos.machine.control_socket import call_program
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import PROCESS_MARK, Process
 from highwater_chaos.records.dump import dump_replicas
-from highwater_runtime.host.posix_disk import PosixDisk
+from highwater_runtime.host.files.posix_disk import PosixDisk
 
 _RUNNER_ENDS_WITHIN = 60.0
 Json = dict[str, Any]

@@ -18,7 +18,7 @@ from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import CLUSTER_LABEL, ROLES, Owner, host_of, roles_of
 from highwater_operator.objects.stateful_set import user_of
 from highwater_operator.resources import LogClusterSpec
-from highwater_runtime.host.config_file import read_settings
+from highwater_runtime.host.config.file import read_settings
 from highwater_runtime.ports import Endpoint
 
 SPECS: dict[str, dict[str, Any]] = {

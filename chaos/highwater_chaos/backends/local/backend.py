@@ -53,7 +53,7 @@ from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.records.dump import Dumped, dump_replicas
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.config import PropertyValue
-from highwater_runtime.host.posix_disk import PosixDisk
+from highwater_runtime.host.files.posix_disk import PosixDisk
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStopped
 

@@ -5,7 +5,7 @@ One module a role. A process imports its own role alone: those of all three cost
 
 from __future__ import annotations
 
-from highwater_runtime.host.config_file import NodeSettings
+from highwater_runtime.host.config.file import NodeSettings
 from highwater_runtime.host.roles.role import Role, partitions_in
 
 __all__ = ["Role", "partitions_in", "role_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from highwater_runtime.broker import Broker, BrokerOptions
-from highwater_runtime.host.config_file import SECURITY_PROTOCOLS, NodeSettings
+from highwater_runtime.host.config.file import SECURITY_PROTOCOLS, NodeSettings
 from highwater_runtime.metadata import BrokerListener, MetadataImage
 from highwater_runtime.ports import Endpoint, NodeCore
 

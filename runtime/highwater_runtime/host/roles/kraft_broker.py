@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from highwater_runtime.broker import Broker, KraftBroker
-from highwater_runtime.host.config_file import NodeSettings
+from highwater_runtime.host.config.file import NodeSettings
 from highwater_runtime.host.node import HostedNode
 from highwater_runtime.host.roles.broker import broker_options, metadata_of
 from highwater_runtime.metadata import MetadataImage

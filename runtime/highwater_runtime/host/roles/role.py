@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from highwater_runtime.host.config_file import NodeSettings
+from highwater_runtime.host.config.file import NodeSettings
 from highwater_runtime.host.node import HostedNode
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.ports import NodeCore, Ports

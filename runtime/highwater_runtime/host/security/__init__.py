@@ -1,8 +1,8 @@
 """TLS and SASL for clients and between nodes, by Kafka's property names.
 
 ``node_security`` turns the security properties of a node's file into what the host's hooks take: a
-:class:`~highwater_runtime.host.listeners.ListenerSecurity` for each listener, and an
-:class:`~highwater_runtime.host.listeners.OutboundSecurity` for the controllers and one for the brokers. Cores know
+:class:`~highwater_runtime.host.net.listeners.ListenerSecurity` for each listener, and an
+:class:`~highwater_runtime.host.net.listeners.OutboundSecurity` for the controllers and one for the brokers. Cores know
 nothing of it but the credentials in the metadata log, and the names of listeners.
 
 =================  ==================================================================================================

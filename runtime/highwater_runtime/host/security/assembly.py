@@ -12,8 +12,8 @@ from functools import partial
 from ssl import CERT_REQUIRED
 from typing import Any, Final
 
-from highwater_runtime.host.config_file import ListenerSetting, NodeSettings
-from highwater_runtime.host.listeners import PLAINTEXT, PLAINTEXT_OUTBOUND, ListenerSecurity, OutboundSecurity
+from highwater_runtime.host.config.file import ListenerSetting, NodeSettings
+from highwater_runtime.host.net.listeners import PLAINTEXT, PLAINTEXT_OUTBOUND, ListenerSecurity, OutboundSecurity
 from highwater_runtime.host.security.authorization import only_nodes, parse_principals
 from highwater_runtime.host.security.credentials import Credentials, ScramCredentials, parse_bootstrap
 from highwater_runtime.host.security.jaas import Jaas, parse_jaas

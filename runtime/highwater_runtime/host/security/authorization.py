@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from highwater_runtime.host.listeners import Authorize
+from highwater_runtime.host.net.listeners import Authorize
 from highwater_runtime.ports import ApiMessage
 from highwater_runtime.raft.messages import is_metadata_fetch
 from highwater_runtime.wire.api_keys import ApiKey

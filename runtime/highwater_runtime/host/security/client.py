@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from highwater_runtime.host.listeners import AuthenticationError
+from highwater_runtime.host.net.listeners import AuthenticationError
 from highwater_runtime.host.security.plain import PlainClient
 from highwater_runtime.host.security.scram import ScramClient
 from highwater_runtime.ports import ApiMessage, ResponseHandler, RpcFailure
@@ -32,7 +32,7 @@ class Conversation(Protocol):
 
 
 class SaslClient:
-    """A :class:`~highwater_runtime.host.listeners.ClientAuthenticator` for one connection."""
+    """A :class:`~highwater_runtime.host.net.listeners.ClientAuthenticator` for one connection."""
 
     def __init__(self, mechanism: str, username: str, password: str) -> None:
         self._mechanism = mechanism
@@ -40,7 +40,7 @@ class SaslClient:
         self._password = password
 
     def start(self, exchange: Exchange, on_done: Callable[[str | None], None]) -> None:
-        """See :class:`~highwater_runtime.host.listeners.ClientAuthenticator`."""
+        """See :class:`~highwater_runtime.host.net.listeners.ClientAuthenticator`."""
         conversation: Conversation = (
             PlainClient(self._username, self._password)
             if self._mechanism == "PLAIN"

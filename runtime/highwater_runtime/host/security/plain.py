@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 
-from highwater_runtime.host.listeners import AuthenticationError
+from highwater_runtime.host.net.listeners import AuthenticationError
 
 
 class PlainServer:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from highwater_runtime.config import ConfigError
-from highwater_runtime.host.properties import Property
+from highwater_runtime.host.config.properties import Property
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from scramp import ScramException
 from scramp import ScramMechanism as Mechanism
 from scramp.core import Nonce
 
-from highwater_runtime.host.listeners import AuthenticationError
+from highwater_runtime.host.net.listeners import AuthenticationError
 from highwater_runtime.metadata.scram import ScramCredential
 
 MOST_ITERATIONS: Final = 100_000

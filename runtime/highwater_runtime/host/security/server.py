@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-from highwater_runtime.host.listeners import AuthenticationError
+from highwater_runtime.host.net.listeners import AuthenticationError
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
@@ -39,7 +39,10 @@ class Conversation(Protocol):
 
 
 class SaslServer:
-    """A :class:`~highwater_runtime.host.listeners.ServerAuthenticator`; ``mechanisms`` begin conversations, by name."""
+    """A :class:`~highwater_runtime.host.net.listeners.ServerAuthenticator`.
+
+    ``mechanisms`` begin conversations, by name.
+    """
 
     def __init__(self, mechanisms: Mapping[str, Callable[[], Conversation]]) -> None:
         self._mechanisms = mechanisms
@@ -54,7 +57,7 @@ class SaslServer:
         return self._principal
 
     def on_request(self, request: InboundRequest) -> bool:
-        """See :class:`~highwater_runtime.host.listeners.ServerAuthenticator`."""
+        """See :class:`~highwater_runtime.host.net.listeners.ServerAuthenticator`."""
         self._requests += self._principal is None
         if self._requests > MOST_REQUESTS:
             raise AuthenticationError(f"more than {MOST_REQUESTS} requests before authentication")

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from highwater_runtime.host.listeners import ANONYMOUS
-from highwater_runtime.host.properties import Property
+from highwater_runtime.host.config.properties import Property
+from highwater_runtime.host.net.listeners import ANONYMOUS
 from highwater_runtime.host.security.properties import SecurityProperties, choice, readable, words
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}

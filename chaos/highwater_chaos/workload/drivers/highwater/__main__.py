@@ -13,8 +13,8 @@ from highwater_chaos.workload.drivers.program import ClientProgram
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.history_files import HistoryWriter
 from highwater_runtime.host import HostedNode
+from highwater_runtime.host.files.trace import NoTrace
 from highwater_runtime.host.logs import configure
-from highwater_runtime.host.trace import NoTrace
 from highwater_runtime.ports import NodeCore, Ports
 from highwater_runtime.sim.garbage import freeze_collector
 
@@ -26,7 +26,7 @@ class _HistoryFirst(NoTrace):
         self._history = history
 
     def flush(self) -> None:
-        """See :class:`highwater_runtime.host.trace.NoTrace`."""
+        """See :class:`highwater_runtime.host.files.trace.NoTrace`."""
         self._history.flush()
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from highwater_runtime.host.interference import api_name
 from highwater_runtime.host.metrics import HostMetrics
-from highwater_runtime.host.outbound import HostNetwork
-from highwater_runtime.host.server import Server
+from highwater_runtime.host.net.interference import api_name
+from highwater_runtime.host.net.outbound import HostNetwork
+from highwater_runtime.host.net.server import Server
 
 REQUESTS = "kafka_network_requestmetrics_requests_total"
 REQUEST_SECONDS = "highwater_request_handler_seconds_total"

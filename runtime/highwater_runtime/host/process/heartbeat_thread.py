@@ -24,7 +24,7 @@ from functools import partial
 from time import monotonic_ns
 from typing import Any, Final, NamedTuple
 
-from highwater_runtime.host.listeners import OutboundSecurity
+from highwater_runtime.host.net.listeners import OutboundSecurity
 from highwater_runtime.host.node import HostedNode
 from highwater_runtime.ports import SECOND, Endpoint, Heartbeat, InboundRequest, Ports, RpcFailure
 

@@ -16,11 +16,17 @@ from collections import deque
 from time import monotonic, perf_counter_ns
 from typing import Final, cast
 
-from highwater_runtime.host.frames import FrameReceiver
-from highwater_runtime.host.listeners import ANONYMOUS, AuthenticationError, Authorize, Listener, ServerAuthenticator
-from highwater_runtime.host.pool import ConnectionPool
-from highwater_runtime.host.requests import HostRequest
-from highwater_runtime.host.sending import Outbox
+from highwater_runtime.host.net.frames import FrameReceiver
+from highwater_runtime.host.net.listeners import (
+    ANONYMOUS,
+    AuthenticationError,
+    Authorize,
+    Listener,
+    ServerAuthenticator,
+)
+from highwater_runtime.host.net.pool import ConnectionPool
+from highwater_runtime.host.net.requests import HostRequest
+from highwater_runtime.host.net.sending import Outbox
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import decode_request

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from highwater_runtime.host.fairness import TurnLine
 from highwater_runtime.host.hosting import Hosting
-from highwater_runtime.host.interference import Interference
 from highwater_runtime.host.limits import ServerLimits
 from highwater_runtime.host.logs import LimitedLog
+from highwater_runtime.host.net.fairness import TurnLine
+from highwater_runtime.host.net.interference import Interference
 from highwater_runtime.ports import Endpoint
 
 _KEPT_BUFFERS_BYTES: Final = 64 * 1024 * 1024

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from highwater_runtime.host.file_system import FileSystemSync, SyncFileSystem, find_syncfs, kind_of
+from highwater_runtime.host.files.file_system import FileSystemSync, SyncFileSystem, find_syncfs, kind_of
 from highwater_runtime.ports import DiskJob, path_components
 
 MANY_PATHS: Final = 16

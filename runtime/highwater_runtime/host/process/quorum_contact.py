@@ -3,7 +3,7 @@
 A follower talks to the leader alone, so that nobody would notice that two followers cannot reach each other until the
 leader goes: then they cannot elect one of themselves. Every node therefore asks every other voter for its API versions
 once a second. A controller says who it is in that request, from which the others learn its address
-(:mod:`.peer_addresses`). Voters that are given by number are left out: their addresses do not change.
+(:mod:`~..net.peer_addresses`). Voters that are given by number are left out: their addresses do not change.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from highwater_runtime.host.connection import ServerConnection
+from highwater_runtime.host.net.connection import ServerConnection
+from highwater_runtime.host.net.peer_addresses import PeerAddresses, is_number
 from highwater_runtime.host.node import HostedNode
-from highwater_runtime.host.peer_addresses import PeerAddresses, is_number
 from highwater_runtime.ports import SECOND, Endpoint, RpcFailure
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 

@@ -19,24 +19,24 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from highwater_runtime.compiled import in_force
-from highwater_runtime.host.config_file import NodeSettings
-from highwater_runtime.host.control import ControlServer
-from highwater_runtime.host.descriptors import raise_descriptor_limit, within_descriptors
-from highwater_runtime.host.exits import ExitStatus
-from highwater_runtime.host.heartbeat_thread import HeartbeatThread
-from highwater_runtime.host.listeners import Listener
+from highwater_runtime.host.config.file import NodeSettings
+from highwater_runtime.host.files.trace import FileSink
 from highwater_runtime.host.metrics import Sample, exposition
+from highwater_runtime.host.net.listeners import Listener
 from highwater_runtime.host.node import Ending, HostedNode, NodeEnd
-from highwater_runtime.host.quorum_contact import QuorumContact
+from highwater_runtime.host.process.control import ControlServer
+from highwater_runtime.host.process.descriptors import raise_descriptor_limit, within_descriptors
+from highwater_runtime.host.process.exits import ExitStatus
+from highwater_runtime.host.process.heartbeat_thread import HeartbeatThread
+from highwater_runtime.host.process.quorum_contact import QuorumContact
+from highwater_runtime.host.process.server_metrics import host_metrics
 from highwater_runtime.host.roles import partitions_in, role_of
 from highwater_runtime.host.security import NodeSecurity
-from highwater_runtime.host.server_metrics import host_metrics
-from highwater_runtime.host.trace import FileSink
 from highwater_runtime.ports import Endpoint, NodeCore, Ports, RefreshesMetrics
 from highwater_runtime.ports.metrics import SERIES_LEFT_OUT
 
 if TYPE_CHECKING:
-    from highwater_runtime.host.admin_http import AdminServer
+    from highwater_runtime.host.process.admin_http import AdminServer
 
 LOCK_FILE: Final = ".lock"
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -174,8 +174,8 @@ class _NodeProcess:
 
     async def _open_admin(self, endpoint: Endpoint) -> Endpoint:
         # Costs a tenth of a start, and most nodes of tests and of `highwater run` have no admin endpoint.
-        from highwater_runtime.host.admin_http import AdminPages, AdminServer  # noqa: PLC0415
-        from highwater_runtime.host.process_metrics import process_metrics  # noqa: PLC0415
+        from highwater_runtime.host.process.admin_http import AdminPages, AdminServer  # noqa: PLC0415
+        from highwater_runtime.host.process.process_metrics import process_metrics  # noqa: PLC0415
 
         pages = AdminPages(
             lambda: self._metrics() + process_metrics(),

@@ -16,12 +16,12 @@ from ssl import SSLError
 from struct import Struct
 from typing import Any, Final, Protocol, cast
 
-from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.hosting import Hosting
-from highwater_runtime.host.listeners import OutboundSecurity
-from highwater_runtime.host.peer_addresses import PeerAddresses
-from highwater_runtime.host.reachability import Reachability, why_not
-from highwater_runtime.host.sending import Outbox
+from highwater_runtime.host.net.frames import FrameReceiver
+from highwater_runtime.host.net.listeners import OutboundSecurity
+from highwater_runtime.host.net.peer_addresses import PeerAddresses
+from highwater_runtime.host.net.reachability import Reachability, why_not
+from highwater_runtime.host.net.sending import Outbox
 from highwater_runtime.ports import ApiMessage, Endpoint, Heartbeat, ResponseHandler, RpcFailure
 from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import MAX_FRAME_BYTES, decode_response, encode_request

@@ -10,12 +10,12 @@ from functools import partial
 from time import monotonic
 from typing import Any, Final
 
-from highwater_runtime.host.accepting import Acceptor
-from highwater_runtime.host.connection import ServerConnection
 from highwater_runtime.host.hosting import Hosting
 from highwater_runtime.host.limits import ServerLimits
-from highwater_runtime.host.listeners import Listener
-from highwater_runtime.host.pool import ConnectionPool
+from highwater_runtime.host.net.accepting import Acceptor
+from highwater_runtime.host.net.connection import ServerConnection
+from highwater_runtime.host.net.listeners import Listener
+from highwater_runtime.host.net.pool import ConnectionPool
 from highwater_runtime.ports import Endpoint
 
 _BACKLOG: Final = 1024

@@ -4,7 +4,7 @@
 
 =============== ========================================================= ==========================================
 ``ping``                                                                  ``{"node":…, "incarnation":…}``
-``addRule``     ``action``, ``rpc``, ``sources``, ``destinations``,       the rule's id; see :mod:`.interference`
+``addRule``     ``action``, ``rpc``, ``sources``, ``destinations``,       the rule's id; see :mod:`~..net.interference`
                 ``part``, ``delayNs``; ``key``
 ``ruleMatches`` ``rule`` or ``key``                                       how many messages it has acted upon
 ``removeRule``  ``rule``                                                  lets go what is held, in order
@@ -40,8 +40,8 @@ from typing import Any, Final
 
 import msgspec
 
-from highwater_runtime.host.interference import ServerRule
 from highwater_runtime.host.metrics import Sample
+from highwater_runtime.host.net.interference import ServerRule
 from highwater_runtime.host.node import HostedNode
 from highwater_runtime.host.unix_path import short_path
 from highwater_runtime.ports.coordination import SessionKey

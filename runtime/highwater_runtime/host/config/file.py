@@ -2,7 +2,7 @@
 
 Names are Kafka's if Kafka has the property; ours begin with ``highwater.``. All errors of a file are reported at once,
 each as ``file:line: property: expected …, found …``. An unknown name is an error (Kafka only warns), since
-it is most often a known one misspelt; security properties are handed on to :mod:`.security`.
+it is most often a known one misspelt; security properties are handed on to :mod:`~highwater_runtime.host.security`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast
 
 from highwater_runtime.config import ConfigError, NodeConfig
-from highwater_runtime.host.config_values import (
+from highwater_runtime.host.config.properties import Property, read_properties
+from highwater_runtime.host.config.values import (
     INT32_MAX,
     ReasonError,
     cluster_id_text,
@@ -35,7 +36,6 @@ from highwater_runtime.host.config_values import (
 )
 from highwater_runtime.host.limits import ServerLimits
 from highwater_runtime.host.logs import LogFormat
-from highwater_runtime.host.properties import Property, read_properties
 from highwater_runtime.metadata import MetadataVersion
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.switches import SwitchError, Switches

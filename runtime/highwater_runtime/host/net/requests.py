@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final, Protocol
 
-from highwater_runtime.host.listeners import Listener
+from highwater_runtime.host.net.listeners import Listener
 from highwater_runtime.ports import ApiMessage, InboundRequest
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.codec import SchemaError, WireError

@@ -1,8 +1,8 @@
 """The trace port: node events as JSON lines, written before anything that they explain can be seen by others.
 
-The lines of one turn (see :mod:`.turn`) are written by one ``write(2)`` before the replies and requests of that turn
-leave. So SIGKILL at any instant hides no event whose effect somebody saw: what ``write`` took is in the page cache.
-"""
+The lines of one turn (see :mod:`~highwater_runtime.host.turn`) are written by one ``write(2)`` before the replies and
+requests of that turn leave. So SIGKILL at any instant hides no event whose effect somebody saw: what ``write`` took is
+in the page cache."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from highwater_runtime.host.hosting import Hosting
-from highwater_runtime.host.requests import HostRequest, RequestSource
+from highwater_runtime.host.net.requests import HostRequest, RequestSource
 
 RuleAction = Literal["hold", "drop", "delay", "duplicate"]
 MessagePart = Literal["request", "response"]

@@ -1,0 +1,1 @@
+"""The disk, and the file to which a node writes its events."""
