@@ -48,7 +48,7 @@ test:
 thorough: setup
 	@sh scripts/system-packages
 	HIGHWATER_THOROUGH=1 $(BIN)/pytest -n 4
-	$(BIN)/python -m benchmarks.fuzz agent-control agent-answers agent-http --seconds 60
+	$(BIN)/python -m highwater_lab.benchmarks.fuzz agent-control agent-answers agent-http --seconds 60
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -63,7 +63,7 @@ coverage: setup
 	$(BIN)/coverage report --format=total
 
 benchmark: setup
-	$(BIN)/python -m benchmarks.broker
+	$(BIN)/python -m highwater_lab.benchmarks.broker
 
 compiled: setup
 	$(BIN)/python scripts/compile_runtime.py build/compiled

@@ -13,7 +13,6 @@ import fcntl
 import functools
 import gc
 import hashlib
-import importlib.util
 import os
 import shutil
 import signal
@@ -112,7 +111,7 @@ LONGEST = (
     "wire/test_fuzz.py",
     "chaos/test_shrink.py",
     "invariants/",
-    "campaign/test_mutants.py",
+    "lab/test_mutants.py",
     "chaos/test_engine.py",
 )
 """What takes half a minute or more, the longest first."""
@@ -457,25 +456,18 @@ def s3_server() -> Iterator[ObjectStore]:
     """A real server, a program of its own, on a port that the system chose."""
     if not (Path(sys.prefix) / "s3-server" / "bin" / "moto_server").exists():
         pytest.skip("needs a server that speaks S3: make setup")
-    with _benchmark("spark_cluster").s3_server() as environment:
+    from highwater_lab.benchmarks import spark_cluster
+
+    with spark_cluster.s3_server() as environment:
         yield ObjectStore(environment["AWS_ENDPOINT_URL"], "runs-of-highwater", environment)
-
-
-def _benchmark(name: str) -> ModuleType:
-    """A module of ``benchmarks``, which is no package."""
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")
 def spark_cluster() -> ModuleType:
-    """``benchmarks/spark_cluster.py``: a standalone master and workers that share nothing with the driver but S3."""
-    return _benchmark("spark_cluster")
+    """A standalone master and workers that share nothing with the driver but S3."""
+    from highwater_lab.benchmarks import spark_cluster
+
+    return spark_cluster
 
 
 @pytest.fixture

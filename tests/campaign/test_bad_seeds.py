@@ -44,7 +44,7 @@ def fate_of(unit: Unit, marker: Path) -> Outcome:
         case 108:  # as on a machine that runs something else for longer than the seed may take
             subprocess.Popen(["/bin/sh", "-c", f"sleep 1.3; kill -CONT {os.getpid()}"])
             os.kill(os.getpid(), signal.SIGSTOP)
-    return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
+    return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
 
 def test_each_bad_seed_is_an_outcome_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_what_the_parent_has_not_collected_its_processes_do_not_collect(
 
     def collect(unit: Unit) -> Outcome:
         gc.collect()
-        return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
+        return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
     monkeypatch.setattr(seed, "_judged", collect)
     gc.disable()
@@ -106,7 +106,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
         if unit.seed == 4:
             await_that(lambda: victim.exists() and victim.read_text() != "")
             os.kill(int(victim.read_text()), signal.SIGKILL)
-        return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
+        return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
     found = list(on_processes((Unit("x", number) for number in range(1, 9)), 2, run))
     assert sorted((one.seed, one.verdict, one.attempts) for one in found) == [

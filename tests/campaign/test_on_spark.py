@@ -32,7 +32,7 @@ def test_bad_seeds_of_a_batch(spark: Any, tmp_path: Path) -> None:
         if unit.seed == 5 and not os.path.exists(marker):  # noqa: PTH110
             open(marker, "w").close()  # noqa: PTH123
             os.kill(os.getpid(), signal.SIGKILL)
-        return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
+        return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
     found = {one.seed: one for one in on_spark((Unit("x", seed) for seed in range(1, 25)), spark, 8, run)}
     assert sorted(found) == list(range(1, 25))

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from highwater_chaos.campaign import Outcome, Plan, Progress, Series, draw_experiment
-from highwater_chaos.campaign.detection import rate_of, row_of, seeds_needed
+from highwater_chaos.campaign import Outcome, Plan, Progress, Row, Series, draw_experiment
+from highwater_chaos.campaign.rows import rate_of, seeds_needed
 from highwater_chaos.experiment import dump_experiment, parse_experiment
 from highwater_chaos.experiment.faults import fault_kinds
 
@@ -27,7 +27,7 @@ def test_until_failure_gives_what_one_after_the_other_would(order: tuple[int, ..
         progress.add(outcome(seed))
     assert [one.seed for one in progress.of_series(SERIES)] == [1, 2, 3]
     assert [unit for units in progress.rounds() for unit in units] == []
-    row = row_of("x", "", "fail", progress.of_series(SERIES))
+    row = Row.of("x", "", "fail", progress.of_series(SERIES))
     assert (row.first_failing, row.until_found, row.seconds_until_found, row.as_expected) == (3, 3, 3.0, True)
 
 
@@ -45,14 +45,14 @@ def test_a_failing_seed_of_an_earlier_part_stops_no_other_seeds() -> None:
     (units,) = progress.rounds()
     assert [unit.seed for unit in units] == [4, 5]
     assert progress.of_series(SERIES) == []
-    assert not row_of("x", "", "pass", []).as_expected, "no seed says nothing"
+    assert not Row.of("x", "", "pass", []).as_expected, "no seed says nothing"
 
 
 def test_an_error_is_never_as_expected() -> None:
     outcomes = [Outcome("x", 1, "", "fail"), Outcome("x", 2, "", "error")]
-    assert not row_of("x", "", "fail", outcomes).as_expected
-    assert not row_of("x", "", "pass", [Outcome("x", 1, "", "inconclusive")]).as_expected
-    assert not row_of("x", "", "fail", [Outcome("x", 1, "", "pass")]).as_expected
+    assert not Row.of("x", "", "fail", outcomes).as_expected
+    assert not Row.of("x", "", "pass", [Outcome("x", 1, "", "inconclusive")]).as_expected
+    assert not Row.of("x", "", "fail", [Outcome("x", 1, "", "pass")]).as_expected
 
 
 def test_intervals_are_wilsons() -> None:

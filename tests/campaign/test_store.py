@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -55,6 +55,6 @@ def test_the_small_experiment_of_the_longest_name_is_written(tmp_path: Path, mon
     small = Shrunk(experiment, "lost-write", size_of(experiment), size_of(experiment), runs=1, finished=True)
     monkeypatch.setattr(examples, "find_smallest", lambda *_, **__: small)
     failed = Outcome(unit.experiment, 1, "", "fail", ("lost-write",))
-    written = examples.shrink_example(examples.Example(unit, tmp_path, same=True), failed, tmp_path, most_runs=1)
+    written = examples.shrink_example(examples.Example(unit, tmp_path, same=True), failed, tmp_path, 1, nullcontext())
     assert written.shrunk is not None
     assert written.shrunk.read_text(encoding="utf-8").startswith("#")

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.records.values import content_of, record_of
 from highwater_chaos.verdict.judged_run import write_judged
+from highwater_lab.mutants import Mutant, applied
 from highwater_runtime.log.records import Record
 
 # --- one record -----------------------------------------------------------------------------------------------------

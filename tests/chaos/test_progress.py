@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.experiment.steps import Admin
@@ -22,6 +21,7 @@ from highwater_chaos.liveness.progress import CONTRACTS
 from highwater_chaos.schedule.administration import Asked
 from highwater_chaos.verdict.judged_run import write_judged
 from highwater_chaos.workload.admin import AdminOutcome
+from highwater_lab.mutants import Mutant, applied
 
 EXPERIMENT = """
 apiVersion: highwater.dev/v1alpha1

@@ -12,13 +12,13 @@ import pytest
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.campaign.draw import draw_experiment
-from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.liveness.course import Course
 from highwater_chaos.liveness.promptness import IN_TIME, Bounds, most_in_sync, sends_at_once
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.workload.history import Operation
+from highwater_lab.mutants import Mutant, applied
 from highwater_runtime.ports import MS
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.campaign.mutants import Mutant, applied
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.verdict.judged_run import write_judged
+from highwater_lab.mutants import Mutant, applied
 
 EXPERIMENT = """
 apiVersion: highwater.dev/v1alpha1

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.cli import execute
+from highwater_chaos.cli import CommandLine as CommandLineMaker
+from highwater_chaos.cli import command_line, execute
 
 TINY = (
     (Path(__file__).parents[1] / "tiny-experiment.yaml").read_text()
@@ -42,9 +43,9 @@ class CommandLine:
         self.folder = folder
         self._capture = capture
 
-    def __call__(self, *arguments: str | Path) -> Outcome:
+    def __call__(self, *arguments: str | Path, made: CommandLineMaker = command_line) -> Outcome:
         self._capture.readouterr()
-        status = execute([str(argument) for argument in arguments])
+        status = execute([str(argument) for argument in arguments], made=made)
         said = self._capture.readouterr()
         return Outcome(status, said.out, said.err)
 

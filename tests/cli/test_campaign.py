@@ -17,8 +17,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_chaos.campaign import Outcome, Unit, plan, seed
-from highwater_chaos.campaign.mutants import SETS
+from highwater_chaos.campaign import Outcome, Unit, seed
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
 
@@ -107,27 +106,6 @@ def test_a_driver_that_is_killed_goes_on_where_it_was(highwater: Any, tmp_path: 
 def test_a_switch_is_found(highwater: Any, tiny_file: Path) -> None:
     done = highwater("campaign", tiny_file, "--seeds", "1..2", "--out", "c", "--switch", "replica-epoch-check=off")
     assert done.status == 0, "the file expects a pass, whatever the switch"
-    two = ("--only", "hw-is-leader-end", "--only", "follower-skips-crc")  # the second one is harmless
-    mutants = highwater("campaign", tiny_file, "--mutants", *two, "--seeds", "1..2", "--jobs", "1", "--out", "m")
-    assert mutants.status == 0, mutants.out
-    assert mutants.out.startswith("FOUND: tiny hw-is-leader-end: after 1 seeds")
-    table = pq.read_table("m/results.parquet").to_pylist()
-    assert [one["verdict"] for one in table if one["mutant"] == "follower-skips-crc"] == ["pass", "pass"]
-
-
-def test_one_set_of_mutants_is_run(highwater: Any, tiny_file: Path) -> None:
-    """Each with its three figures, and the rate of all bugs."""
-    command = ("campaign", tiny_file, "--mutants", "--seeds", "1", "--json")
-    held_out = SETS["held-out"]
-    name = next(name for name, mutant in held_out.items() if not mutant.harmless)
-    done = highwater(*command, "--set", "held-out", "--only", name, "--out", "one")
-    (row,), rate = done.json["rows"], done.json["mutants"]
-    assert row["mutant"] == name
-    assert rate["bugs"] == 1
-    counted = [row["seedsReached"], row["seedsChanged"], len(row["failingSeeds"])]
-    assert [rate[figure] for figure in ("reached", "changed", "found")] == counted
-    both = highwater(*command, "--only", name, "--only", "hw-is-leader-end", "--out", "both")
-    assert [row["mutant"] for row in both.json["rows"]] == [name, "hw-is-leader-end"]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +127,7 @@ def test_exit_statuses(
     def judged(unit: Unit) -> Outcome:
         if verdicts[unit.seed] == "error":
             raise ValueError("the harness is at fault")
-        return Outcome(unit.experiment, unit.seed, unit.mutant, verdicts[unit.seed])
+        return Outcome(unit.experiment, unit.seed, unit.variant, verdicts[unit.seed])
 
     monkeypatch.setattr(seed, "_judged", judged)
     done = highwater("campaign", "random", *switches, "--seeds", "0..1", "--out", "c", "--keep", "0")
@@ -163,11 +141,6 @@ def test_exit_statuses(
         (["random", "--seeds", "9..3"], "--seeds '9..3': expected A..B"),
         (["random", "--seeds", "all"], "--seeds 'all': expected A..B"),
         ([], "expected an experiment, or 'random'"),
-        (["random", "--only", "x"], "--only names mutants; it needs --mutants"),
-        (["--mutants", "--only", "hw"], "--only 'hw': there is no such mutant"),
-        (["random", "--set", "known"], "--set names mutants; it needs --mutants"),
-        (["--mutants", "--set", "held-out", "--only", "hw-is-leader-end"], "no such mutant in the set held-out"),
-        (["--mutants", "--set", "third"], "'third' is not one of 'known', 'held-out'"),
         (["random", "--master", "local[2]"], "--master needs --engine spark"),
         (["random", "--resume"], "--resume needs --out"),
         (["random", "--patience", "99999999999"], "'--patience': expected"),
@@ -237,19 +210,3 @@ def test_when_spark_ends_the_campaign_says_so_and_can_go_on(tmp_path: Path) -> N
     assert 0 < known < 20
     again = subprocess.run([*command, "--resume", "--json"], cwd=tmp_path, check=False, capture_output=True)
     assert json.loads(again.stdout)["rows"][0]["seeds"] == 20
-
-
-def test_the_same_seeds_give_the_same_guided_campaign(highwater: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "ROUND", 2)
-    seeds = ("--seeds", "23..25", "--guided", "--switch", "pre-vote=on")  # 25 changes what 23 or 24 drew
-    first = highwater("campaign", "random", *seeds, "--jobs", "1", "--out", "a", "--json")
-    assert first.status == 0, first.err
-    assert first.json["transitions"]["combinations"] > 100
-    highwater("campaign", "random", *seeds, "--jobs", "2", "--out", "b", "--json")
-    assert Path("a/results.parquet").read_bytes() == Path("b/results.parquet").read_bytes()
-
-
-def test_files_are_not_guided(highwater: Any, tiny_file: Path) -> None:
-    done = highwater("campaign", tiny_file, "--guided")
-    assert done.status == 254
-    assert "--guided changes what 'random' draws" in done.err

@@ -65,7 +65,6 @@ def test_what_cannot_be_kept_there(highwater: Any, s3: Any, tiny_file: Path) -> 
         (["--out", "s3://no-such-bucket/c"], "no such bucket"),
         (["--out", "gs://bucket/c"], "begins with s3://"),
         (["--store", "gs://bucket/c"], "begins with s3://"),
-        (["--out", f"{s3.address}/mutants", "--mutants", "--store", "x"], "leave out --mutants"),
     ):
         status, err = run(*arguments)
         assert (status, sentence in err, "Traceback" in err) == (254, True, False), err

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PARTS = {"highwater_runtime", "highwater_pipeline", "highwater_chaos", "highwater_operator"}
 RUN = "from highwater_chaos.cli import main; main()"
 
 
@@ -19,6 +20,8 @@ def test_a_wheel_runs_a_shipped_experiment_by_name(tmp_path: Path) -> None:
     installed = tmp_path / "installed"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(installed)
+        top = {name.partition("/")[0] for name in archive.namelist()}
+    assert {one for one in top if not one.endswith(".dist-info")} == PARTS, "neither tests nor the laboratory"
     command = [sys.executable, "-c", RUN, "run", "last-isr-member", "--json"]
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -65,7 +65,7 @@ def only(*modules):
 def digests(folder, build, *arguments):
     """Of what runs leave behind, a line each, with the names of the invariants that did not hold."""
     file = folder / f"digests-{'python' if build is None else 'compiled'}"
-    done = python("-m", "benchmarks.random_seeds", *arguments, "--digests", file, build=build)
+    done = python("-m", "highwater_lab.benchmarks.random_seeds", *arguments, "--digests", file, build=build)
     assert done.returncode == 0, done.stderr
     return file.read_text().splitlines()
 
@@ -207,12 +207,12 @@ def test_commands_and_runs_say_what_they_run_on(empty):
 
 
 def test_mutants_are_refused(empty):
-    campaign = ("-c", "from highwater_chaos.cli import main; main()", "campaign", "--mutants", "--seeds", "1")
+    campaign = ("-m", "highwater_lab", "campaign", "--mutants", "--seeds", "1")
     done = python(*campaign, build=empty)
     assert done.returncode == 254
     assert "--mutants: bugs are put into Python, and the runtime is compiled by mypyc 1.2.3" in done.stderr
     for how in ("applied(next(iter(CATALOGUE.values())))", "watching(CATALOGUE.values())"):
-        done = python("-c", f"from highwater_chaos.campaign.mutants import *\nwith {how}: pass", build=empty)
+        done = python("-c", f"from highwater_lab.mutants import *\nwith {how}: pass", build=empty)
         assert done.returncode == 1
         assert "the runtime is compiled by mypyc 1.2.3; unset HIGHWATER_COMPILED" in done.stderr
 

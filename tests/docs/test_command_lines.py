@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 import typer
 
 from highwater_chaos.cli import command_line, execute
+from highwater_lab.command import command_line as laboratory_command_line
 
 GROUP: Any = typer.main.get_command(command_line())
 COMMANDS: dict[str, Any] = GROUP.commands
 PROGRAM = re.compile(r"^(?:\$ )?(?:\t)?(?:\.venv/bin/|\$\(BIN\)/)?highwater (.+)$")
+LABORATORY = re.compile(r"^(?:\$ )?(?:\.venv/bin/)?python -m (highwater_lab.*)$", flags=re.M)
 
 
 def shown_in(text: str) -> list[str]:
@@ -25,6 +28,9 @@ def shown_in(text: str) -> list[str]:
 
 
 def shown(document: Any) -> list[str]:
+    """Command lines of a document; none of the change log, which says what was new when it was."""
+    if document.path.name == "CHANGELOG.md":
+        return []
     lines = shown_in("\n".join(document.blocks("", "console", "sh", "bash")))
     inline = [text for text in re.findall(r"`([^`\n]+)`", document.prose) if text.startswith("highwater ")]
     return lines + shown_in("\n".join(inline))
@@ -56,6 +62,16 @@ def test_commands_and_options_exist(document: Any) -> None:
 def test_concrete_lines_are_understood(document: Any) -> None:
     for line in filter(is_concrete, shown(document)):
         parse(line)
+
+
+def test_lines_of_the_laboratory_are_understood(document: Any) -> None:
+    laboratory: Any = typer.main.get_command(laboratory_command_line())
+    blocks, inline = "\n".join(document.blocks("", "console", "sh", "bash")), re.findall(r"`([^`\n]+)`", document.prose)
+    for line in LABORATORY.findall("\n".join([blocks, *inline])):
+        program, *arguments = shlex.split(line, comments=True)
+        if program == "highwater_lab" and is_concrete(line):
+            laboratory.commands[arguments[0]].make_context(arguments[0], arguments[1:])
+        assert program.endswith(".NAME") or find_spec(program) is not None, line
 
 
 def test_the_synopsis_has_every_command_and_every_option(experiments: Any) -> None:

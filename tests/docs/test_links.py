@@ -37,8 +37,8 @@ def test_no_heading_stands_twice(document: Any) -> None:
 
 def test_documents_are_linked_from_the_readme(root: Path) -> None:
     readme = (root / "README.md").read_text(encoding="utf-8")
-    for path in (root / "docs").glob("*.md"):
-        assert f"(docs/{path.name})" in readme
+    for path in (root / "docs").rglob("*.md"):
+        assert f"({path.relative_to(root)})" in readme
 
 
 def tracked(root: Path) -> list[Path]:

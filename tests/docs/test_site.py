@@ -19,8 +19,8 @@ def build(configuration: Path, site: Path) -> subprocess.CompletedProcess[str]:
 def test_the_site_builds_with_every_page_and_linked_source(tmp_path: Path) -> None:
     done = build(ROOT / "mkdocs.yml", tmp_path)
     assert done.returncode == 0, done.stderr
-    for page in (ROOT / "docs").glob("*.md"):
-        assert (tmp_path / f"{page.stem}.html").is_file(), page
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert (tmp_path / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page
     assert "HW" in (tmp_path / "source/runtime/highwater_runtime/broker/isr.py.html").read_text(encoding="utf-8")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -124,10 +123,13 @@ def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
 def test_the_soak_in_small():
     pytest.importorskip("confluent_kafka")
     power = LosesPower in make_backend("local").primitives
-    script = Path(__file__).parents[2] / "benchmarks" / "librdkafka_soak.py"
     asked = ["--records", "10000", "--leader-changes", "2", "--power-losses", str(int(power))]
     done = subprocess.run(
-        [sys.executable, str(script), *asked], capture_output=True, text=True, timeout=400, check=False
+        [sys.executable, "-m", "highwater_lab.benchmarks.librdkafka_soak", *asked],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "missing                     0\n" in done.stdout

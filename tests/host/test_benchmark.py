@@ -1,4 +1,4 @@
-"""``benchmarks/broker`` for a moment against one real broker: it must not rot between the times that it is needed."""
+"""The benchmark ``broker`` for a moment against one real broker: it must not rot between uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_load_gets_through_and_every_figure_is_written(tmp_path: Path) -> 
     out = tmp_path / "figures.json"
     options = ["--without-apache-kafka", "--brokers", "1", "--seconds", "0.1", "--rounds", "1", "--warm", "0.1"]
     with subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.broker", *options, "--json", str(out)],
+        [sys.executable, "-m", "highwater_lab.benchmarks.broker", *options, "--json", str(out)],
         cwd=ROOT,
         env=os.environ | {"TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,

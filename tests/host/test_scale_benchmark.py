@@ -1,4 +1,4 @@
-"""``benchmarks/scale`` in its smallest form, ours alone: it must not rot between the times that it is needed."""
+"""The benchmark ``scale`` in its smallest form, ours alone: it must not rot between the times that it is needed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OF_A_LIFE = {
 def start(tmp_path: Path, *words: str) -> subprocess.Popen[str]:
     clusters = () if words[0] == "simulator" else ("--without-apache-kafka", "--warm", "0.1", "--idle", "0.2")
     return subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.scale", *words, *clusters],
+        [sys.executable, "-m", "highwater_lab.benchmarks.scale", *words, *clusters],
         cwd=ROOT,
         env=os.environ | {"TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from highwater_chaos.campaign.mutants import applied, mutant_named
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.cli.shrink import shrink
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_lab.mutants import applied, mutant_named
 from highwater_pipeline.anomalies import MEANINGS
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from highwater_lab.benchmarks import linearizability
 from highwater_pipeline.linearizability.registers import CAS, NEVER, READ, WRITE, Register
 from highwater_pipeline.rows import OPERATION_ROWS, MicroOp, Operation
 from highwater_pipeline.tables import RunTables
@@ -125,10 +124,4 @@ def story() -> Story:
 @pytest.fixture(scope="session")
 def benchmark_history() -> Any:
     """Makes the histories of the benchmark."""
-    path = Path(__file__).parents[2] / "benchmarks" / "linearizability.py"
-    spec = importlib.util.spec_from_file_location("linearizability_benchmark", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.history
+    return linearizability.history

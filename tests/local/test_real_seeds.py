@@ -1,16 +1,11 @@
-"""What ``benchmarks.real_seeds`` draws is a file that a reader of experiments takes."""
+"""What ``highwater_lab.benchmarks.real_seeds`` draws is a file that a reader of experiments takes."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import pytest
 
 from highwater_chaos.experiment.load import dump_experiment, parse_experiment
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # as for python -m
-from benchmarks.real_seeds import drawn
+from highwater_lab.benchmarks.real_seeds import drawn
 
 
 @pytest.mark.parametrize("apache_kafka", [False, True])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from highwater_lab.benchmarks import histories
 
 ALLOWED = 64 << 20
 """Bytes that judging may take. The tables of the partition are twice that, and what checks make of them is more."""
@@ -39,9 +40,6 @@ print({{name: report.count for name, report in judgement.anomalies.items()}})
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("large")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.syspath_prepend(Path(__file__).parents[2])
-        histories = import_module("benchmarks.histories")
     histories.write_store(directory, 5_000, partitions=1, run_id="few")
     histories.write_store(directory, 400_000, partitions=1, run_id="many")
     return directory

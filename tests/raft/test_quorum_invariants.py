@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
 from itertools import count
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -14,6 +11,7 @@ import pytest
 
 from highwater_chaos.backends.local.quorum_events import QuorumJudge
 from highwater_chaos.backends.protocol import TimedEvent
+from highwater_lab.benchmarks import quorum
 from highwater_pipeline.anomalies import ON_REQUEST, QUORUM_INVARIANTS
 from highwater_runtime.ports.trace import (
     NodeEvent,
@@ -35,15 +33,8 @@ from highwater_runtime.sim.invariants.violation import Violations
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    """``benchmarks/quorum.py``: random schedules under every invariant."""
-    path = Path(__file__).parents[2] / "benchmarks" / "quorum.py"
-    spec = importlib.util.spec_from_file_location("benchmark_quorum", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    """Random schedules under every invariant."""
+    return quorum
 
 
 def found(benchmark: ModuleType, seeds: range, **switches: str) -> set[str]:

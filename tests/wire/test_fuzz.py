@@ -1,4 +1,4 @@
-"""A short, repeatable run over the targets of ``benchmarks/fuzz.py``, which looks for longer and with more cunning.
+"""A short, repeatable run over the targets of the benchmark ``fuzz``, which looks for longer and with more cunning.
 
 Inputs are random bytes, and examples of real ones with some bytes changed, cut out or doubled.
 """
@@ -10,25 +10,18 @@ import random
 import shutil
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import highwater_lab
+from highwater_lab.benchmarks import fuzz
+
 WIRE = settings.get_profile("wire")
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+LABORATORY = Path(highwater_lab.__file__).parent
 _INTERESTING = (0, 1, 0x7F, 0x80, 0xFF)
-
-
-def _load() -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS.parent))  # as for python -m
-    return import_module("benchmarks.fuzz")
-
-
-fuzz = _load()
 
 
 def _mutant(data: bytes, rng: random.Random) -> bytes:
@@ -75,10 +68,8 @@ def test_any_bytes(target):
 
 def test_the_fuzzer_finds_a_fault_and_names_the_input(tmp_path):
     pytest.importorskip("atheris", reason="atheris is not installed")
-    broken = tmp_path / "benchmarks"
-    broken.mkdir()
-    shutil.copy(BENCHMARKS / "fuzz.py", broken)
-    targets = shutil.copytree(BENCHMARKS / "fuzzing", broken / "fuzzing") / "protocol.py"
+    broken = shutil.copytree(LABORATORY, tmp_path / "highwater_lab")
+    targets = broken / "benchmarks/fuzzing/protocol.py"
     targets.write_text(
         targets.read_text(encoding="utf-8").replace(
             "    return run\n\n\ndef sasl",
@@ -88,7 +79,7 @@ def test_the_fuzzer_finds_a_fault_and_names_the_input(tmp_path):
         encoding="utf-8",
     )
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.fuzz", "batches", "--seconds", "20"],
+        [sys.executable, "-m", "highwater_lab.benchmarks.fuzz", "batches", "--seconds", "20"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -1,12 +1,10 @@
 """Campaigns: many seeds of one experiment, or of experiments that seeds draw.
 
-1. :mod:`draw` makes the experiment of a seed, :mod:`guided` changes an experiment of an earlier seed; :mod:`plan`
-decides
-   which seeds run, and in which order.
+1. :mod:`draw` makes the experiment of a seed; :mod:`plan` decides which seeds run, and in which order.
 2. :mod:`seed` runs and judges one; :mod:`processes` and :mod:`on_spark` run many, also if some hang or crash.
 3. :mod:`store` keeps the outcomes, so that a campaign whose driver was killed can be resumed.
-4. :mod:`detection` counts, :mod:`page` shows, :mod:`examples` writes failing seeds as run directories and shrinks them.
-5. :mod:`mutants` are bugs on purpose, to measure the harness itself.
+4. :mod:`rows` counts, :mod:`page` shows, :mod:`examples` writes failing seeds as run directories and shrinks them.
+5. :mod:`definition` says what of all this a campaign may do in another way.
 
 The modules that keep a campaign are imported on first use, so a process that only runs seeds does not import PyArrow.
 """
@@ -16,10 +14,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from highwater_chaos.campaign.detection import Row, rate_of_mutants, row_of
+from highwater_chaos.campaign.definition import Campaign
 from highwater_chaos.campaign.draw import RANDOM, draw_experiment
-from highwater_chaos.campaign.plan import Plan, Progress, Series, series_of_file, series_of_mutant, series_of_random
+from highwater_chaos.campaign.plan import Plan, Progress, Series, series_of_file, series_of_random
 from highwater_chaos.campaign.processes import on_processes
+from highwater_chaos.campaign.rows import Row
 from highwater_chaos.campaign.seed import Outcome, Unit, experiment_of, run_unit
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RANDOM",
     "BadCampaign",
+    "Campaign",
     "CampaignDirectory",
     "Outcome",
     "Plan",
@@ -38,11 +38,8 @@ __all__ = [
     "draw_experiment",
     "experiment_of",
     "on_processes",
-    "rate_of_mutants",
-    "row_of",
     "run_unit",
     "series_of_file",
-    "series_of_mutant",
     "series_of_random",
 ]
 

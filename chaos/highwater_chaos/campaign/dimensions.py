@@ -107,8 +107,8 @@ def _steps(spec: ExperimentSpec) -> Iterable[Any]:
 
 
 def drawn_by(plan: Plan, outcomes: Sequence[Outcome]) -> list[Drawn]:
-    """What the seeds of ``random`` drew, without mutants; empty if the campaign has none."""
-    series = next((one for one in plan.series if (one.experiment, one.mutant) == (RANDOM, "")), None)
+    """What the seeds of ``random`` drew, on the runtime as it is; empty if the campaign has none."""
+    series = next((one for one in plan.series if one.key == (RANDOM, "")), None)
     if series is None:
         return []
     mine = [one for one in outcomes if one.key[:2] == series.key]

@@ -7,11 +7,10 @@ run, wherever the first one was.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
-from highwater_chaos.campaign.mutants import applied, mutant_named
 from highwater_chaos.campaign.seed import ASSERTION, Outcome, Unit, experiment_of
 from highwater_chaos.shrink import CannotShrink, file_text
 from highwater_chaos.shrink import shrink as find_smallest
@@ -30,28 +29,30 @@ class Example(NamedTuple):
     sizes: str = ""
 
 
-def write_example(unit: Unit, outcome: Outcome, campaign: Path) -> Example:
-    """Run a failing seed again and leave its run directory below ``campaign``."""
-    with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():
+def write_example(unit: Unit, outcome: Outcome, campaign: Path, around: AbstractContextManager[None]) -> Example:
+    """Run a failing seed again, within ``around``, and leave its run directory below ``campaign``."""
+    with around:
         done = run_and_judge(
             experiment_of(unit), "sim", campaign / "runs", _quiet, varied=dict(unit.switches), wire=unit.wire
         )
     return Example(unit, done.directory, same=done.verdict["traceDigest"] == outcome.trace_digest)
 
 
-def shrink_example(example: Example, outcome: Outcome, campaign: Path, most_runs: int) -> Example:
-    """Add the small experiment; none if the seed cannot be shrunk."""
+def shrink_example(
+    example: Example, outcome: Outcome, campaign: Path, most_runs: int, around: AbstractContextManager[None]
+) -> Example:
+    """Add the small experiment, which is looked for within ``around``; none if the seed cannot be shrunk."""
     unit = example.unit
     shown = [name for name in outcome.anomalies if not name.startswith(ASSERTION)]
     anomaly = next((name for name in (*BY_WEIGHT, *shown) if name in shown), None)
     if anomaly is None:
         return example._replace(sizes="no anomaly to look for: an assertion failed")
-    with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():
+    with around:
         try:
             shrunk = find_smallest(experiment_of(unit), anomaly, most_runs=most_runs, wire=unit.wire)
         except CannotShrink as error:
             return example._replace(sizes=str(error))
-    name = "-".join([unit.experiment, *(f"{name}={value}" for name, value in unit.switches), unit.mutant or "seed"])
+    name = "-".join([unit.experiment, *(f"{name}={value}" for name, value in unit.switches), unit.variant or "seed"])
     path = campaign / "shrunk" / f"{name[:200]}-{unit.seed}.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(file_text(shrunk, f"{unit.experiment} (seed {unit.seed})"), encoding="utf-8")

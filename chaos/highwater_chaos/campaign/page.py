@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from highwater_chaos.campaign.detection import Row, rate_of_mutants, seeds_needed
 from highwater_chaos.campaign.dimensions import Drawn
 from highwater_chaos.campaign.examples import Example
-from highwater_chaos.campaign.mutants import mutant_named
+from highwater_chaos.campaign.rows import Row, seeds_needed
 from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.campaign.store import PAGE
 from highwater_chaos.report.html import render_page
@@ -32,6 +31,8 @@ def write_page(
     outcomes: Sequence[Outcome],
     examples: Sequence[tuple[Example, Outcome]],
     drawn: Sequence[Drawn] = (),
+    *,
+    sentence: str,
 ) -> Path:
     """Write the page into the campaign's directory; returns its path."""
     reached = Counter(name for one in outcomes for name in one.transitions)
@@ -44,9 +45,10 @@ def write_page(
         folder=".",
         title=title,
         verdict="pass" if not wrong else next((row.verdict for row in wrong if row.verdict != "pass"), "fail"),
-        sentence=sentence_of(rows),
+        sentence=sentence,
         facts=facts_of(outcomes),
-        mutants=any(row.mutant for row in rows),
+        variants=rows[0].variant_is if any(row.variant for row in rows) else "",
+        figures=list(rows[0].figures) if rows else [],
         rows=[_shown_row(row) for row in rows],
         examples=[_shown_example(example, outcome, campaign) for example, outcome in examples],
         questions=[
@@ -74,16 +76,13 @@ def write_page(
     return campaign / PAGE
 
 
-def sentence_of(rows: Sequence[Row]) -> str:
-    """The campaign in a sentence."""
+def sentence_of(rows: Sequence[Row], remark: str = "") -> str:
+    """The campaign in a sentence. ``remark``: what else is said of bugs that were looked for."""
     wrong = [row for row in rows if not row.as_expected]
     expected_fail = [row for row in rows if row.expected == "fail"]
     if expected_fail:
         found = sum(row.found for row in expected_fail)
-        text = f"{found} of {len(expected_fail)} bugs were found."
-        rate = rate_of_mutants(rows)
-        if rate.bugs:
-            text += f" {rate.reached} were reached, {rate.changed} changed a run."
+        text = f"{found} of {len(expected_fail)} bugs were found.{remark}"
     else:
         failing = sum(len(row.failing) for row in rows)
         text = f"{failing or 'No'} seed{'' if failing == 1 else 's'} of {sum(row.seeds for row in rows)} failed."
@@ -112,15 +111,14 @@ def _shown_row(row: Row) -> dict[str, Any]:
     needed = seeds_needed(len(row.failing), row.seeds)
     return {
         "experiment": row.experiment,
-        "mutant": row.mutant,
-        "breaks": mutant_named(row.mutant).breaks if row.mutant else "",
+        "variant": row.variant,
+        "note": row.note,
         "expected": row.expected,
         "verdict": row.verdict,
         "as_expected": row.as_expected,
         "outcome": "found" if row.found else "not found" if row.expected == "fail" else row.verdict,
         "seeds": row.seeds,
-        "reached": row.reached,
-        "changed": row.changed,
+        "figures": list(row.figures.values()),
         "failed": len(row.failing),
         "until": "" if row.until_found is None else f"{row.until_found} (seed {row.first_failing})",
         "seconds": f"{row.seconds if row.seconds_until_found is None else row.seconds_until_found:.1f}",
@@ -141,7 +139,7 @@ def _shown_example(example: Example, outcome: Outcome, campaign: Path) -> dict[s
 
     return {
         "seed": outcome.seed,
-        "what": ", ".join([*([outcome.mutant + ":"] if outcome.mutant else []), *outcome.anomalies]),
+        "what": ", ".join([*([outcome.variant + ":"] if outcome.variant else []), *outcome.anomalies]),
         "run": link(example.directory),
         "same": example.same,
         "shrunk": "" if example.shrunk is None else link(example.shrunk),

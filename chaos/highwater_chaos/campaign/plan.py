@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from highwater_chaos.campaign.draw import RANDOM
-from highwater_chaos.campaign.guided import GUIDED, ROUND, Guide
-from highwater_chaos.campaign.mutants import Mutant
 from highwater_chaos.campaign.seed import Key, Outcome, Unit
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment import dump_experiment as text_of
@@ -21,29 +19,27 @@ Engine = Callable[[Iterable[Unit]], Iterator[Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The seeds of one experiment, or of one mutant.
+    """The seeds of one experiment, on one variant of the runtime.
 
-    ``text`` is empty where the seeds draw the experiment, or a guide makes it (``guided``). ``mode`` is that of its
-    clusters; empty if seeds draw it.
+    ``text`` is empty where the seeds draw the experiment. ``mode`` is that of its clusters; empty if seeds draw it.
     """
 
     experiment: str
     expected: str
     text: str = ""
     mode: str = ""
-    mutant: str = ""
+    variant: str = ""
     until_failure: bool = False
-    guided: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
         """What its outcomes have in common."""
-        return self.experiment, self.mutant
+        return self.experiment, self.variant
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole campaign."""
+    """All seeds of a campaign. ``combinations``: outcomes have those of the transitions, too."""
 
     series: tuple[Series, ...]
     seeds: range
@@ -51,6 +47,7 @@ class Plan:
     wire: bool = False
     patience: int = 300
     store: str = ""
+    combinations: bool = False
 
     def describe(self) -> dict[str, Any]:
         """What makes it this campaign and no other, as JSON."""
@@ -60,25 +57,23 @@ class Plan:
             "wire": self.wire,
             **({"store": self.store} if self.store else {}),
             "experiments": [
-                [one.experiment, one.mode, one.mutant, sha256(one.text.encode()).hexdigest()[:16]]
+                [one.experiment, one.mode, one.variant, sha256(one.text.encode()).hexdigest()[:16]]
                 for one in self.series
             ],
             "untilFailure": [one.until_failure for one in self.series],
-            # Where rounds begin decides who learns from whom.
-            **({"first": self.seeds.start} if any(one.guided for one in self.series) else {}),
         }
 
-    def unit(self, series: Series, seed: int, text: str | None = None) -> Unit:
-        """One seed of a series; ``text`` is the experiment if a guide made it."""
+    def unit(self, series: Series, seed: int) -> Unit:
+        """One seed of a series."""
         return Unit(
             series.experiment,
             seed,
-            series.text if text is None else text,
+            series.text,
             self.switches,
-            series.mutant,
+            series.variant,
             series.mode,
             wire=self.wire,
-            combinations=series.guided,
+            combinations=self.combinations,
             patience=self.patience,
             store=self.store,
         )
@@ -97,32 +92,18 @@ def series_of_file(experiment: ChaosExperiment, switches: Mapping[str, str], *, 
     )
 
 
-def series_of_random(switches: Mapping[str, str], *, until_failure: bool, guided: bool = False) -> Series:
+def series_of_random(switches: Mapping[str, str], *, until_failure: bool) -> Series:
     """The series whose seeds draw their experiments, in a mode that knows all of these switches.
 
-    With a fix turned off a fail is expected. ``guided``: earlier seeds have a say in what later ones draw.
+    With a fix turned off a fail is expected.
     """
     modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
     turned = any(SWITCHES[name].default != value for name, value in switches.items())
     return Series(
-        GUIDED if guided else RANDOM,
+        RANDOM,
         "fail" if turned else "pass",
         mode=modes[0] if len(modes) == 1 else "",
         until_failure=until_failure,
-        guided=guided,
-    )
-
-
-def series_of_mutant(series: Series, mutant: Mutant) -> Series | None:
-    """The same series with a bug put in, over once the bug is found; None if its clusters do not have the rule."""
-    if mutant.mode and series.mode not in ("", mutant.mode):
-        return None
-    return replace(
-        series,
-        expected="pass" if mutant.harmless else "fail",
-        mutant=mutant.name,
-        mode=mutant.mode or series.mode,
-        until_failure=True,
     )
 
 
@@ -136,32 +117,14 @@ class Progress:
     def __init__(self, plan: Plan, known: Sequence[Outcome] = ()) -> None:
         self.plan = plan
         self._done: dict[Key, Outcome] = {}
-        self._guides: dict[tuple[str, str], Guide] = {}
-        self._texts: dict[tuple[tuple[str, str], int], str] = {}
-        """The experiments that guides made."""
         self._first: dict[tuple[str, str], int] = {}
         """The lowest failing seed of each series."""
         for outcome in known:
             self.add(outcome)
 
     def rounds(self) -> Iterator[Iterator[Unit]]:
-        """What can be run at a time. A round may be asked for when the outcomes of those before it were added.
-
-        Without a guide there is one round.
-        """
-        seeds, guided = self.plan.seeds, [series for series in self.plan.series if series.guided]
-        size = ROUND if guided else len(seeds)
-        for first in range(seeds.start, seeds.stop, size):
-            of_round = range(first, min(first + size, seeds.stop))
-            for series in [one for one in guided if first <= self._last(one)]:
-                guide = self._guides.setdefault(series.key, Guide(series.mode))
-                for seed in of_round:
-                    experiment = ChaosExperiment.model_validate(guide.experiment(seed))
-                    self._texts[series.key, seed] = text_of(experiment)
-            yield self._units(of_round)
-            for series in [one for one in guided if of_round.stop <= self._last(one)]:
-                for seed in of_round:
-                    self._guides[series.key].add(self._done[*series.key, seed])
+        """What can be run at a time. A round may be asked for when the outcomes of those before it were added."""
+        yield self._units(self.plan.seeds)
 
     def _units(self, seeds: range) -> Iterator[Unit]:
         """Units in order: each seed of all series before the next, so that all series have some soon."""
@@ -173,7 +136,7 @@ class Progress:
 
     def unit(self, series: Series, seed: int) -> Unit:
         """One seed of a series, of a round that was asked for."""
-        return self.plan.unit(series, seed, self._texts.get((series.key, seed)))
+        return self.plan.unit(series, seed)
 
     def add(self, outcome: Outcome) -> None:
         """Take in an outcome."""

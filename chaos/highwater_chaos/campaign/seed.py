@@ -24,8 +24,7 @@ from typing import Final
 import msgspec
 
 from highwater_chaos.campaign.draw import draw_experiment
-from highwater_chaos.campaign.mutants import SETS, applied, mutant_named, set_of, watching
-from highwater_chaos.experiment import ChaosExperiment, dump_experiment, parse_experiment
+from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.verdict.judged_run import run_and_forget
 from highwater_chaos.verdict.judging import HasRegisters, store_run
 from highwater_pipeline.remote import located
@@ -49,15 +48,16 @@ class Unit(msgspec.Struct, frozen=True, rename="camel"):
     """One seed of one experiment, everything included that another process needs to run it.
 
     ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``mode`` may
-    restrict them). ``combinations``: report them as well. ``patience``: seconds of processor time. ``store``: where the
-    run is kept, as a path or an address that every worker can open; empty: nowhere.
+    restrict them). ``variant``: on which variant of the runtime (see :mod:`.definition`); empty: on the runtime as it
+    is. ``combinations``: report them as well. ``patience``: seconds of processor time. ``store``: where the run is
+    kept, as a path or an address that every worker can open; empty: nowhere.
     """
 
     experiment: str
     seed: int
     text: str = ""
     switches: tuple[tuple[str, str], ...] = ()
-    mutant: str = ""
+    variant: str = ""
     mode: str = ""
     wire: bool = False
     combinations: bool = False
@@ -67,24 +67,24 @@ class Unit(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def key(self) -> Key:
         """What tells a unit from the others of its campaign."""
-        return self.experiment, self.mutant, self.seed
+        return self.experiment, self.variant, self.seed
 
 
 Key = tuple[str, str, int]
-"""Experiment, mutant and seed."""
+"""Experiment, variant and seed."""
 
 
 class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     """What a unit came to. ``verdict`` is ``error`` if there is none: the seed raised, hung or ended its process.
 
-    ``mutant_reached``: whether the mutant could make a difference; if not, the run is the one without it.
-    ``mutant_changed``: whether it made one, to what the nodes did or to the verdict; False if the seed was not run with
-    it. Both are True where there is no mutant. All but ``attempts`` and the times depends on the unit alone.
+    ``reached``: whether the variant could make a difference; if not, the run is the one without it. ``changed``:
+    whether it made one, to what the nodes did or to the verdict. Both are True where there is no variant. All but
+    ``attempts`` and the times depends on the unit alone. Files have other names for the three (see :mod:`.store`).
     """
 
     experiment: str
     seed: int
-    mutant: str
+    variant: str = msgspec.field(name="mutant")
     verdict: str
     anomalies: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -94,8 +94,8 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     acknowledged: int = 0
     run_seconds: float = 0.0
     trace_digest: str = ""
-    mutant_reached: bool = True
-    mutant_changed: bool = True
+    reached: bool = msgspec.field(default=True, name="mutantReached")
+    changed: bool = msgspec.field(default=True, name="mutantChanged")
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     attempts: int = 1
@@ -104,7 +104,7 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def key(self) -> Key:
         """That of the unit."""
-        return self.experiment, self.mutant, self.seed
+        return self.experiment, self.variant, self.seed
 
 
 ASSERTION: Final = "assertion "
@@ -136,14 +136,20 @@ def prepare_new_process() -> None:
 
 
 def run_unit(unit: Unit) -> Outcome:
-    """Run and judge one seed in this process, whose main thread this must be. Whatever it raises becomes its outcome.
+    """Run and judge one seed in this process, as :func:`bounded`."""
+    return bounded(unit, _judged)
 
-    A seed that does not return to Python when its time is over ends the process.
+
+def bounded(unit: Unit, judged: Run) -> Outcome:
+    """What ``judged`` makes of one seed in this process, whose main thread this must be, within the unit's patience.
+
+    Whatever it raises becomes the outcome. A seed that does not return to Python when its time is over ends the
+    process.
     """
     began, began_cpu = time.perf_counter(), time.process_time()
-    with _bounded(unit.patience):
+    with _interrupted_after(unit.patience):
         try:
-            outcome = _judged(unit)
+            outcome = judged(unit)
         except (Exception, TooLong):  # whatever it is, it is a finding
             outcome = failed(unit, traceback.format_exc(limit=-12))
     return msgspec.structs.replace(
@@ -152,7 +158,7 @@ def run_unit(unit: Unit) -> Outcome:
 
 
 @contextmanager
-def _bounded(seconds: int) -> Iterator[None]:
+def _interrupted_after(seconds: int) -> Iterator[None]:
     """Raise :class:`TooLong` after so much processor time, or ``_REAL_TIME`` times as much real time.
 
     A seed that only waits for a busy machine is no error. If Python does not get to raise it, the kernel ends the
@@ -181,7 +187,7 @@ def _bounded(seconds: int) -> Iterator[None]:
 
 def failed(unit: Unit, why: str, attempts: int = 1) -> Outcome:
     """The outcome of a seed without a verdict."""
-    return Outcome(unit.experiment, unit.seed, unit.mutant, "error", reasons=(why,), attempts=attempts)
+    return Outcome(unit.experiment, unit.seed, unit.variant, "error", reasons=(why,), attempts=attempts)
 
 
 def experiment_of(unit: Unit) -> ChaosExperiment:
@@ -196,45 +202,11 @@ def _parsed(text: str, source: str) -> ChaosExperiment:
 
 
 def _judged(unit: Unit) -> Outcome:
-    experiment = experiment_of(unit)
-    if not unit.mutant:
-        return _run(unit, experiment)
-    without, reached = _watched(dump_experiment(experiment), unit.wire, unit.combinations, set_of(unit.mutant))
-    is_reached, fails_anyway = unit.mutant in reached, without.verdict == "fail"
-    if fails_anyway:  # so a fail would say nothing of the bug
-        why = f"it fails without the bug, too: {', '.join(without.anomalies)}"
-        without = msgspec.structs.replace(without, verdict="inconclusive", anomalies=(), reasons=(why,))
-    if fails_anyway or not is_reached:
-        return msgspec.structs.replace(
-            without,
-            experiment=unit.experiment,
-            mutant=unit.mutant,
-            mutant_reached=is_reached,
-            mutant_changed=False,
-        )
-    with applied(mutant_named(unit.mutant)):
-        outcome = _run(unit, experiment)
-    return msgspec.structs.replace(outcome, mutant_changed=_shows(outcome) != _shows(without))
+    return judge_experiment(unit, experiment_of(unit))
 
 
-def _shows(outcome: Outcome) -> tuple[object, ...]:
-    """What tells a run from another: the digest of all events of nodes, what clients got, and the verdict."""
-    return outcome.trace_digest, outcome.acknowledged, outcome.verdict, outcome.anomalies, outcome.reasons
-
-
-@lru_cache(maxsize=8)
-def _watched(text: str, wire: bool, combinations: bool, which: str) -> tuple[Outcome, frozenset[str]]:
-    """The outcome of an experiment without any mutant, and which mutants of a set could make a difference to it.
-
-    A worker gets the seed of one mutant after the other, so that the last few are what it needs.
-    """
-    experiment = parse_experiment(text, "")
-    with watching(SETS[which].values()) as reached:
-        outcome = _run(Unit("", experiment.spec.seed, wire=wire, combinations=combinations), experiment)
-    return outcome, frozenset(reached)
-
-
-def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
+def judge_experiment(unit: Unit, experiment: ChaosExperiment) -> Outcome:
+    """Run and judge the experiment of a unit, without bounds, on the runtime as it is now."""
     stored = ""
 
     def keep(directory: Path) -> None:
@@ -247,7 +219,7 @@ def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
     return Outcome(
         unit.experiment,
         unit.seed,
-        unit.mutant,
+        unit.variant,
         verdict["verdict"],
         (*verdict["anomalies"], *(ASSERTION + one["name"] for one in verdict["assertions"] if one["holds"] is False)),
         tuple(verdict["inconclusiveReasons"]),

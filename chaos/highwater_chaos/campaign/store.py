@@ -3,7 +3,7 @@
 =================== ===============================================================================================
 campaign.json       what was asked for; ``--resume`` goes on only with the same
 journal.jsonl       one outcome a line, as they come; a line that was torn when the driver was killed is left out
-results.parquet     one row a seed, by experiment, mutant and seed: the same campaign gives the same bytes
+results.parquet     one row a seed, by experiment, variant and seed: the same campaign gives the same bytes
 times.parquet       what each of them cost
 campaign.html       the page
 runs/               run directories of seeds that failed
@@ -39,6 +39,8 @@ TIMES: Final = "times.parquet"
 PAGE: Final = "campaign.html"
 
 _KEY: Final = [("experiment", pa.string()), ("mutant", pa.string()), ("seed", pa.int64())]
+_FIELDS: Final = {"mutant": "variant", "mutant_reached": "reached", "mutant_changed": "changed"}
+"""Columns that are named after the only variants that there are, those of the laboratory: readers know them so."""
 RESULTS_SCHEMA: Final = pa.schema(
     [
         *_KEY,
@@ -51,7 +53,7 @@ RESULTS_SCHEMA: Final = pa.schema(
         ("acknowledged", pa.int64()),
         ("run_seconds", pa.float64()),  # simulated
         ("trace_digest", pa.string()),
-        ("mutant_reached", pa.bool_()),  # false: the bug could make no difference to this seed
+        ("mutant_reached", pa.bool_()),  # false: the variant could make no difference to this seed
         ("mutant_changed", pa.bool_()),  # false: it made none
     ]
 )
@@ -131,9 +133,10 @@ class CampaignDirectory:
 
     def finish(self, outcomes: Iterable[Outcome]) -> None:
         """Write the tables. Raises as :meth:`add`."""
-        rows = [msgspec.structs.asdict(one) for one in sorted(outcomes, key=lambda one: one.key)]
+        ordered = sorted(outcomes, key=lambda one: one.key)
         for name, schema in ((RESULTS, RESULTS_SCHEMA), (TIMES, TIMES_SCHEMA)):
-            table = pa.Table.from_pylist([{field: row[field] for field in schema.names} for row in rows], schema=schema)
+            rows = [{name: getattr(one, _FIELDS.get(name, name)) for name in schema.names} for one in ordered]
+            table = pa.Table.from_pylist(rows, schema=schema)
             unfinished = self.path / f".{name}"
             with self.writing():
                 pq.write_table(table, unfinished, compression="zstd")

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any, Final
@@ -86,6 +86,10 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+CommandLine = Callable[[str | None], typer.Typer]
+"""Makes a command line of which one command can be run, or all (None), as :func:`command_line` does."""
+
+
 def command_line(wanted: str | None = None) -> typer.Typer:
     """The command line. ``wanted``: the only command that can be run, and is imported; None: all."""
     app = typer.Typer(name="highwater", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -115,8 +119,8 @@ def _not_wanted() -> None:
     raise AssertionError("a command that was not asked for")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with the documented status; SIGTERM cleans up as Ctrl-C does."""
+def main(arguments: Sequence[str] | None = None, made: CommandLine = command_line) -> None:
+    """Run a command line and leave with the documented status; SIGTERM cleans up as Ctrl-C does."""
     _open_what_was_closed()
     interrupts = Interrupts()
     interrupts.listen()
@@ -124,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # a name of a file or a process may be no text; as on stderr
     sys.stdout = PipeSafeOutput(sys.stdout, matters=True)
     sys.stderr = PipeSafeOutput(sys.stderr, matters=False)
-    status = execute(sys.argv[1:] if arguments is None else arguments, interrupts)
+    status = execute(sys.argv[1:] if arguments is None else arguments, interrupts, made)
     try:
         sys.stdout.flush()
     except UserError as error:
@@ -141,16 +145,17 @@ def _open_what_was_closed() -> None:
     os.close(opened)
 
 
-def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> int:
+def execute(arguments: Sequence[str], interrupts: Interrupts | None = None, made: CommandLine = command_line) -> int:
     """Run one command; returns its exit status (see :class:`Exit`), whatever happens.
 
     Args:
         interrupts: knows whether the process was asked to stop. An exception after that counts as the interruption.
+        made: another command line than that of ``highwater``.
     """
     asked_for = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        app = command_line(None if _COMPLETION in os.environ else asked_for)
-        status = app(args=list(arguments), prog_name="highwater", standalone_mode=False)
+        app = made(None if _COMPLETION in os.environ else asked_for)
+        status = app(args=list(arguments), prog_name=app.info.name, standalone_mode=False)
     except typer.Exit as stop:
         return stop.exit_code
     except _ARGUMENT_ERROR as error:

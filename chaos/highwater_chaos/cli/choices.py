@@ -13,8 +13,5 @@ Model = Literal["log", "register"]
 Engine = Literal["process", "spark"]
 """What judges, or runs the seeds of a campaign: processes of this machine, or Spark."""
 
-MutantSet = Literal["known", "held-out"]
-"""The sets of bugs that a campaign can put in."""
-
 Format = Literal["highwater", "jepsen-edn"]
 """How a history is written: as runs record it, or as Jepsen does."""

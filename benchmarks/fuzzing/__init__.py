@@ -1,1 +1,0 @@
-"""What `benchmarks/fuzz.py` runs: targets by what they read, and inputs to start from."""

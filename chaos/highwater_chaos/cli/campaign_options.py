@@ -1,0 +1,166 @@
+"""The options of a campaign: how each is written, and what is made of it. The laboratory's command has them too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from highwater_chaos.backends import make_backend
+from highwater_chaos.campaign import RANDOM, Plan, Series, series_of_file, series_of_random
+from highwater_chaos.cli.choices import Engine as EngineName
+from highwater_chaos.cli.exits import UsageError
+from highwater_chaos.cli.output import check_output
+from highwater_chaos.cli.run import switch_values
+from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
+from highwater_chaos.experiment import ExperimentError, load_experiment
+from highwater_chaos.experiment.consistency import switch_problem
+from highwater_chaos.refusals import refusals
+from highwater_pipeline.remote import AnyPath, BadAddress, located
+from highwater_runtime.switches import SWITCHES
+
+_MOST_SEEDS: Final = 10_000_000
+_MOST_PATIENCE: Final = 1_000_000
+"""More than a week; what a timer of the system takes."""
+
+Experiments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="EXPERIMENT|random",
+        autocompletion=shipped_names_beginning,
+        help="Experiment files, names of shipped experiments, or 'random': each seed draws an experiment.",
+    ),
+]
+Seeds = Annotated[str, typer.Option(metavar="A..B", help="Run these seeds, the last one included.")]
+Switch = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a switch.")]
+Engine = Annotated[EngineName, typer.Option(help="Run seeds on processes of this machine, or in tasks of Spark.")]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", show_default=False, help="Use this Spark master, not this machine's cores."),
+]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, metavar="N", show_default=False, help="Processes; by default one a core.")
+]
+UntilFailure = Annotated[bool, typer.Option("--until-failure", help="Stop each experiment at its first failing seed.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the campaign that is in --out.")]
+Out = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", show_default=False, help="Write here, or to s3://…; by default below campaigns/."),
+]
+Store = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", show_default=False, help="Keep every run in this store, for 'check'; or s3://…."),
+]
+Keep = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Write the run directories of N failing seeds of each experiment.")
+]
+Shrink = Annotated[
+    int, typer.Option(min=0, metavar="RUNS", help="Shrink these failing seeds, with at most so many runs each.")
+]
+Patience = Annotated[
+    int, typer.Option(min=1, max=_MOST_PATIENCE, metavar="SECONDS", help="Processor time that one seed may take.")
+]
+Wire = Annotated[bool, typer.Option("--wire", help="Encode and decode every message of the simulator.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a campaign is run, and what is made of it."""
+
+    engine: EngineName
+    master: str | None
+    jobs: int | None
+    resume: bool
+    out: str | None
+    keep: int
+    shrink: int
+    as_json: bool
+    metrics: str | None
+
+    def check(self) -> None:
+        """Raises :class:`UsageError` for options that do not go together."""
+        if self.engine == "process" and self.master is not None:
+            raise UsageError("--master needs --engine spark; leave it out, or add it")
+        if self.resume and self.out is None:
+            raise UsageError("--resume needs --out: the directory of the campaign to go on with")
+
+
+def plan_of(
+    experiments: Sequence[str],
+    seeds: str,
+    switch: Sequence[str] | None,
+    *,
+    until_failure: bool,
+    wire: bool,
+    patience: int,
+    store: str | None,
+) -> Plan:
+    """The plan of a campaign of these experiments. Raises :class:`UsageError`."""
+    switches = {name: values[0] for name, values in switch_values(switch or [], several=False)}
+    return Plan(
+        _series(experiments, switches, until_failure=until_failure),
+        _seeds(seeds),
+        tuple(sorted(switches.items())),
+        wire=wire,
+        patience=patience,
+        store="" if store is None else str(place_of(store).absolute()),
+    )
+
+
+def place_of(path: str) -> AnyPath:
+    """The path or address. Raises :class:`UsageError`."""
+    try:
+        return located(path)
+    except BadAddress as error:
+        raise UsageError(str(error)) from error
+
+
+def check_place(place: AnyPath) -> None:
+    """Raises :class:`UsageError` if nothing can be written beside a path of this machine."""
+    if isinstance(place, Path):
+        check_output(place.parent, "--out")
+
+
+def _series(given: Sequence[str], switches: Mapping[str, str], *, until_failure: bool) -> tuple[Series, ...]:
+    if not given:
+        raise UsageError("expected an experiment, or 'random'; see 'highwater campaign --help'")
+    files = files_of([name for name in given if name != RANDOM])
+    found: list[Series] = []
+    errors: list[str] = []
+    for file in files:
+        try:
+            experiment = load_experiment(file)
+        except ExperimentError as error:
+            errors.append(str(error))
+            continue
+        errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend("sim"))]
+        errors += [
+            f"--switch {name}={value}: {experiment.metadata.name}: {problem}"
+            for name, value in switches.items()
+            if (problem := switch_problem(name, value, experiment.cluster))
+        ]
+        if experiment.metadata.name in (RANDOM, *(one.experiment for one in found)):
+            errors.append(f"{file}: metadata.name: {experiment.metadata.name!r} is taken; give each experiment its own")
+        found.append(series_of_file(experiment, switches, until_failure=until_failure))
+    if errors:
+        raise UsageError("\n".join(errors))
+    if RANDOM in given:
+        modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
+        if not modes:
+            raise UsageError(f"--switch: no mode has both of {', '.join(switches)}; run a campaign for each")
+        found.append(series_of_random(switches, until_failure=until_failure))
+    return tuple(found)
+
+
+def _seeds(text: str) -> range:
+    first, dots, last = text.partition("..")
+    if not first.isdecimal() or (dots and not last.isdecimal()):
+        raise UsageError(f"--seeds {text!r}: expected A..B, such as 1..200, or one seed")
+    seeds = range(int(first), int(last or first) + 1)
+    if not seeds or len(seeds) > _MOST_SEEDS or seeds[-1] >= 2**63:
+        raise UsageError(f"--seeds {text!r}: expected A..B with A at most B, and at most {_MOST_SEEDS} seeds")
+    return seeds

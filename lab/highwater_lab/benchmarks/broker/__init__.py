@@ -1,0 +1,1 @@
+"""What our brokers do beside Apache Kafka's under the same loads."""

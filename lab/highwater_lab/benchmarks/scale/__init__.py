@@ -1,0 +1,1 @@
+"""How cost grows with what exists: partitions, members, connections, records."""

@@ -1,0 +1,136 @@
+"""Decisions on brokers, topics and partitions: those of KRaft, and those that both modes share."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from highwater_lab.mutants.mutant import Mutant
+
+CONTROLLERS: Final = (
+    Mutant(
+        "failover-forgets-sessions",
+        "controller.kraft.quorum_controller:QuorumController._become_active",
+        "        self._sessions.restart(self._latest, self._ports.clock.now_ns())\n",
+        "",
+        "a new active controller never fences a broker that has died before its first heartbeat to it",
+        "kraft",
+    ),
+    Mutant(
+        "shutdown-offset-moves-on",
+        "controller.kraft.quorum_controller:QuorumController._keep_session",
+        "if session.shutdown_offset < 0:",
+        "if session.shutdown_offset < written_to:",
+        "a broker that shuts down waits until the others know the newest metadata, not that of its shutdown",
+        "kraft",
+    ),
+    Mutant(
+        "shutdown-never-granted",
+        "controller.kraft.cluster_control:heartbeat",
+        "should_shut_down=state is BrokerControlState.SHUTDOWN_NOW,",
+        "should_shut_down=state is BrokerControlState.FENCED and request.want_shut_down,",
+        "a broker that asks for a controlled shutdown never gets leave",
+        "kraft",
+    ),
+    Mutant(
+        "unfenced-only-at-log-end",
+        "controller.kraft.cluster_control:next_state",
+        "if not request.want_fence and request.current_metadata_offset >= broker.epoch:",
+        "if not request.want_fence and request.current_metadata_offset >= image.offset:",
+        "a broker stays fenced as long as the metadata log grows (KAFKA-13959)",
+        "kraft",
+    ),
+    Mutant(
+        "new-incarnation-inherits-fencing",
+        "controller.kraft.cluster_control:register_broker",
+        "records.append(_registration_record(request, epoch, None))",
+        "records.append(_registration_record(request, epoch, existing))",
+        "a restarted broker is registered unfenced if its former life was",
+        "kraft",
+    ),
+    Mutant(
+        "isr-retry-refused",
+        "controller.kraft.alter_partition:_already_so",
+        "proposal.partition_epoch < partition.partition_epoch",
+        "proposal.partition_epoch > partition.partition_epoch",
+        "a repeated AlterPartition that was carried out before is refused",
+        "kraft",
+        harmless="the metadata log brings the same state, which ends the leader's proposal",
+    ),
+    Mutant(
+        "epoch-stays-when-a-replica-is-removed",
+        "controller.partition_change:_bumps_leader_epoch",
+        "    if not set(partition.replicas) <= set(target.replicas):\n        return True\n",
+        "",
+        "the leader epoch stays when a replica leaves the assignment",
+        "kraft",
+    ),
+    Mutant(
+        "reassignment-order-does-nothing",
+        "controller.leadership:alter_partition_reassignments",
+        "                    decision.records.append(record)\n",
+        "                    pass\n",
+        "AlterPartitionReassignments is answered without an error, and nothing moves",
+        "kraft",
+    ),
+    Mutant(
+        "preferred-election-does-nothing",
+        "controller.leadership:_preferred",
+        "election=Election.PREFERRED,",
+        "election=Election.ONLINE,",
+        "no leadership ever goes back to the preferred replica",
+        "kraft",
+    ),
+    Mutant(
+        "added-partitions-are-not-replicated",
+        "controller.topics:_more_partitions",
+        "placed = place(image, more, factor, first=first)",
+        "placed = place(image, more, 1, first=first)",
+        "partitions that are added to a topic have one replica",
+    ),
+    Mutant(
+        "topic-deletion-does-nothing",
+        "controller.topics:delete_topics",
+        "            decision.records.append(RemoveTopicRecord(topic_id=topic.id))\n",
+        "",
+        "DeleteTopics is answered without an error, and the topic stays",
+        "kraft",
+    ),
+    Mutant(
+        "created-topic-loses-its-settings",
+        "controller.topics:create_topics",
+        "                decision.records.extend(configs)\n",
+        "",
+        "settings given with CreateTopics are accepted and ignored",
+        "kraft",
+    ),
+    Mutant(
+        "deleted-topic-leaves-its-settings",
+        "metadata.image:MetadataImage._apply",
+        "                self.configs.pop(ConfigResource(TOPIC_RESOURCE, topic.name), None)\n",
+        "",
+        "a topic that is created anew has the settings of the deleted one",
+    ),
+    Mutant(
+        "deleted-setting-stays",
+        "controller.configs:_incremental",
+        "            case (int(operation), _) if operation == _DELETE:\n                values[name] = None",
+        "            case (int(operation), _) if operation == _DELETE:\n                continue",
+        "deleting a setting is answered without an error, and the setting stays",
+    ),
+    Mutant(
+        "producer-id-blocks-overlap",
+        "controller.kraft.settings:allocate_producer_ids",
+        "next_producer_id=start + PRODUCER_ID_BLOCK_SIZE,",
+        "next_producer_id=start + 1,",
+        "two brokers get blocks of producer ids that overlap",
+        "kraft",
+    ),
+    Mutant(
+        "failover-forgets-producer-ids",
+        "metadata.image:MetadataImage.copy",
+        "        other.next_producer_id = self.next_producer_id\n",
+        "",
+        "a new active controller gives out producer ids from 0 again",
+        "kraft",
+    ),
+)
