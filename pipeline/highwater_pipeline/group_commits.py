@@ -102,7 +102,6 @@ class Commits:
             one.acknowledged.append(not fetches and result == _OK)
 
     def findings(self, settings: Settings) -> CommitFindings:
-        """Return what was found."""
         acknowledged = sum(sum(one.acknowledged) for one in self._keys.values())
         fetched = sum(sum(one.is_fetch) for one in self._keys.values())
         lost: list[tuple[int, dict[str, Any]]] = []

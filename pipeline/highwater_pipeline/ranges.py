@@ -84,7 +84,6 @@ class Range:
         self._within: Final = within
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """One column."""
         return pa.chunked_array([self._table.some(name, part, rows) for part, rows in self._within.items()])
 
     def take(self, positions: pa.Array, names: Sequence[str]) -> pa.Table:

@@ -81,11 +81,9 @@ class RemotePath:
         return f"/{self.key}" if self.scheme == "hdfs" else f"{self.bucket}/{self.key}".removesuffix("/.")
 
     def absolute(self) -> RemotePath:
-        """Itself."""
         return self
 
     def resolve(self) -> RemotePath:
-        """Itself."""
         return self
 
     def exists(self) -> bool:

@@ -284,7 +284,6 @@ class _Stored:
         self._groups: Final[dict[tuple[int, tuple[str, ...]], list[Packed]]] = {}
 
     def whole(self) -> pa.Table:
-        """All of it."""
         with self._opened() as file:
             table = file.read()
         for place, field in enumerate(self.schema):

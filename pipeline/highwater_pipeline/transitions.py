@@ -318,7 +318,6 @@ class _Fold:
     _ensemble_leader: str = ""
 
     def add(self, event: _Event) -> None:
-        """Take in one event."""
         self._subjects = (event.node, event.partition) if event.partition else (event.node,)
         name = _BY_EVENT.get((event.kind, "" if event.kind in _ANY_REASON else event.reason))
         if name is not None:

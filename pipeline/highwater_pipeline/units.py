@@ -130,7 +130,6 @@ class Units:
         return map(self.of, self.names)
 
     def of(self, partition: str) -> Unit:
-        """One unit."""
         history, events, replica_log = (spool.of(partition) for spool in self._spools)
         return Unit(self.facts, partition, history, events, replica_log)
 
@@ -193,7 +192,6 @@ class Splitter:
                 self._errors[error] += 1
 
     def add_events(self, part: pa.Table) -> None:
-        """Take in node events."""
         self._events.add(part)
 
     def add_replica_log(self, part: pa.Table) -> None:

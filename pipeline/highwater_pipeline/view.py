@@ -68,7 +68,6 @@ class View:
 
     @property
     def num_rows(self) -> int:
-        """How many they are."""
         some = self._some
         if isinstance(some, slice):
             return int(some.stop - some.start)

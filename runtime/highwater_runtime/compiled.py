@@ -83,6 +83,5 @@ class _Finder:
         self.made_by = made_by
 
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        """See ``importlib``."""
         file = self.files.get(name)
         return None if file is None else spec_from_file_location(name, file, loader=ExtensionFileLoader(name, file))

@@ -15,7 +15,6 @@ class PortableError(Exception):
     """Base of exceptions with an ``__init__`` of their own. What of their state does not pickle travels as its repr."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """See ``pickle``."""
         state = {name: value if _travels(value) else repr(value) for name, value in vars(self).items()}
         return _rebuild, (type(self), self.args, state)
 

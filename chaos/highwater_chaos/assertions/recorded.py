@@ -116,17 +116,17 @@ class Taken(Protocol):
     """A sample as a backend took it."""
 
     @property
-    def time_ns(self) -> int: ...  # noqa: D102
+    def time_ns(self) -> int: ...
     @property
-    def node(self) -> str: ...  # noqa: D102
+    def node(self) -> str: ...
     @property
-    def incarnation(self) -> int: ...  # noqa: D102
+    def incarnation(self) -> int: ...
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
     @property
-    def labels(self) -> Mapping[str, str]: ...  # noqa: D102
+    def labels(self) -> Mapping[str, str]: ...
     @property
-    def value(self) -> float: ...  # noqa: D102
+    def value(self) -> float: ...
 
 
 def holds_at_last(assertion: Assertion, samples: Iterable[Taken]) -> bool | None:

@@ -308,7 +308,6 @@ class SimBackend:
     # --- nodes ---
 
     def start(self, node: str) -> None:
-        """Boot."""
         self._stopping.discard(node)  # it may have crashed while it stopped
         self.simulator.start(node)
 
@@ -325,7 +324,6 @@ class SimBackend:
         self.simulator.kill(node)
 
     def stop(self, node: str) -> None:
-        """Ask the core."""
         if self.state(node) is NodeState.DOWN:
             return
         self._stopping.add(node)
@@ -337,7 +335,6 @@ class SimBackend:
         return PowerLossReport(self.simulator.power_loss(node, keep).bytes_lost)
 
     def plan_power_loss(self, node: str, write: int, keep: KeepMode) -> None:
-        """The disk counts."""
         host = self.simulator.node(node)
         host.keep_at_power_cut = keep
         self._plans[node] = len(host.power_losses)
@@ -352,11 +349,9 @@ class SimBackend:
         return PowerLossReport(losses[0].bytes_lost)
 
     def drop_power_loss(self, node: str) -> None:
-        """The disk stops counting."""
         self.simulator.node(node).disk.cut_power_at(None)
 
     def wipe(self, node: str) -> None:
-        """An empty disk."""
         self.simulator.wipe(node)
 
     def pause(self, node: str, until_ns: int | None = None) -> None:
@@ -405,7 +400,6 @@ class SimBackend:
         return tuple(self._rules[name].caught_at) if name in self._rules else ()
 
     def remove_rule(self, name: str) -> None:
-        """Heal it."""
         if name in self._rules:
             self.simulator.faults.heal(self._rules[name])
 

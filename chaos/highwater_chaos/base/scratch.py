@@ -39,7 +39,6 @@ class ScratchDirectory(tempfile.TemporaryDirectory[str]):
         self._release = weakref.finalize(self, _release, self._lock, held)
 
     def cleanup(self) -> None:
-        """Remove it now. Idempotent."""
         super().cleanup()
         self._release()
 

@@ -139,7 +139,6 @@ class Progress:
         return self.plan.unit(series, seed)
 
     def add(self, outcome: Outcome) -> None:
-        """Take in an outcome."""
         self._done[outcome.key] = outcome
         if outcome.verdict == "fail" and outcome.seed in self.plan.seeds:  # a campaign may go on with other seeds
             series = outcome.key[:2]
@@ -151,7 +150,6 @@ class Progress:
         return [self._done[key] for key in keys if key in self._done]
 
     def outcomes(self) -> list[Outcome]:
-        """All that count."""
         return [one for series in self.plan.series for one in self.of_series(series)]
 
     def _last(self, series: Series) -> int:

@@ -140,7 +140,6 @@ class Row:
         return f"{'OK' if self.as_expected else self.verdict.upper()}: {self.name}: {self.seeds} seeds: {verdicts}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``--json`` has it."""
         needed = seeds_needed(len(self.failing), self.seeds)
         return {
             "experiment": self.experiment,

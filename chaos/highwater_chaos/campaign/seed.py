@@ -103,7 +103,6 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def key(self) -> Key:
-        """That of the unit."""
         return self.experiment, self.variant, self.seed
 
 

@@ -38,7 +38,6 @@ class Uncommitted:
         """By partition: what its latest leader has. A topic that is created again begins anew."""
 
     def observe(self, events: Iterable[TimedEvent]) -> None:
-        """Take in further events."""
         for timed in events:
             match timed.event:
                 case BecameLeader() as led:

@@ -54,7 +54,6 @@ class ClockSkew(Fault):
 
     @classmethod
     def drawn_clock_error_ns(cls, within_ns: int) -> int:
-        """See :class:`~highwater_chaos.experiment.faults.FaultModel`."""
         return _DRAWN_OFFSETS_NS + max(_drift_ns(rate, within_ns) for rate in _DRAWN_RATES)
 
     def inject(self, context: FaultContext) -> Process[None]:

@@ -133,7 +133,6 @@ class Course:
         return found
 
     def commits(self, until_ns: int) -> list[Commit]:
-        """Those that took long."""
         left = [Commit(name, at_ns, until_ns) for name, batches in self._uncommitted.items() for _, at_ns in batches]
         return [*self._commits, *left]
 
@@ -152,7 +151,6 @@ class Course:
                 self._differs[node] = now_ns, now_ns, clause
 
     def observe(self, events: Iterable[TimedEvent]) -> None:
-        """Take in further events."""
         for timed in events:
             match timed.event:
                 case LogAppended() as event:

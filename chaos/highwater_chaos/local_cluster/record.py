@@ -42,7 +42,6 @@ class NodeProcess(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, identity: Identity) -> NodeProcess:
-        """Of this boot."""
         return cls(identity.pid, identity.started, boot_id())
 
     def identity(self) -> Identity | None:

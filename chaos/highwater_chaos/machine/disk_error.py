@@ -38,7 +38,6 @@ class DiskError:
         return down(self.volume)
 
     def describe(self) -> str:
-        """Which disk."""
         return f"failing disk {self.volume.name}"
 
     def probe(self) -> str | None:

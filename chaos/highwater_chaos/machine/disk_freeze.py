@@ -36,7 +36,6 @@ class DiskFreeze:
         return f"volume {self.volume.name}, where a write blocks" if self.probe() == BLOCKED else None
 
     def describe(self) -> str:
-        """Which disk."""
         return f"frozen disk {self.volume.name}"
 
     def probe(self, blocked_after: float = BLOCKED_AFTER) -> str | None:

@@ -73,7 +73,6 @@ class DiskFull:
         return None
 
     def describe(self) -> str:
-        """Which disk."""
         return f"full disk {self.volume.name}"
 
     def probe(self) -> str | None:

@@ -49,7 +49,6 @@ class Hub:
         return f"bridge {BRIDGE} in {self.namespace}" if _device_exists(self.namespace, BRIDGE) else None
 
     def describe(self) -> str:
-        """Where it is."""
         return f"bridge of {self.namespace}"
 
 
@@ -94,7 +93,6 @@ class Link:
         return f"device {self.port} in {self.hub}" if _device_exists(self.hub, self.port) else None
 
     def describe(self) -> str:
-        """What it connects."""
         return f"link of {self.namespace} ({self.address}) to {self.hub}"
 
 

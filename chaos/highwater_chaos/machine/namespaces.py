@@ -67,7 +67,6 @@ class Namespace:
         return f"namespace {self.name}" if (NETNS / self.name).exists() else None
 
     def describe(self) -> str:
-        """Its name."""
         return f"network namespace {self.name}"
 
 

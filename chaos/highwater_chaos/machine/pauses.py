@@ -51,5 +51,4 @@ class Pause:
         return f"process {self.process.name} stopped (pid {', '.join(stopped)})" if stopped else None
 
     def describe(self) -> str:
-        """Whom it stops."""
         return f"pause of process {self.process.name}"

@@ -135,7 +135,6 @@ class PowerLoss:
         return [member for member in members if member.state() == "stopped"]
 
     def describe(self) -> str:
-        """Whose power."""
         return f"power loss of volume {self.volume.name}"
 
 

@@ -59,7 +59,6 @@ class Process:
     spawn: Spawn | None = field(default=None, metadata=TRANSIENT)
 
     def make(self, _held: Sequence[int]) -> Self:
-        """Start it."""
         # The child holds the run's lock until exec (its descriptors close there), from when on its mark shows: a healer
         # that has the lock sees every child there is.
         spawn = self.spawn

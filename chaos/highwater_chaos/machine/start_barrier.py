@@ -33,7 +33,6 @@ class StartBarrier:
             Path(self.path).unlink()
 
     def left(self) -> str | None:
-        """The file."""
         return f"file {self.path}" if os.path.lexists(self.path) else None
 
     def describe(self) -> str:

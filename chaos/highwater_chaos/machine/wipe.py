@@ -50,7 +50,6 @@ class Wipe:
         return down(self.volume)
 
     def describe(self) -> str:
-        """Which disk."""
         return f"wipe of volume {self.volume.name}"
 
     def empty(self) -> bool:

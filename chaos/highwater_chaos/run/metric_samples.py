@@ -31,7 +31,6 @@ class MetricSamples:
         self._closed = False
 
     def extend(self, rows: Iterable[MetricRow]) -> None:
-        """Take further samples."""
         self._rows.extend(rows)
         if self._spool is not None and len(self._rows) >= _AT_ONCE:
             self._flush(self._spool)

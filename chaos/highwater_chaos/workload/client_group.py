@@ -35,7 +35,6 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> list[str]:
-        """All of them."""
         every: Sequence[Any] = (*self.producers, *self.consumers, *self.registers, *self.members)
         return [options.name for options in every]
 

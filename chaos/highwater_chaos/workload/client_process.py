@@ -48,7 +48,6 @@ class ClientProcessGroup:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is gone."""
         return self._ended
 
     def status(self) -> ClientStatus:
@@ -63,11 +62,9 @@ class ClientProcessGroup:
         )
 
     def finish(self, *roles: Role) -> None:
-        """See :class:`~highwater_chaos.workload.client_group.Group`."""
         self._post(lambda: self._write(finish_line(roles)))
 
     def end(self) -> None:
-        """Let the process end."""
 
         def end() -> None:
             self._ending = True

@@ -425,11 +425,9 @@ class _HereGroup:
         self.hosted = HostedClients(host.add_client, self.recorder)
 
     def status(self) -> ClientStatus:
-        """See :class:`~highwater_chaos.workload.client_group.Group`."""
         return self.hosted.status()
 
     def finish(self, *roles: Role) -> None:
-        """See :class:`~highwater_chaos.workload.client_group.Group`."""
         self._host.post(lambda: self.hosted.finish(roles))
 
 

@@ -136,7 +136,6 @@ class RecordingConsumer:
     # --- NodeCore ---
 
     def start(self) -> None:
-        """Begin to poll."""
         self._metadata.start()
         self._next_poll()
 

@@ -107,7 +107,6 @@ class GroupMember:
     # --- NodeCore ---
 
     def start(self) -> None:
-        """Begin to join."""
         self._metadata.start()
         self._go_on(self._live(), None)
 

@@ -31,7 +31,6 @@ class HistoryWriter:
         self._lines: list[bytes] = []
 
     def add(self, operation: Operation) -> None:
-        """Gather one more."""
         self._lines.append(_encode(operation))
 
     def flush(self) -> None:

@@ -189,7 +189,6 @@ class RecordingProducer:
     # --- NodeCore ---
 
     def start(self) -> None:
-        """Begin to send."""
         self._metadata.start()
         self._due_ns = self._ports.clock.now_ns()
         self._wait()

@@ -90,7 +90,6 @@ class RegisterClient:
     # --- NodeCore ---
 
     def start(self) -> None:
-        """Begin."""
         self._later()
 
     def on_request(self, request: InboundRequest) -> None:

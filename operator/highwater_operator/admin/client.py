@@ -163,7 +163,6 @@ class WireAdmin:
     # --- changing ---
 
     async def create_topic(self, topic: CreateTopic) -> None:
-        """See the protocol."""
         config = {
             name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in topic.config.items()
         }
@@ -181,14 +180,12 @@ class WireAdmin:
         )
 
     async def delete_topic(self, name: str) -> None:
-        """See the protocol."""
         await self._carry_out(
             lambda on_outcome: self._core.delete_topic(name, timeout_ns=_WRITE_S * SECOND, on_outcome=on_outcome),
             fine=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         )
 
     async def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> None:
-        """See the protocol."""
         await self._carry_out(
             lambda on_outcome: self._core.reassign(
                 topic, partition, replicas, timeout_ns=_WRITE_S * SECOND, on_outcome=on_outcome
@@ -196,7 +193,6 @@ class WireAdmin:
         )
 
     async def unregister_broker(self, broker: int) -> None:
-        """See the protocol."""
         answer = await self._first(UnregisterBrokerRequest(broker_id=broker), _UNREGISTER)
         if answer.error_code not in (ErrorCode.NONE, ErrorCode.BROKER_ID_NOT_REGISTERED):
             raise AdminError(f"broker {broker} was not unregistered: {_name(answer.error_code)}")

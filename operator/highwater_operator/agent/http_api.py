@@ -92,7 +92,6 @@ class Api:
         self._pools = Pools()
 
     def application(self) -> web.Application:
-        """With all routes."""
         app = web.Application(middlewares=[self._middleware], client_max_size=LARGEST_BODY)
         app.add_routes(
             [

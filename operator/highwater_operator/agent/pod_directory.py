@@ -30,7 +30,6 @@ class PodFile:
         return os.fstat(self._fd).st_size
 
     def close(self) -> None:
-        """Close it; idempotent."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -86,7 +85,6 @@ class PodDirectory:
         return True
 
     def close(self) -> None:
-        """Close it; idempotent."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

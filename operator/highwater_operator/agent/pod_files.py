@@ -57,7 +57,6 @@ class Piece:
         return os.pread(self.source.fileno(), wanted, self.offset + done)
 
     def close(self) -> None:
-        """Close the file."""
         self.source.close()
 
 

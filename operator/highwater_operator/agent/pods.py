@@ -154,7 +154,6 @@ class ApiPods:
         return self._thread.is_alive()
 
     def read(self, namespace: str, name: str) -> Pod | None:
-        """See :class:`Pods`."""
         try:
             found = self._kube.get(POD, namespace, name)
         except KubeError as error:
@@ -162,7 +161,6 @@ class ApiPods:
         return None if found is None else Pod.of(found)
 
     def known(self) -> list[Pod]:
-        """See :class:`Pods`."""
         with self._busy:
             return list(self._known.values())
 

@@ -110,7 +110,6 @@ class Timed(socket.socket):
         return left
 
     def recv_into(self, *arguments: Any, **more: Any) -> int:
-        """As a socket's."""
         self.settimeout(self.left())
         return super().recv_into(*arguments, **more)
 

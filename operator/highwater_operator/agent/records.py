@@ -117,7 +117,6 @@ class Records:
         return record
 
     def all(self) -> Iterator[FaultRecord]:
-        """By id."""
         unreadable = set()
         for path in sorted(self._directory.glob("*.json")):
             try:

@@ -117,7 +117,6 @@ class Faults:
         return self._records.get(fault)
 
     def all(self) -> list[FaultRecord]:
-        """By id."""
         return list(self._records.all())
 
     # --- what time does ---

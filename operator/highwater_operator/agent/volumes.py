@@ -75,7 +75,6 @@ class VolumeRecord:
 
     @classmethod
     def of(cls, name: str, request: VolumeRequest) -> Self:
-        """As asked for."""
         return cls(name, request.size_bytes, request.file_system, request.user, request.group)
 
 
@@ -109,7 +108,6 @@ class Volumes:
             return self._locks.setdefault(name, threading.RLock())
 
     def all(self) -> list[VolumeRecord]:
-        """By name."""
         found = []
         for path in sorted(self._records.glob("*.json")):
             with suppress(MachineError, OSError):  # told by mount_all; one bad file hides no other

@@ -39,7 +39,6 @@ class Issued:
         return cls(found, private)
 
     def certificate_pem(self) -> bytes:
-        """For everyone."""
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
     def key_pem(self) -> bytes:

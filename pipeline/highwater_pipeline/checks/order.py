@@ -93,7 +93,6 @@ class _Gaps:
         self._parts.append(pick(replace(steps, past=past), steps.to - past > 1))
 
     def steps(self) -> _Steps:
-        """All of them."""
         if len(self._parts) > 1:
             self._parts = [joined(self._parts)]
         return self._parts[0]

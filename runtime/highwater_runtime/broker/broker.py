@@ -188,7 +188,6 @@ class Broker:
         self._replicas.after_event()
 
     def refresh_metrics(self, *, of_records: bool = True) -> None:
-        """See :class:`~highwater_runtime.ports.RefreshesMetrics`."""
         if of_records:
             self._replicas.refresh_gauges()
         self._mode.refresh_metrics()
@@ -232,7 +231,6 @@ class Broker:
             self._dispatch(request)
 
     def settle(self) -> None:
-        """See :class:`~highwater_runtime.ports.TakesRequestsTogether`."""
         self._is_unsettled = False
         self._after_event()
 

@@ -27,7 +27,6 @@ class Delta:
     configs: dict[ConfigResource, None] = field(default_factory=dict)
 
     def note(self, change: Change) -> None:
-        """Add one change."""
         match change:
             case PartitionChanged():
                 self.partitions[(change.topic_id, change.partition)] = None

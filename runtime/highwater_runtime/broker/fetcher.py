@@ -185,7 +185,6 @@ class LeaderFetcher:
             self._context.failed()
 
     def close(self) -> None:
-        """End the loop."""
         self._closed = True
         self._followed.clear()
 

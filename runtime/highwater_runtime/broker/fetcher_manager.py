@@ -70,7 +70,6 @@ class FetcherManager:
             self._fetchers[leader].moved(key)
 
     def close(self) -> None:
-        """End all loops."""
         self._closed = True
         for fetcher in self._fetchers.values():
             fetcher.close()

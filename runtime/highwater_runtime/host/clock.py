@@ -31,7 +31,6 @@ class HostTimer:
         self.callback: Callable[[], None] | None = callback
 
     def cancel(self) -> None:
-        """See :class:`highwater_runtime.ports.Timer`."""
         if self.callback is not None:
             self.callback = None
             self._clock.one_cancelled()
@@ -63,7 +62,6 @@ class HostClock:
     # --- reading ---
 
     def now_ns(self) -> int:
-        """See :class:`highwater_runtime.ports.Clock`."""
         elapsed = monotonic_ns() - self._true_base
         if self.rate_ppm != _MILLION:
             elapsed = elapsed * self.rate_ppm // _MILLION
@@ -74,7 +72,6 @@ class HostClock:
         return time_ns() + self.wall_error_ns()
 
     def wall_ms(self) -> int:
-        """See :class:`highwater_runtime.ports.Clock`."""
         return (time_ns() + self.wall_error_ns()) // _MILLION
 
     def wall_error_ns(self) -> int:
@@ -108,7 +105,6 @@ class HostClock:
     # --- timers ---
 
     def call_later(self, delay_ns: int, callback: Callable[[], None]) -> HostTimer:
-        """See :class:`highwater_runtime.ports.Clock`."""
         if delay_ns < 0:
             raise ValueError(f"delay of {delay_ns} ns is negative")
         due = self.now_ns() + delay_ns

@@ -114,7 +114,6 @@ class EventLog:
         }
 
     def emit(self, event: NodeEvent) -> None:
-        """See :class:`highwater_runtime.ports.Trace`."""
         self._trace.emit(event)
         note = self._notes.get(type(event))
         if note is not None:

@@ -64,7 +64,6 @@ class LimitedLog:
         self._timer: asyncio.TimerHandle | None = None
 
     def warning(self, event: str, **fields: Any) -> None:
-        """See :class:`NodeLog`."""
         if self._timer is None:
             self._timer = self._loop.call_later(1.0, self._next_second)
         if self._allowed:

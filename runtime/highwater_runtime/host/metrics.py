@@ -46,7 +46,6 @@ class HostMetrics:
         """Keys of all series, sorted; None once there is another series or one less."""
 
     def counter(self, name: str, amount: float = 1.0, **labels: str) -> None:
-        """See :class:`highwater_runtime.ports.Metrics`."""
         if labels:
             key = (name, tuple(sorted(labels.items())))
             before = self._series.get(key)
@@ -63,7 +62,6 @@ class HostMetrics:
         self._order = None
 
     def gauge(self, name: str, value: float, **labels: str) -> None:
-        """See :class:`highwater_runtime.ports.Metrics`."""
         if labels:
             series = self._series
             key = (name, tuple(sorted(labels.items())))
@@ -78,7 +76,6 @@ class HostMetrics:
             self._counters[name] = False
 
     def forget(self, name: str, **labels: str) -> None:
-        """See :class:`highwater_runtime.ports.Metrics`."""
         if labels:
             self._series.pop((name, tuple(sorted(labels.items()))), None)
         else:

@@ -113,7 +113,6 @@ class KazooCoordination:
     def open(
         self, timeout_ms: int, on_event: Callable[[SessionEvent], None], *, key: SessionKey | None = None
     ) -> KazooSession:
-        """See :class:`highwater_runtime.ports.coordination.Coordination`."""
         return KazooSession(self._servers, self._post, self._will_send, timeout_ms, on_event, key)
 
     def _post(self, event: Callable[[], object]) -> None:
@@ -159,7 +158,6 @@ class KazooSession:
 
     @property
     def key(self) -> SessionKey | None:
-        """See :class:`highwater_runtime.ports.coordination.Session`."""
         return self._key
 
     def submit(
@@ -169,7 +167,6 @@ class KazooSession:
         *,
         watch: Callable[[WatchEvent], None] | None = None,
     ) -> None:
-        """See :class:`highwater_runtime.ports.coordination.Session`."""
         check_submitted(operation, watched=watch is not None)
         if self._is_over or not self._is_connected:
             failure = Failure.SESSION_EXPIRED if self._is_over else Failure.CONNECTION_LOSS
@@ -190,7 +187,6 @@ class KazooSession:
         self._send(lambda: self._kazoo._call(request, response))
 
     def flush(self) -> None:
-        """See :class:`~highwater_runtime.host.turn.Sender`."""
         unsent, self._unsent = self._unsent, []
         for send in unsent:
             send()
@@ -201,7 +197,6 @@ class KazooSession:
             self._will_send(self)
 
     def close(self, on_closed: Callable[[], None]) -> None:
-        """See :class:`highwater_runtime.ports.coordination.Session`."""
         if self._is_over:
             self._post(on_closed)
             return

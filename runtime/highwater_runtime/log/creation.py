@@ -45,7 +45,6 @@ class Creation:
         )
 
     def prepare(self, disk: Disk) -> list[str]:
-        """See :class:`.write_behind.DiskTask`."""
         if disk.is_dir(self.path):
             self.loader.load()  # what an earlier attempt left
         else:
@@ -58,7 +57,6 @@ class Creation:
         return written
 
     def install(self, disk: Disk) -> list[str]:
-        """See :class:`.write_behind.DiskTask`."""
         if self.topic_id is not None:
             metadata = join(self.path, PARTITION_METADATA)
             disk.rename(metadata + TEMPORARY, metadata)

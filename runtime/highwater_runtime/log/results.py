@@ -20,7 +20,6 @@ class BatchMark(NamedTuple):
 
     @classmethod
     def of(cls, batch: BatchView) -> BatchMark:
-        """That of one batch."""
         return cls(
             batch.base_offset,
             batch.last_offset + 1,

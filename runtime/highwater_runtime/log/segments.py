@@ -112,7 +112,6 @@ class SegmentChain:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, max_offset: int | None, *, min_one_batch: bool) -> bytes:
-        """See :meth:`.log.Log.read`."""
         segment = self.holding(offset)
         start = segment.position_of(offset)
         limit = segment.size if max_offset is None else segment.position_of(max_offset)
@@ -149,7 +148,6 @@ class SegmentChain:
         return marks
 
     def extents(self, from_offset: int, to_offset: int) -> list[tuple[str, int]]:
-        """See :meth:`.log.Log.extents`."""
         return [
             (segment.paths[0], segment.position_of(to_offset))
             for segment in self.segments
@@ -157,7 +155,6 @@ class SegmentChain:
         ]
 
     def headers(self, from_offset: int) -> Iterator[BatchView]:
-        """See :meth:`.log.Log.headers`."""
         for segment in self.segments:
             if segment.end_offset > from_offset:
                 for _, batch in segment.headers(segment.position_of(max(from_offset, segment.base_offset))):

@@ -57,11 +57,9 @@ class Replace:
         self._encode = encode
 
     def prepare(self, disk: Disk) -> list[str]:
-        """See :class:`DiskTask`."""
         return [write_temporary(disk, self.path, self._encode())]
 
     def install(self, disk: Disk) -> list[str]:
-        """See :class:`DiskTask`."""
         disk.rename(self.path + TEMPORARY, self.path)
         return [parent(self.path)]
 
@@ -75,12 +73,10 @@ class SetAside:
         self._target = target
 
     def prepare(self, disk: Disk) -> list[str]:
-        """See :class:`DiskTask`."""
         disk.rename(self.path, self._target)
         return []
 
     def install(self, disk: Disk) -> list[str]:  # noqa: ARG002
-        """See :class:`DiskTask`."""
         return [parent(self.path)]
 
 
@@ -92,12 +88,10 @@ class RemoveTree:
         self.done = done
 
     def prepare(self, disk: Disk) -> list[str]:
-        """See :class:`DiskTask`."""
         disk.remove_tree(self.path)
         return []
 
     def install(self, disk: Disk) -> list[str]:  # noqa: ARG002
-        """See :class:`DiskTask`."""
         return [parent(self.path)]
 
 
@@ -110,11 +104,9 @@ class Closing:
         self._prepare = prepare
 
     def prepare(self, disk: Disk) -> list[str]:  # noqa: ARG002
-        """See :class:`DiskTask`."""
         return self._prepare()
 
     def install(self, disk: Disk) -> list[str]:  # noqa: ARG002
-        """See :class:`DiskTask`."""
         return [self.path]
 
 

@@ -33,7 +33,6 @@ class Windows:
         self._before = (0, 0)
 
     def record(self, amount: int, now_ns: int) -> None:
-        """Add one value."""
         self._roll(now_ns)
         total, count = self._now
         self._now = (total + amount, count + 1)

@@ -105,11 +105,9 @@ class SimClock:
         self.now_ns = host_clock.now_ns
 
     def wall_ms(self) -> int:
-        """See :class:`highwater_runtime.ports.Clock`."""
         return EPOCH_MS + self._host_clock.wall_ns() // 1_000_000
 
     def call_later(self, delay_ns: int, callback: Callable[[], None]) -> SimTimer:
-        """See :class:`highwater_runtime.ports.Clock`."""
         if delay_ns < 0:
             raise ValueError(f"delay of {delay_ns} ns is negative")
         host_clock = self._host_clock

@@ -56,7 +56,6 @@ class SimRequest(InboundRequest):
         self.fingerprint: bytes | None = None
 
     def reply(self, response: ApiMessage) -> None:
-        """See :class:`highwater_runtime.ports.InboundRequest`."""
         if self.response is not None:
             raise AssertionError(f"second reply to {self.body.NAME} of {self.peer}")
         self.response = response

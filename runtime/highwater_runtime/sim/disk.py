@@ -102,7 +102,6 @@ class SimDisk:
     # --- the port ---
 
     def open(self, path: str, *, create: bool = False) -> SimFile:
-        """See :class:`highwater_runtime.ports.Disk`."""
         if self.armed:
             self.admit_read(path)
         parent, name = self._tree.parent(path)
@@ -118,21 +117,17 @@ class SimDisk:
         return SimFile(self, node, path)
 
     def exists(self, path: str) -> bool:
-        """See :class:`highwater_runtime.ports.Disk`."""
         return self._tree.find(path) is not None
 
     def list(self, path: str = "") -> list[str]:
-        """See :class:`highwater_runtime.ports.Disk`."""
         if self.armed:
             self.admit_read(path)
         return sorted(self._tree.directory(path).entries)
 
     def is_dir(self, path: str) -> bool:
-        """See :class:`highwater_runtime.ports.Disk`."""
         return isinstance(self._tree.find(path), Directory)
 
     def mkdir(self, path: str) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         directory = self._tree.root
         parts = path_components(path)
         for index, part in enumerate(parts):
@@ -147,7 +142,6 @@ class SimDisk:
             directory = node
 
     def rename(self, source: str, target: str) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         if not source or not target:
             raise os_error(errno.EBUSY, "")
         from_directory, from_name = self._tree.parent(source)
@@ -173,7 +167,6 @@ class SimDisk:
         self._tree.edit((from_directory, from_name, None), (to_directory, to_name, node))
 
     def unlink(self, path: str) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         parent, name = self._tree.parent(path)
         node = parent.entries.get(name)
         if node is None:
@@ -184,7 +177,6 @@ class SimDisk:
         self._tree.edit((parent, name, None))
 
     def remove_tree(self, path: str) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         node = self._tree.find(path)
         if node is None:
             return
@@ -201,7 +193,6 @@ class SimDisk:
         self._tree.edit((parent, name, None))
 
     def fsync_dir(self, path: str = "") -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         self.begin(path)
         directory = self._tree.directory(path)
         if self._errors == "fsync":
@@ -209,7 +200,6 @@ class SimDisk:
         self._tree.fsync(directory)
 
     def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
-        """See :class:`highwater_runtime.ports.Disk`."""
         failures: dict[str, OSError] = {}
         for path in dict.fromkeys(paths):
             try:

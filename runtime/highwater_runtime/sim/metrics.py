@@ -31,18 +31,15 @@ class SimMetrics:
         """The keys of all series, sorted; out of date while there are more of them."""
 
     def counter(self, name: str, amount: float = 1.0, **labels: str) -> None:
-        """See :class:`highwater_runtime.ports.Metrics`."""
         key = (name, tuple(sorted(labels.items())) if labels else ())
         values = self.values
         values[key] = values.get(key, 0.0) + amount
 
     def gauge(self, name: str, value: float, **labels: str) -> None:
-        """See :class:`highwater_runtime.ports.Metrics`."""
         key = (name, tuple(labels.items()) if len(labels) < 2 else tuple(sorted(labels.items())))
         self.values[key] = value
 
     def forget(self, name: str, **labels: str) -> None:
-        """See :class:`highwater_runtime.ports.Metrics`."""
         self.values.pop((name, tuple(sorted(labels.items()))), None)
         self._order = []
 

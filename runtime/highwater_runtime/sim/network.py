@@ -136,7 +136,6 @@ class Fabric:
         return self._opened.setdefault(client, {})
 
     def connection_closed(self, connection: Connection) -> None:
-        """See :class:`.connection.Carrier`."""
         self._opened.get(connection.client, {}).pop((connection.endpoint, connection.channel), None)
         if hasattr(connection, "server"):
             self._accepted.get(connection.server, {}).pop(connection, None)

@@ -43,7 +43,6 @@ class SimNetwork:
         timeout_ns: int,
         channel: str = "",
     ) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
         process = self._process
         if is_dead(process):
             return
@@ -66,12 +65,10 @@ class SimNetwork:
             connection.outbox.append(call)
 
     def repeat_while_held_up(self, heartbeat: Heartbeat) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
         self._heartbeat, self._heartbeat_at = heartbeat, self._fabric.loop.now
         self._process.on_held = self._begin_to_repeat
 
     def stop_repeating(self) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
         self._heartbeat = None
 
     def _begin_to_repeat(self) -> None:
@@ -105,7 +102,6 @@ class SimNetwork:
         loop.push(due, _repeat, self)
 
     def disconnect(self, to: Endpoint) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
         for (endpoint, _), connection in list(self._connections.items()):
             if endpoint == to:
                 connection.fail(self._fabric.loop.now)

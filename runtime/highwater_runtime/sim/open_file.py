@@ -98,7 +98,6 @@ class SimFile:
         return self._file
 
     def append(self, data: bytes | bytearray | memoryview) -> int:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         file = self._open_file()
         if type(data) is not bytes:
             data = bytes(data)
@@ -113,7 +112,6 @@ class SimFile:
         return position
 
     def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         file = self._open_file()
         if position < 0:
             raise ValueError(f"position {position} is negative")
@@ -127,7 +125,6 @@ class SimFile:
             file.write(position, data)
 
     def read(self, position: int, length: int) -> bytes:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         file = self._open_file()
         if position < 0 or length < 0:
             raise ValueError(f"cannot read {length} bytes at {position}")
@@ -138,11 +135,9 @@ class SimFile:
         return bytes(memoryview(file.cache)[position : position + length])
 
     def size(self) -> int:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         return len(self._open_file().cache)
 
     def truncate(self, length: int) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         file = self._open_file()
         if length < 0:
             raise ValueError(f"length {length} is negative")
@@ -150,7 +145,6 @@ class SimFile:
         file.truncate(length)
 
     def fsync(self) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         file = self._open_file()
         disk = self._disk
         disk.operations += 1
@@ -160,7 +154,6 @@ class SimFile:
         disk.finish_fsync(file, file.end_of_operations(), self._path)
 
     def fsync_later(self, on_done: Callable[[OSError | None], None]) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         file = self._open_file()
         disk = self._disk
         disk.operations += 1
@@ -169,5 +162,4 @@ class SimFile:
         disk.begin_fsync(Fsync(disk, file, on_done))
 
     def close(self) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         self._file = None

@@ -37,7 +37,6 @@ class Standstill:
     def before_event(
         self, running: Process | None, now: int, span: int, function: Callable[[Any], None], argument: Any
     ) -> bool:
-        """See :class:`.loop.Watchdog`."""
         if span != self._span:
             self._span, self._label, self._seen = span, "", Counter()
         if self._label:

@@ -99,7 +99,6 @@ class ProcessTrace:
         self._prefix = b'"node":%b,"incarnation":%d,' % (_ENCODE(process.name), process.incarnation)
 
     def emit(self, event: NodeEvent) -> None:
-        """See :class:`highwater_runtime.ports.Trace`."""
         self._trace.add_event(self._process, self._host_clock, self._prefix, event)
 
 

@@ -51,7 +51,6 @@ class EnsembleClient:
     def open(
         self, timeout_ms: int, on_event: Callable[[SessionEvent], None], *, key: SessionKey | None = None
     ) -> EnsembleSession:
-        """See :class:`highwater_runtime.ports.coordination.Coordination`."""
         self._sessions += 1
         return EnsembleSession(self._ports, self._servers, f"zookeeper-{self._sessions}", timeout_ms, on_event, key)
 
@@ -87,7 +86,6 @@ class EnsembleSession:
 
     @property
     def key(self) -> SessionKey | None:
-        """See :class:`highwater_runtime.ports.coordination.Session`."""
         return self._key
 
     @property
@@ -102,7 +100,6 @@ class EnsembleSession:
         *,
         watch: OnWatch | None = None,
     ) -> None:
-        """See :class:`highwater_runtime.ports.coordination.Session`."""
         check_submitted(operation, watched=watch is not None)
         if self._is_over or not self._connection:
             failure = Failure.SESSION_EXPIRED if self._is_over else Failure.CONNECTION_LOSS
@@ -119,7 +116,6 @@ class EnsembleSession:
         self._send(encode_operation(operation), watch=watch is not None)
 
     def close(self, on_closed: Callable[[], None]) -> None:
-        """See :class:`highwater_runtime.ports.coordination.Session`."""
         if self._is_over or not self._connection:
             self._is_over = True
             self._ports.clock.call_later(0, on_closed)

@@ -47,7 +47,6 @@ class AgentConnection(HTTPConnection):
         self._trust = trust
 
     def connect(self) -> None:
-        """See ``HTTPConnection``. Raises ``OSError``."""
         super().connect()
         self.sock = self._trust.secured(self.sock)
 

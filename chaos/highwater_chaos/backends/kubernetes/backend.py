@@ -153,7 +153,6 @@ class KubernetesBackend:
         return self._abilities.can(cluster)
 
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
-        """Its disks."""
         return self._abilities.why_not(cluster, primitive)
 
     def problems(self, cluster: Cluster) -> list[str]:
@@ -421,7 +420,6 @@ class KubernetesBackend:
         self._cuts.cut(cut, source, destination, self._lasts(until_ns))
 
     def uncut(self, cut: str) -> None:
-        """One rule less."""
         self._cuts.uncut(cut)
 
     def add_rule(self, name: str, rule: RpcRule) -> None:

@@ -71,7 +71,6 @@ class Boot:
         self.wall_ahead_ns = clock.wall_ahead_ns
 
     def time_of(self, time_ns: int) -> RunnersTime:
-        """See :class:`Counts`."""
         times = (RunnersTime(time_ns - one.ahead_ns, one.error_at(time_ns - one.ahead_ns)) for one in self._readings)
         return min(times, key=lambda found: found.error_ns)
 
@@ -83,7 +82,6 @@ class ByWall(NamedTuple):
     ahead_ns: int
 
     def time_of(self, time_ns: int) -> RunnersTime:
-        """See :class:`Counts`."""
         return RunnersTime(time_ns - self.ahead_ns, ASSUMED_CLOCK_ERROR_NS)
 
 

@@ -28,11 +28,9 @@ class CrashableBackend(KubernetesBackend):
         return self._nodes[node].wiped_empty
 
     def fill_disk(self, node: str, until_ns: int | None = None) -> None:
-        """By the agent."""
         self._trouble_volume(node, "diskFull", until_ns)
 
     def fail_disk(self, node: str, until_ns: int | None = None) -> None:
-        """By the agent."""
         self._trouble_volume(node, "diskError", until_ns)
 
     def _trouble_volume(self, node: str, kind: str, until_ns: int | None) -> None:

@@ -69,11 +69,9 @@ class _Wanderer:
         self.silent = False
 
     def now(self) -> AgentClient | None:
-        """From the directory."""
         return self._directory.at(self._node)
 
     def look_again(self) -> None:
-        """In the directory."""
         self._directory.look_again()
 
 

@@ -73,7 +73,6 @@ class PodEnsemble:
 
     @property
     def sessions(self) -> Sessions:
-        """Those of the brokers."""
         assert self._sessions is not None, _NOT_FOLLOWED
         return self._sessions
 
@@ -91,7 +90,6 @@ class PodEnsemble:
         return () if self._observer is None else self._observer.notes()
 
     def close(self) -> None:
-        """Leave the ensemble."""
         if self._sessions is not None:
             self._sessions.close()
         if self._observer is not None:

@@ -67,7 +67,6 @@ class _Tunnel(HTTPConnection):
             raise ConnectionError(reason or str(error) or type(error).__name__) from error
 
     def close(self) -> None:
-        """Both ends."""
         super().close()
         if self._forward is not None:
             self._forward.close()

@@ -98,7 +98,6 @@ class WatchedCluster:
         return dict(self._new_disks)
 
     def close(self) -> None:
-        """Look no more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _note_disks(self, found: Json) -> None:

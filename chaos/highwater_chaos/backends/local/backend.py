@@ -243,11 +243,9 @@ class LocalBackend:
     # --- for observers (any thread) ---
 
     def enter_network(self) -> None:
-        """See :class:`~highwater_chaos.backends.local.program.Site`."""
         self._network.enter_as_client()
 
     def is_up(self, node: str) -> bool:
-        """See :class:`~highwater_chaos.backends.local.program.Site`."""
         return self._nodes[node].has_process
 
     # --- observation ---
@@ -279,12 +277,10 @@ class LocalBackend:
         return self._log.lines()
 
     def event_files(self) -> EventFiles:
-        """See :class:`~highwater_chaos.backends.protocol.RecordsToFiles`."""
         return EventFiles(self._start_ns, self._log.paths())
 
     @acting
     def process_state(self, node: str) -> ProcessState:
-        """From /proc."""
         return self._nodes[node].process_state()
 
     def clock_error(self, node: str) -> tuple[int, float]:

@@ -28,7 +28,6 @@ class LocalClients:
         self._processes: list[LoopClientProcess] = []
 
     def add(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
-        """Start a core."""
         self.add_hosted(name, lambda _: factory)
 
     def add_hosted(self, name: str, factory_for: Callable[[HostedNode], CoreFactory]) -> None:

@@ -128,7 +128,6 @@ class EventFiles:
         return tuple(self._notes)
 
     def close(self) -> None:
-        """Close the files."""
         for file in self._files.values():
             file.close()
 

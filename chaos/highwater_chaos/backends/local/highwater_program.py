@@ -36,7 +36,6 @@ class HighwaterProgram:
         return [] if problem is None else [problem]
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
-        """Write the node's properties."""
         config = place.files / _CONFIG
         config.write_text(render_properties(node_properties(plan, place, incarnation)), encoding="utf-8")
         (place.files / _CONTROL).unlink(missing_ok=True)
@@ -51,7 +50,6 @@ class HighwaterProgram:
         return place.files / _CONTROL
 
     def observer(self, site: Site) -> Observer:
-        """Reads the event files."""
         places = (*site.plan.of_role("controller"), *site.plan.of_role("broker"))
         return EventFiles({place.name: place.record for place in places})
 

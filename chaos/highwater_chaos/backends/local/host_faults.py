@@ -81,7 +81,6 @@ class HostFaults:
         self._tell(node, "diskStall", {"on": True})
 
     def end_stall(self, node: str) -> None:
-        """Let its flushes end."""
         self._stalled.discard(node)
         self._tell(node, "diskStall", {"on": False})
 

@@ -54,7 +54,6 @@ class IsolatedBackend(LocalBackend):
 
     @acting
     def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
-        """See :class:`~highwater_chaos.machine.power_loss.PowerLoss`."""
         local = self._nodes[node]
         report = local.lose_power(self._volumes[node], keep)
         # Also of a node that does not run: its machine has a page cache all the same.
@@ -85,7 +84,6 @@ class IsolatedBackend(LocalBackend):
 
     @acting
     def uncut(self, cut: str) -> None:
-        """One rule less."""
         self._links.uncut(cut)
 
     @acting

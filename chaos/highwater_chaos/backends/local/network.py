@@ -94,7 +94,6 @@ class NamespaceNetwork:
         self._unprobed[source, destination] = None
 
     def uncut(self, cut: str) -> None:
-        """One rule less."""
         if cut in self._cuts:
             pair, held = self._cuts[cut]
             self._run.undo(held)

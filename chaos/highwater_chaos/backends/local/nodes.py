@@ -120,7 +120,6 @@ class LocalNode:
         return report
 
     def wipe(self) -> None:
-        """A new disk."""
         self.disk.wipe()
         self._wiped = True
 

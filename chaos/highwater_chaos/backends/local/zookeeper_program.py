@@ -98,7 +98,6 @@ class ZooKeeperObserver:
         return self._ensemble.notes()
 
     def close(self) -> None:
-        """Leave the ensemble."""
         self._ensemble.close()
 
 

@@ -117,7 +117,6 @@ class PauseKind:
         return _states(pause, "stopped", "inject")
 
     def healed(self, context: HealContext) -> list[Evidence]:
-        """They run again."""
         pauses = [one for one in context.resources if isinstance(one, Pause)]
         return [saw for pause in pauses for saw in _states(pause, "running", "heal")]
 

@@ -211,7 +211,6 @@ class GroupCoordinator:
     # --- writing --------------------------------------------------------------------------------------------------
 
     def store_group(self, group: Group, assignment: Mapping[str, bytes], on_done: Callable[[ErrorCode], None]) -> None:
-        """See :class:`~highwater_runtime.broker.groups.membership.GroupStore`."""
         self._append(group, [group_record(group, assignment)], lambda w: on_done(FOR_GROUPS.get(w.error, w.error)))
 
     def commit(

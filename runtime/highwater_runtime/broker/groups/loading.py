@@ -54,7 +54,6 @@ class Loader:
             self._next = self._end
 
     def replay(self, record: Record) -> None:
-        """Take in one record."""
         try:
             match decode_coordinator_key(record.key or b""):
                 case OffsetCommitKey() as key:

@@ -79,7 +79,6 @@ class KraftMode:
         )
 
     def channel(self, name: str, timeout_ms: int) -> ControllerChannel:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         channel = ControllerChannel(name, self._active_controller, self._ports, timeout_ns=timeout_ms * MS)
         self._channels.append(channel)
         return channel
@@ -90,12 +89,10 @@ class KraftMode:
 
     @property
     def broker_epoch(self) -> int:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         return -1 if self._lifecycle is None else self._lifecycle.broker_epoch
 
     @property
     def fetch_version(self) -> int:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         return self._core.replicas.image.metadata_version.fetch_version
 
     # --- life -----------------------------------------------------------------------------------------------------
@@ -134,7 +131,6 @@ class KraftMode:
         self._lifecycle.start()
 
     def logs_loaded(self) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         if self._lifecycle is not None and not self._stopping:  # else the start is still under way
             self._loader.try_first_publication()
             self._tell_if_caught_up()
@@ -151,7 +147,6 @@ class KraftMode:
         self._tell_if_caught_up()
 
     def shut_down(self, on_leave: Callable[[], None]) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         assert self._lifecycle is not None
 
         def leave() -> None:
@@ -161,7 +156,6 @@ class KraftMode:
         self._lifecycle.shut_down(leave)
 
     def close(self, on_closed: Callable[[], None]) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
 
         def close_log() -> None:
             assert self._metadata_log is not None
@@ -174,12 +168,10 @@ class KraftMode:
         self._raft.stop(close_log)
 
     def stopped(self) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         assert self._lifecycle is not None
         self._lifecycle.stopped()
 
     def refresh_metrics(self) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         if self._raft is not None:
             self._raft.refresh_metrics()
 

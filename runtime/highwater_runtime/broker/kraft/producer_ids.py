@@ -22,7 +22,6 @@ class AllocatedBlocks:
         self._broker_epoch = broker_epoch
 
     def next_block(self, on_block: Callable[[range | None], None], *, give_up_at_ns: int) -> None:
-        """See :class:`~highwater_runtime.broker.mode.ProducerIdBlocks`."""
 
         def allocated(response: Any) -> None:
             if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:

@@ -46,7 +46,6 @@ class IsrWrites:
         self._waiting: dict[PartitionKey, Proposal] = {}
 
     def propose(self, key: PartitionKey, proposal: Proposal, on_answer: OnAnswer) -> None:
-        """See :class:`~highwater_runtime.broker.replica_manager.IsrWriter`."""
         role = self._core.replicas.roles.get(key)
         if role is None:
             return
@@ -111,7 +110,6 @@ class IsrWrites:
         attempt()
 
     def withdraw(self, key: PartitionKey) -> None:
-        """See :class:`~highwater_runtime.broker.replica_manager.IsrWriter`."""
         self._waiting.pop(key, None)
 
     def _later(self, is_waiting: Callable[[], bool], attempt: Callable[[], None]) -> None:

@@ -65,7 +65,6 @@ class Membership:
         self._is_closed = False
 
     def start(self) -> None:
-        """Open the first session."""
         self._open()
 
     def logs_loaded(self) -> None:

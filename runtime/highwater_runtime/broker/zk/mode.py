@@ -124,7 +124,6 @@ class ZooKeeperMode:
 
     @property
     def broker_epoch(self) -> int:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         return self._membership.broker_epoch
 
     @property
@@ -139,18 +138,15 @@ class ZooKeeperMode:
 
     @property
     def fetch_version(self) -> int:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         return 15 if self._has_topic_ids else _WITHOUT_TOPIC_IDS
 
     @property
     def offered(self) -> Mapping[ApiKey, tuple[int, int]]:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         if self._has_topic_ids:
             return OFFERED
         return {**OFFERED, ApiKey.FETCH: (OFFERED[ApiKey.FETCH][0], _WITHOUT_TOPIC_IDS)}
 
     def channel(self, name: str, timeout_ms: int) -> ControllerChannel:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         channel = ControllerChannel(name, self._active_controller, self._core.ports, timeout_ns=timeout_ms * MS)
         self._channels.append(channel)
         return channel
@@ -167,17 +163,14 @@ class ZooKeeperMode:
     # --- life -----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Open a session."""
         self._report("starting")
         self._membership.start()
 
     def logs_loaded(self) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         self._membership.logs_loaded()
         self._core.after_event()
 
     def replicas_loaded(self) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         if not self._is_leaving:
             self._report("running")
 
@@ -223,18 +216,15 @@ class ZooKeeperMode:
         ask()
 
     def close(self, on_closed: Callable[[], None]) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         self.controller.close()
         for channel in self._channels:
             channel.close()
         self._membership.close(on_closed)
 
     def stopped(self) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         self._report("stopped")
 
     def refresh_metrics(self) -> None:
-        """See :class:`~highwater_runtime.broker.mode.Mode`."""
         self.controller.refresh_metrics()
 
     def _report(self, state: str) -> None:

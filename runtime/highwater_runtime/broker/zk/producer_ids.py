@@ -27,7 +27,6 @@ class WrittenBlocks:
         self._broker_id = broker_id
 
     def next_block(self, on_block: Callable[[range | None], None], *, give_up_at_ns: int) -> None:  # noqa: ARG002
-        """See :class:`~highwater_runtime.broker.mode.ProducerIdBlocks`."""
 
         def read(result: Data | Failure) -> None:
             start = _next_start(result)

@@ -139,7 +139,6 @@ class QuorumController:
         return self._quorum.raft
 
     def refresh_metrics(self, *, of_records: bool = True) -> None:  # noqa: ARG002 - it has none of these
-        """See :class:`~highwater_runtime.ports.RefreshesMetrics`."""
         if self._quorum is not None:
             self._quorum.raft.refresh_metrics()
 

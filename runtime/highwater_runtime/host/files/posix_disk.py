@@ -59,14 +59,12 @@ class PosixFile:
         return position
 
     def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         fd = self._descriptor()
         if position < 0:
             raise ValueError(f"position {position} is negative")
         _write_rest(fd, position, data, 0)
 
     def read(self, position: int, length: int) -> bytes:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         fd = self._descriptor()
         if position < 0 or length < 0:
             raise ValueError(f"cannot read {length} bytes at {position}")
@@ -82,27 +80,22 @@ class PosixFile:
         return b"".join(parts)
 
     def size(self) -> int:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         return os.lseek(self._descriptor(), 0, os.SEEK_END)
 
     def truncate(self, length: int) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         fd = self._descriptor()
         if length < 0:
             raise ValueError(f"length {length} is negative")
         os.ftruncate(fd, length)
 
     def fsync(self) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         os.fsync(self._descriptor())
 
     def fsync_later(self, on_done: Callable[[OSError | None], None]) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         # A descriptor of its own: the file may be closed, and its number reused, before the thread gets to it.
         self._disk.fsync_elsewhere(os.dup(self._descriptor()), on_done)
 
     def close(self) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
@@ -146,42 +139,33 @@ class PosixDisk:
         self._abandoned = False
 
     def open(self, path: str, *, create: bool = False) -> PosixFile:
-        """See :class:`highwater_runtime.ports.Disk`."""
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return PosixFile(self, os.open(self._entry(path), flags, 0o644), path)
 
     def exists(self, path: str) -> bool:
-        """See :class:`highwater_runtime.ports.Disk`."""
         return os.path.exists(self._full(path))  # noqa: PTH110 - one system call, no objects
 
     def list(self, path: str = "") -> list[str]:
-        """See :class:`highwater_runtime.ports.Disk`."""
         return sorted(os.listdir(self._full(path)))  # noqa: PTH208
 
     def is_dir(self, path: str) -> bool:
-        """See :class:`highwater_runtime.ports.Disk`."""
         return os.path.isdir(self._full(path))  # noqa: PTH112
 
     def mkdir(self, path: str) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         Path(self._full(path)).mkdir(parents=True, exist_ok=True)
 
     def rename(self, source: str, target: str) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         os.rename(self._entry(source), self._entry(target))  # noqa: PTH104
 
     def unlink(self, path: str) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         os.unlink(self._entry(path))  # noqa: PTH108
 
     def remove_tree(self, path: str) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         full = self._entry(path)
         if os.path.lexists(full):
             shutil.rmtree(full)
 
     def fsync_dir(self, path: str = "") -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         fd = os.open(self._full(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(fd)
@@ -189,7 +173,6 @@ class PosixDisk:
             os.close(fd)
 
     def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
-        """See :class:`highwater_runtime.ports.Disk`."""
         once = list(dict.fromkeys(paths))
         if len(once) >= MANY_PATHS and self._whole.sync():
             once = [path for path in once if not self.exists(path)]  # what is not there is not durable
@@ -208,7 +191,6 @@ class PosixDisk:
         return None
 
     def run_later(self, job: DiskJob, on_done: Callable[[OSError | None], None]) -> None:
-        """See :class:`highwater_runtime.ports.Disk`."""
         self._jobs.append((job, on_done))
         self._next_step()
 

@@ -34,13 +34,11 @@ class FileSink:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def write(self, lines: bytes) -> None:
-        """See :class:`TraceSink`."""
         written = os.write(self._fd, lines)
         while written < len(lines):
             written += os.write(self._fd, lines[written:])
 
     def close(self) -> None:
-        """Release the file."""
         os.close(self._fd)
 
 
@@ -62,7 +60,6 @@ class HostTrace:
         self._times = b""
 
     def emit(self, event: NodeEvent) -> None:
-        """See :class:`highwater_runtime.ports.Trace`."""
         if not self._lines:
             now = monotonic_ns()
             wall = now + how_far_ahead(self._wall_ns, of=monotonic_ns).by_ns

@@ -38,7 +38,6 @@ class Acceptor:
         self._closed = False
 
     def start(self, backlog: int) -> None:
-        """Listen and accept."""
         self._socket.setblocking(False)
         self._socket.listen(backlog)
         self._loop.add_reader(self._socket.fileno(), self._ready)

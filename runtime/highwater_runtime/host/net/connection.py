@@ -107,7 +107,6 @@ class ServerConnection(FrameReceiver):
             )
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Bytes have come."""
         self._server.received_bytes += nbytes
         self.last_active = monotonic()
         line = self._server.line
@@ -159,7 +158,6 @@ class ServerConnection(FrameReceiver):
             self._server.line.join(self)
 
     def go_on(self) -> None:
-        """See :class:`.fairness.WaitingConnection`."""
         self._in_line = False
         if self._reading or self._closed or self._must_wait:
             return
@@ -194,11 +192,9 @@ class ServerConnection(FrameReceiver):
             self._pause()
 
     def may_grow(self, nbytes: int) -> bool:
-        """See :class:`.frames.FrameReceiver`."""
         return self._server.may_keep(nbytes)
 
     def buffer_resized(self, nbytes: int) -> None:
-        """See :class:`.frames.FrameReceiver`."""
         self._own_buffer_bytes += nbytes
         self._server.buffer_bytes += nbytes
 
@@ -368,7 +364,6 @@ class ServerConnection(FrameReceiver):
         self.close(None)
 
     def flush(self) -> None:
-        """See :class:`.turn.Sender`."""
         before = self._outbox.sent_bytes
         self._outbox.flush()
         self._server.sent_bytes += self._outbox.sent_bytes - before

@@ -125,7 +125,6 @@ class OutboundConnection(FrameReceiver):
     # --- life ---
 
     def open(self) -> None:
-        """Begin to connect."""
         self._connecting = self._node.loop.create_task(self._connect())
 
     async def _connect(self) -> None:
@@ -222,7 +221,6 @@ class OutboundConnection(FrameReceiver):
             self._outbox.put(parts)
 
     def flush(self) -> None:
-        """See :class:`.turn.Sender`."""
         before = self._outbox.sent_bytes
         self._outbox.flush()
         self._network.sent_bytes += self._outbox.sent_bytes - before
@@ -257,7 +255,6 @@ class OutboundConnection(FrameReceiver):
     # --- from the transport ---
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Bytes have come."""
         self._network.received_bytes += nbytes
         self._node.run_turn(self.take_in, nbytes)
 
@@ -279,7 +276,6 @@ class OutboundConnection(FrameReceiver):
     # --- frames ---
 
     def frame_received(self, frame: bytes | memoryview) -> None:
-        """A response."""
         calls = self._calls
         if len(frame) < 4:
             self.malformed(f"a response of {len(frame)} bytes")
@@ -340,7 +336,6 @@ class HostNetwork:
         timeout_ns: int,
         channel: str = "",
     ) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
         if self._closed:
             return
         connection = self._connections.get((to, channel))
@@ -350,17 +345,14 @@ class HostNetwork:
         connection.send(request, version, on_response, self.node.clock.now_ns() + timeout_ns)
 
     def repeat_while_held_up(self, heartbeat: Heartbeat) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
         if self.heartbeats is not None and not self._closed:
             self.heartbeats.remember(heartbeat)
 
     def stop_repeating(self) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
         if self.heartbeats is not None:
             self.heartbeats.close()
 
     def disconnect(self, to: Endpoint) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
         for (endpoint, _), connection in list(self._connections.items()):
             if endpoint == to:
                 connection.leads_elsewhere()

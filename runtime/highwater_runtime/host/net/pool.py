@@ -84,7 +84,6 @@ class ConnectionPool:
 
     @property
     def connections(self) -> int:
-        """How many there are."""
         return len(self._connections)
 
     def why_refused(self, address: str, descriptor: int) -> str | None:

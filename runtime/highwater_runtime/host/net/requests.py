@@ -71,7 +71,6 @@ class HostRequest(InboundRequest):
         return self.connection.principal
 
     def reply(self, response: ApiMessage) -> None:
-        """See :class:`highwater_runtime.ports.InboundRequest`."""
         if self.answer is not None:
             raise AssertionError(f"second reply to {self.body.NAME} of {self.peer}")
         connection = self.connection

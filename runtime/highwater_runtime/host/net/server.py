@@ -44,7 +44,6 @@ class Server(ConnectionPool):
             self.bound[listener.name] = Endpoint(*sock.getsockname()[:2])
 
     def accept(self) -> None:
-        """Begin to accept connections."""
         for listener, sock in self._sockets:
             acceptor = Acceptor(
                 self.node.loop, sock, partial(self._accepted, listener), partial(self._exhausted, listener)

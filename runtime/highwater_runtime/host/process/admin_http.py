@@ -47,7 +47,6 @@ class AdminServer:
         return Endpoint(*self._server.sockets[0].getsockname()[:2])
 
     def close(self) -> None:
-        """Stop listening."""
         if self._server is not None:
             self._server.close()
 

@@ -18,7 +18,6 @@ class ControllerRole:
     def make_core(
         self, settings: NodeSettings, ports: Ports, _node: HostedNode, bootstrap_records: tuple[Any, ...]
     ) -> NodeCore:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         options = ControllerOptions(
             node_id=settings.node_id,
             voters=settings.voters,
@@ -31,11 +30,9 @@ class ControllerRole:
         return QuorumController(options, ports)
 
     def metadata_of(self, core: NodeCore | None) -> MetadataImage | None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         return core.committed_image if isinstance(core, QuorumController) else None
 
     def session_of(self, _core: NodeCore | None) -> SessionKey | None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         return None
 
     def why_unready(self, core: NodeCore | None) -> str | None:

@@ -19,15 +19,12 @@ class KraftBrokerRole:
     def make_core(
         self, settings: NodeSettings, ports: Ports, node: HostedNode, _bootstrap_records: tuple[Any, ...]
     ) -> NodeCore:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         return KraftBroker(broker_options(settings, node.bound), ports)
 
     def metadata_of(self, core: NodeCore | None) -> MetadataImage | None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         return metadata_of(core)
 
     def session_of(self, _core: NodeCore | None) -> SessionKey | None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         return None
 
     def why_unready(self, core: NodeCore | None) -> str | None:

@@ -19,18 +19,15 @@ class ZooKeeperBrokerRole:
     def make_core(
         self, settings: NodeSettings, ports: Ports, node: HostedNode, _bootstrap_records: tuple[Any, ...]
     ) -> NodeCore:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         from highwater_runtime.host.zookeeper import KazooCoordination  # noqa: PLC0415 - needs kazoo, which is optional
 
         coordination = KazooCoordination(settings.zookeepers, node.loop, node.run, node.turn.will_send)
         return ZooKeeperBroker(broker_options(settings, node.bound), ports, coordination)
 
     def metadata_of(self, core: NodeCore | None) -> MetadataImage | None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         return metadata_of(core)
 
     def session_of(self, core: NodeCore | None) -> SessionKey | None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
         session = core.session if isinstance(core, ZooKeeperBroker) else None
         return None if session is None else session.key
 

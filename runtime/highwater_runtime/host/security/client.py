@@ -40,7 +40,6 @@ class SaslClient:
         self._password = password
 
     def start(self, exchange: Exchange, on_done: Callable[[str | None], None]) -> None:
-        """See :class:`~highwater_runtime.host.net.listeners.ClientAuthenticator`."""
         conversation: Conversation = (
             PlainClient(self._username, self._password)
             if self._mechanism == "PLAIN"

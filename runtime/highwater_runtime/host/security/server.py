@@ -57,7 +57,6 @@ class SaslServer:
         return self._principal
 
     def on_request(self, request: InboundRequest) -> bool:
-        """See :class:`~highwater_runtime.host.net.listeners.ServerAuthenticator`."""
         self._requests += self._principal is None
         if self._requests > MOST_REQUESTS:
             raise AuthenticationError(f"more than {MOST_REQUESTS} requests before authentication")

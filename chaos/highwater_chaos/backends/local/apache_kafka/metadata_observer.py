@@ -128,7 +128,6 @@ class MetadataObserver:
         raise AssertionError(f"an observer got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Follow no more."""
 
         def stopped() -> None:
             self._log.close()

@@ -83,7 +83,6 @@ class ClusterObserver:
         return notes
 
     def close(self) -> None:
-        """Observe no more."""
         if self._closed:
             return
         self._closed = True

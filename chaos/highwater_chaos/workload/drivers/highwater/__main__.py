@@ -26,7 +26,6 @@ class _HistoryFirst(NoTrace):
         self._history = history
 
     def flush(self) -> None:
-        """See :class:`highwater_runtime.host.files.trace.NoTrace`."""
         self._history.flush()
 
 
