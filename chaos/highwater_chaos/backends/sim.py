@@ -55,7 +55,6 @@ from highwater_runtime.sim.network import CodecMode
 from highwater_runtime.zookeeper import EnsembleClient, ZooKeeperServer
 
 _CLIENT_PORT: Final = 9092
-_PROBE: Final = ".highwater-probe"
 _STALLED_NS: Final = 200 * MS
 """A probe's flush that takes longer than this is stalled (an honest one takes at most a tenth of it)."""
 
@@ -241,14 +240,13 @@ class SimBackend:
         probe = self._probes[node] = pending or _Probe(self.now_ns())
         owner, disk.owner = disk.owner, probe
         try:
-            file = disk.open(_PROBE, create=True)
+            file = disk.open_unnamed()
             try:
                 file.append(b"\0" * 4096)
                 if pending is None:
                     file.fsync_later(probe.note_flushed)
             finally:
                 file.close()
-                disk.unlink(_PROBE)
         except OSError as error:
             del self._probes[node]
             return errno.errorcode.get(error.errno or 0, "unknown")

@@ -99,8 +99,6 @@ class SimDisk:
         self.armed = False
         """Whether calls have to be checked for faults at all."""
 
-    # --- the port ---
-
     def open(self, path: str, *, create: bool = False) -> SimFile:
         if self.armed:
             self.admit_read(path)
@@ -115,6 +113,11 @@ class SimDisk:
             node = CachedFile()
             self._tree.edit((parent, name, node))
         return SimFile(self, node, path)
+
+    def open_unnamed(self) -> SimFile:
+        """Open a new file that has no name, like ``O_TMPFILE``: nothing of it is ever left."""
+        self.begin("")
+        return SimFile(self, CachedFile(), "a file without name")
 
     def exists(self, path: str) -> bool:
         return self._tree.find(path) is not None
