@@ -14,7 +14,7 @@ from typing import Final
 
 import kubernetes
 
-from highwater_chaos.kube.client import Conflict, Kube, KubeError, local_configuration
+from highwater_chaos.kube.client import ConflictError, Kube, KubeError, local_configuration
 
 KEY: Final = "token"
 _BYTES: Final = 32
@@ -35,7 +35,7 @@ def make_token(kube: Kube, namespace: str, name: str) -> bool:
     }
     try:
         kube.create(secret)
-    except Conflict:
+    except ConflictError:
         return False
     return True
 

@@ -23,7 +23,7 @@ from prometheus_client import start_http_server
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
-from highwater_chaos.kube.client import KubeError, NotFound, local_configuration
+from highwater_chaos.kube.client import KubeError, NotFoundError, local_configuration
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_operator.certificates.keeper import CertificateSettings, keep_always
 from highwater_operator.experiments.context import ExperimentContext, JudgingSettings, RunnerSettings
@@ -56,7 +56,7 @@ CHATTY: Final = ("aiohttp.access", "kopf.objects")
 _log = logging.getLogger(__name__)
 
 
-class CannotBegin(Exception):  # noqa: N818 - named for what it means
+class CannotBeginError(Exception):
     """What the operator needs is not there; the message says what to do."""
 
 
@@ -111,7 +111,7 @@ async def operate(
     somebody else looks after the agents'.
 
     Raises:
-        CannotBegin: the CRDs are not installed, or the operator may not read them.
+        CannotBeginError: the CRDs are not installed, or the operator may not read them.
     """
     await _check(context.kube, options)
     queue = Queue(lambda key: reconcile(context, key.namespace, key.name))
@@ -156,7 +156,7 @@ async def _check(kube: AsyncKube, options: Options) -> None:
     try:
         short = await shortage(kube)
     except KubeError as error:
-        raise CannotBegin(str(error)) from error
+        raise CannotBeginError(str(error)) from error
     if short is None:
         return
     until_then = "; until then experiments are refused" if short.refuses else ""
@@ -172,12 +172,12 @@ async def _served(kube: AsyncKube, options: Options) -> list[Json]:
         for namespace in options.namespaces or (None,):
             try:
                 served += await kube.list(kind, namespace)
-            except NotFound:
-                raise CannotBegin(
+            except NotFoundError:
+                raise CannotBeginError(
                     f"the API server does not know {kind.plural}.{kind.group}: apply manifests/base/crds first"
                 ) from None
             except KubeError as error:
-                raise CannotBegin(str(error)) from error
+                raise CannotBeginError(str(error)) from error
     return served
 
 
@@ -273,7 +273,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         asyncio.run(
             operate(context, options, experiments=experiments, certificates=certificates if has_agents else None)
         )
-    except CannotBegin as error:
+    except CannotBeginError as error:
         log_event(_log, logging.ERROR, "the operator cannot begin", error=str(error))
         sys.exit(CANNOT_BEGIN)
     finally:
@@ -283,7 +283,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _check_installation(kube: AsyncKube, options: Options, url: str) -> None:
     try:
         asyncio.run(_look_at_installation(kube, options, url))
-    except CannotBegin as error:
+    except CannotBeginError as error:
         _cannot_begin(str(error))
     finally:
         kube.close()
@@ -291,23 +291,25 @@ def _check_installation(kube: AsyncKube, options: Options, url: str) -> None:
 
 
 async def _look_at_installation(kube: AsyncKube, options: Options, url: str) -> None:
-    """Raises ``CannotBegin`` if something is not as it should be."""
+    """Raises ``CannotBeginError`` if something is not as it should be."""
     await _served(kube, options)
     try:
         short = await shortage(kube)
     except KubeError as error:
-        raise CannotBegin(str(error)) from error
+        raise CannotBeginError(str(error)) from error
     if short is not None:
-        raise CannotBegin(f"{short.reason}: {short.message}")
+        raise CannotBeginError(f"{short.reason}: {short.message}")
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_ANSWERS_WITHIN)) as session,
             session.get(url) as answer,
         ):
             if answer.status != HTTPStatus.OK:
-                raise CannotBegin(f"the operator at {url} does not work: expected status 200, found {answer.status}")
+                raise CannotBeginError(
+                    f"the operator at {url} does not work: expected status 200, found {answer.status}"
+                )
     except (aiohttp.ClientError, TimeoutError) as error:
-        raise CannotBegin(f"no operator answers at {url}: {error or type(error).__name__}") from error
+        raise CannotBeginError(f"no operator answers at {url}: {error or type(error).__name__}") from error
 
 
 def _cannot_begin(why: str) -> NoReturn:

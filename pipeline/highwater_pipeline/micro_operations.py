@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.group_commits import Commits
 from highwater_pipeline.rows import COMMITS
 from highwater_pipeline.schemas import OPERATIONS
@@ -130,8 +130,8 @@ class Flattener:
     def add(self, part: pa.Table) -> pa.Table:
         """The micro-operations of those operations that this part completes.
 
-        Raises :class:`~highwater_pipeline.files.BadTable` as :func:`pair` does, and if a completion does not repeat
-        what its invocation sent.
+        Raises :class:`~highwater_pipeline.files.BadTableError` as :func:`pair` does, and if a completion does not
+        repeat what its invocation sent.
         """
         table = pa.concat_tables([self._open, part]).combine_chunks()
         rows = np.concatenate([self._open_rows, np.arange(self._rows, self._rows + part.num_rows)])
@@ -281,7 +281,7 @@ class Flattener:
         no outcome is said would be missed by no check.
 
         ``ends``, ``begins``: positions of completions and of their invocations. Raises
-        :class:`~highwater_pipeline.files.BadTable`.
+        :class:`~highwater_pipeline.files.BadTableError`.
         """
         items = pc.list_flatten(values)
         is_send = pc.equal(items.field("op"), "send").to_numpy(zero_copy_only=False)
@@ -298,7 +298,7 @@ class Flattener:
             wrong = np.isin(ends, np.repeat(ends, count[ends])[differ])
         if wrong.any():
             end, begin = int(ends[wrong][0]), int(begins[wrong][0])
-            raise BadTable(
+            raise BadTableError(
                 f"{self._path}:{int(rows[end]) + 1}: expected the outcome of all that the operation's invocation sent,"
                 f" {_sends(values[begin].as_py())}, found {_sends(values[end].as_py())}"
             )
@@ -348,8 +348,9 @@ def pair(process: Ints, is_invoke: Bools, path: str = "operations", numbers: Int
     """For every row: the row of its invocation (-1: it is one itself), and whether it is an invocation that nothing
     completes. A completion belongs to the row of its process right before it.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` for a history that no single-threaded processes can have made: a
-    process invokes while its last operation is open, or completes what it has not invoked. ``path`` is what the error
+    Raises :class:`~highwater_pipeline.files.BadTableError` for a history that no single-threaded processes can have
+    made: a process invokes while its last operation is open, or completes what it has not invoked. ``path`` is what the
+        error
     calls the table, ``numbers`` are those of its rows in there.
     """
     rows = len(process)
@@ -366,7 +367,7 @@ def pair(process: Ints, is_invoke: Bools, path: str = "operations", numbers: Int
         found = f"{who} to complete its open operation first, found another invocation"
         if not is_invoke[row]:
             found = f"{who} to have an open operation, found a completion of none"
-        raise BadTable(f"{path}:{(row if numbers is None else int(numbers[row])) + 1}: expected {found}")
+        raise BadTableError(f"{path}:{(row if numbers is None else int(numbers[row])) + 1}: expected {found}")
     invoke_of = np.full(rows, -1, np.int64)
     completes = np.flatnonzero(after_invoke)
     invoke_of[order[completes]] = order[completes - 1]

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Final
 
 from highwater_pipeline.checks import check_unit
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.judgement import UnitFindings
 from highwater_pipeline.store import StoredRun, StoredUnit, read_unit
 from highwater_pipeline.units import RunFacts
@@ -34,7 +34,7 @@ def findings_of(run: StoredRun, jobs: int) -> Iterator[UnitFindings]:
     """What the checks find in each unit, in any order. Each of ``jobs`` processes has one unit in memory at a time.
 
     Raises:
-        BadTable, OSError: a unit cannot be read. It is the first one of the run that cannot, whatever ``jobs`` is.
+        BadTableError, OSError: a unit cannot be read. It is the first one of the run that cannot, whatever ``jobs`` is.
         ChildProcessError: a process was killed before it had judged all of its units.
         RuntimeError: it ended by itself, and has said why on stderr.
     """
@@ -121,11 +121,11 @@ def _judge(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     unreadable: str | None = None
     for unit in units:
-        found: UnitFindings | BadTable | OSError | None = None
+        found: UnitFindings | BadTableError | OSError | None = None
         if unreadable is None or unit.partition < unreadable:  # a store that is gone is not asked for every unit
             try:
                 found = check_unit(read_unit(facts, unit), checks)
-            except (BadTable, OSError) as error:
+            except (BadTableError, OSError) as error:
                 found, unreadable = error, unit.partition
         try:
             connection.send((unit.partition, found))

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from highwater_pipeline.files import BadTable, TableFile
+from highwater_pipeline.files import BadTableError, TableFile
 from highwater_pipeline.recorded_events import write_recorded_events
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
@@ -65,7 +65,7 @@ class RunWriter:
         """Take in the next rows of a table of :data:`LARGE_TABLES`.
 
         Raises:
-            BadTable: no single-threaded processes can have made this history.
+            BadTableError: no single-threaded processes can have made this history.
             OSError: they cannot be written.
         """
         self._files[table].add(part)
@@ -105,7 +105,7 @@ def recorded_units(directory: AnyPath, checks: tuple[str, ...] | None) -> Stored
     """The units of a run directory, to be judged by ``checks``; None: it has none, and is judged by its whole tables.
 
     Raises:
-        BadTable: they are not whole, or not those of the run beside them.
+        BadTableError: they are not whole, or not those of the run beside them.
     """
     units = directory / UNITS
     if not units.is_dir() or not any(True for _ in units.glob("*")):
@@ -116,9 +116,9 @@ def recorded_units(directory: AnyPath, checks: tuple[str, ...] | None) -> Stored
     # A history without a row does not say whose it is.
     if others or (stored.facts.operations and stored.facts.run_id != run.run_id):
         found = ", ".join(repr(one.facts.run_id) for one in runs)
-        raise BadTable(f"{units}: expected the run {run.run_id!r} alone, as {OPERATIONS_FILE} says, found {found}")
+        raise BadTableError(f"{units}: expected the run {run.run_id!r} alone, as {OPERATIONS_FILE} says, found {found}")
     if stored.facts.settings != run.settings:
-        raise BadTable(
+        raise BadTableError(
             f"{units}: expected what was promised by run.json, {run.settings}, found {stored.facts.settings}"
         )
     return replace(stored, checks=checks)

@@ -33,11 +33,11 @@ _SHOWN: Final = 300
 _PATTERN: Final = re.compile(r"[*?\[]")
 
 
-class BadAddress(ValueError):  # noqa: N818 - what is wrong is the address
+class BadAddressError(ValueError):
     """Nothing can be at this address; the message says what was expected."""
 
 
-class NotReached(OSError):  # noqa: N818 - says what happened
+class NotReachedError(OSError):
     """A store did not do what it was asked; the message says where, and what it answered."""
 
 
@@ -87,15 +87,15 @@ class RemotePath:
         return self
 
     def exists(self) -> bool:
-        """Whether there is a file, or anything below. Raises :class:`NotReached`."""
+        """Whether there is a file, or anything below. Raises :class:`NotReachedError`."""
         return bool(self._info().type.name != "NotFound")
 
     def look_up(self) -> None:
-        """Raise :class:`NotReached` if the bucket does not exist, or may not be looked into."""
+        """Raise :class:`NotReachedError` if the bucket does not exist, or may not be looked into."""
         if self.scheme == "hdfs":
             return
         if RemotePath(self.scheme, self.bucket, PurePosixPath())._info().type.name == "NotFound":
-            raise NotReached(f"{self.scheme}://{self.bucket}: there is no such bucket")
+            raise NotReachedError(f"{self.scheme}://{self.bucket}: there is no such bucket")
 
     def is_file(self) -> bool:
         """Whether there is a file."""
@@ -178,11 +178,11 @@ class RemotePath:
             self._fail(error)
 
     def _fail(self, error: OSError) -> NoReturn:
-        if isinstance(error, NotReached):
+        if isinstance(error, NotReachedError):
             raise error
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f"{self}: no such file") from error
-        raise NotReached(f"{self}: {_why(self, error)}") from error
+        raise NotReachedError(f"{self}: {_why(self, error)}") from error
 
 
 AnyPath = Path | RemotePath
@@ -191,7 +191,7 @@ AnyPath = Path | RemotePath
 def located(path: AnyPath | str) -> AnyPath:
     """What a path or an address names: ``s3://`` and ``s3a://`` (the same), ``hdfs://``, ``file://``, or a local path.
 
-    Raises :class:`BadAddress`.
+    Raises :class:`BadAddressError`.
     """
     if not isinstance(path, str):
         return path
@@ -202,25 +202,25 @@ def located(path: AnyPath | str) -> AnyPath:
     scheme, _, rest = path.partition("://")
     bucket, _, key = rest.partition("/")
     if scheme not in SCHEMES:
-        raise BadAddress(f"{expected}; found {scheme}://: copy the run to one of these first, or mount the store")
+        raise BadAddressError(f"{expected}; found {scheme}://: copy the run to one of these first, or mount the store")
     if scheme == "file":
         try:
             address = urlsplit(path)
         except ValueError as error:
-            raise BadAddress(f"{expected}: {error}") from error
+            raise BadAddressError(f"{expected}: {error}") from error
         if address.netloc not in ("", "localhost"):
-            raise BadAddress(f"{expected}; found another machine, {address.netloc}: mount its files")
+            raise BadAddressError(f"{expected}; found another machine, {address.netloc}: mount its files")
         return Path(unquote(address.path))
     if "@" in bucket:
-        raise BadAddress(f"{scheme}://…: an address holds no credentials; put them into the environment")
+        raise BadAddressError(f"{scheme}://…: an address holds no credentials; put them into the environment")
     if not bucket and scheme != "hdfs":
-        raise BadAddress(f"{expected}; found no bucket: {scheme}://BUCKET/PATH")
+        raise BadAddressError(f"{expected}; found no bucket: {scheme}://BUCKET/PATH")
     return RemotePath(scheme, bucket, PurePosixPath(key.strip("/")))
 
 
 @contextmanager
 def reaching(path: AnyPath) -> Iterator[None]:
-    """Turn what Arrow raises of a store into :class:`NotReached`, which names the path."""
+    """Turn what Arrow raises of a store into :class:`NotReachedError`, which names the path."""
     try:
         yield
     except OSError as error:
@@ -247,11 +247,11 @@ def arrow_of(path: AnyPath) -> tuple[str, Any]:
 
 
 def filesystem_of(path: RemotePath) -> fs.FileSystem:
-    """The file system that a path is in, one a process. Raises :class:`NotReached`."""
+    """The file system that a path is in, one a process. Raises :class:`NotReachedError`."""
     try:
         return _filesystem(path.scheme, path.bucket, os.getpid())
     except OSError as error:
-        raise NotReached(f"{path}: {_why(path, error)}") from error
+        raise NotReachedError(f"{path}: {_why(path, error)}") from error
 
 
 @lru_cache(maxsize=16)

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from highwater_pipeline.arrays import Ints
 from highwater_pipeline.column_cache import ALL, ColumnCache, Packed, Place, Which
-from highwater_pipeline.files import BadTable, make_parent
+from highwater_pipeline.files import BadTableError, make_parent
 from highwater_pipeline.ranges import Rows, take_from_parts, words_of
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.tables import RunParts, RunTables
@@ -101,7 +101,7 @@ def write_units(
 
     Raises:
         FileExistsError: the store has that run already.
-        BadTable: the run cannot be read.
+        BadTableError: the run cannot be read.
     """
     directory = stored_directory(store, run.run_id)
     exists = FileExistsError(f"{directory}: the store has this run already; remove it, or write to another store")
@@ -164,24 +164,24 @@ def is_stored_run(directory: AnyPath) -> bool:
 def stored_runs(store: AnyPath) -> list[StoredRun]:
     """The runs of a store, in order of their names.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` for a run that was not written to its end, or
+    Raises :class:`~highwater_pipeline.files.BadTableError` for a run that was not written to its end, or
     where there is none.
     """
     directories: list[AnyPath] = sorted(store.glob(f"{_RUN}*"), key=str)
     if not directories:
-        raise BadTable(f"{store}: expected a store with directories {_RUN}…, found none")
+        raise BadTableError(f"{store}: expected a store with directories {_RUN}…, found none")
     return [open_stored_run(directory) for directory in directories]
 
 
 def open_stored_run(directory: AnyPath) -> StoredRun:
     """One run of a store, by its directory.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` where it was not written to its end.
+    Raises :class:`~highwater_pipeline.files.BadTableError` where it was not written to its end.
     """
     try:
         entry = msgspec.json.decode((directory / _STORED).read_bytes(), type=_RunEntry)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadTable(
+        raise BadTableError(
             f"{directory}: expected {_STORED} of a run that was written to its end, found: {error}"
         ) from error
     directory = directory.absolute()  # executors of Spark have another working directory
@@ -198,7 +198,7 @@ def _unit_directory(directory: AnyPath, partition: str) -> AnyPath:
 def read_unit(facts: RunFacts, unit: StoredUnit) -> Unit:
     """One unit of a stored run.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` where a table is not the one that was written.
+    Raises :class:`~highwater_pipeline.files.BadTableError` where a table is not the one that was written.
     """
     kept = ColumnCache(KEPT)
     history, events, replica_log = (View.of(_read(facts, unit, name, kept)) for name in UNIT_SCHEMAS)
@@ -252,16 +252,17 @@ def _read(facts: RunFacts, unit: StoredUnit, name: str, kept: ColumnCache) -> Ro
     for key, expected in _marks(facts, unit.partition).items():
         if (found := table.marks.get(key)) != expected:
             what = key.decode().removeprefix("highwater.")
-            raise BadTable(f"{path}: expected {what} {expected.decode()!r}, found {(found or b'none').decode()!r}")
+            raise BadTableError(f"{path}: expected {what} {expected.decode()!r}, found {(found or b'none').decode()!r}")
     if table.num_rows != unit.rows.get(name):
-        raise BadTable(f"{path}: expected {unit.rows.get(name)} rows, as {_STORED} says, found {table.num_rows}")
+        raise BadTableError(f"{path}: expected {unit.rows.get(name)} rows, as {_STORED} says, found {table.num_rows}")
     return table if table.num_rows > LARGE else table.whole()
 
 
 class _Stored:
     """A table of a store: :class:`~highwater_pipeline.ranges.Rows`. Only what is asked for is in memory.
 
-    Every method raises :class:`~highwater_pipeline.files.BadTable` where the file is not the table that was written.
+    Every method raises :class:`~highwater_pipeline.files.BadTableError` where the file is not the table that was
+    written.
     """
 
     def __init__(self, path: AnyPath, name: str, kept: ColumnCache) -> None:
@@ -275,7 +276,7 @@ class _Stored:
             self._missing: Final = _ADDED - {*found.names}
             written = [field for field in schema if field.name not in self._missing]
             if (found.names, found.types) != ([one.name for one in written], [one.type for one in written]):
-                raise BadTable(f"{path}: expected the columns {_typed(schema)}, found {_typed(found)}")
+                raise BadTableError(f"{path}: expected the columns {_typed(schema)}, found {_typed(found)}")
             self.marks: Final[dict[bytes, bytes]] = dict(found.metadata or {})
             self._metadata: Final[pq.FileMetaData] = file.metadata
             groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
@@ -410,13 +411,13 @@ class _Only(NamedTuple):
 
 @contextmanager
 def _refusing(path: AnyPath) -> Iterator[None]:
-    """Raise :class:`~highwater_pipeline.files.BadTable` where a file cannot be read as a table."""
+    """Raise :class:`~highwater_pipeline.files.BadTableError` where a file cannot be read as a table."""
     try:
         yield
     except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
         raise
     except (OSError, pa.ArrowException) as error:
-        raise BadTable(f"{path}: expected a table of a store, found: {error}") from error
+        raise BadTableError(f"{path}: expected a table of a store, found: {error}") from error
 
 
 def _typed(schema: pa.Schema) -> str:

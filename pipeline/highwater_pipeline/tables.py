@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.files import MOST_LINE, BadTable, jsonl_parts, parquet_parts
+from highwater_pipeline.files import MOST_LINE, BadTableError, jsonl_parts, parquet_parts
 from highwater_pipeline.micro_operations import pair
 from highwater_pipeline.recorded_events import RecordedEvents
 from highwater_pipeline.recordings import (
@@ -51,8 +51,8 @@ class RunParts:
     """What was recorded of one run, each table in parts that can be gone through once, in order; None: not recorded at
     all, which is not the same as a table without rows.
 
-    A file is read when its table is gone through: :class:`~highwater_pipeline.files.BadTable` is raised then. Errors
-    call the history ``history_name``.
+    A file is read when its table is gone through: :class:`~highwater_pipeline.files.BadTableError` is raised then.
+    Errors call the history ``history_name``.
     """
 
     run_id: str
@@ -97,7 +97,7 @@ def load_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunTab
 
 
 def in_memory(run: RunParts) -> RunTables:
-    """Read a run into memory, all at once. Raises :class:`~highwater_pipeline.files.BadTable`."""
+    """Read a run into memory, all at once. Raises :class:`~highwater_pipeline.files.BadTableError`."""
     operations = _whole(run.operations, OPERATION_ROWS)
     tables = RunTables(
         run.run_id,
@@ -123,7 +123,7 @@ def open_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunPar
     ``.jsonl`` or ``.parquet``, ``events/recorded.json``, and the settings in ``run.json`` (``settings`` where given).
     Only the history must be there; a file is taken for a history alone.
 
-    Raises ``FileNotFoundError`` where it is not, :class:`~highwater_pipeline.files.BadTable` where a file is not
+    Raises ``FileNotFoundError`` where it is not, :class:`~highwater_pipeline.files.BadTableError` where a file is not
     strictly what it should be.
     """
     directory = located(run_dir)
@@ -160,7 +160,7 @@ def open_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunPar
 def about_run(directory: AnyPath, run_id: str, settings: Settings) -> RunParts:
     """What a run directory says of a run beside its large tables, which are empty here.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` where a file is not strictly what it should be.
+    Raises :class:`~highwater_pipeline.files.BadTableError` where a file is not strictly what it should be.
     """
     faults = _find(directory, FAULTS_FILE, FAULT_ROWS)
     return RunParts(
@@ -193,23 +193,23 @@ class _File(Generic[Row]):
                 return None
 
     def parts(self, run_id: str) -> Iterator[pa.Table]:
-        """The table, part by part. Raises :class:`~highwater_pipeline.files.BadTable`."""
+        """The table, part by part. Raises :class:`~highwater_pipeline.files.BadTableError`."""
         parquet = self.path.suffix == ".parquet"
         parts = parquet_parts(self.path, self.kind) if parquet else jsonl_parts(self.path, self.kind, run_id)
         for part in parts:
             found = part["run_id"].unique().to_pylist()
             if found not in ([], [run_id]):
-                raise BadTable(f"{self.path}: expected one run, {run_id}, found {', '.join(sorted(found))}")
+                raise BadTableError(f"{self.path}: expected one run, {run_id}, found {', '.join(sorted(found))}")
             yield part
 
 
 def _find(directory: AnyPath, name: str, kind: RowKind[Row]) -> _File[Row] | None:
     lines, parquet = directory / f"{name}.jsonl", directory / f"{name}.parquet"
     if lines.exists() and parquet.exists():
-        raise BadTable(f"{directory}: expected {name} once, found it as .jsonl and as .parquet")
+        raise BadTableError(f"{directory}: expected {name} once, found it as .jsonl and as .parquet")
     found = lines if lines.exists() else parquet if parquet.exists() else None
     if isinstance(found, Path) and not found.is_file():  # to open a named pipe may take for ever
-        raise BadTable(f"{found}: expected a file, found something else of that name")
+        raise BadTableError(f"{found}: expected a file, found something else of that name")
     return None if found is None else _File(found, kind)
 
 
@@ -219,7 +219,7 @@ def _recorded_events(path: AnyPath) -> RecordedEvents | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=RecordedEvents)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadTable(f"{path}: expected the kinds of events that were recorded, and why: {error}") from error
+        raise BadTableError(f"{path}: expected the kinds of events that were recorded, and why: {error}") from error
 
 
 def _settings(path: AnyPath) -> Settings:
@@ -228,7 +228,7 @@ def _settings(path: AnyPath) -> Settings:
     try:
         run = msgspec.json.decode(path.read_bytes(), type=_Run)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadTable(f"{path}: expected the run's `settings`: {error}") from error
+        raise BadTableError(f"{path}: expected the run's `settings`: {error}") from error
     if run.settings.clock_errors_ns is None and run.backend == _SEVERAL_CLOCKS:
         return msgspec.structs.replace(run.settings, clock_errors_ns={ANY_NODE: ASSUMED_CLOCK_ERROR_NS})
     return run.settings

@@ -184,7 +184,7 @@ class Splitter:
         self._replica_log: Final = _ReplicaLog()
 
     def add_operations(self, part: pa.Table) -> None:
-        """Take in operations. Raises :class:`~highwater_pipeline.files.BadTable` as ``Flattener.add`` does."""
+        """Take in operations. Raises :class:`~highwater_pipeline.files.BadTableError` as ``Flattener.add`` does."""
         self._history.add(self._flattener.add(part))
         ended = part.filter(pc.and_(pc.is_in(part["f"], pa.array(("send", "txn"))), pc.is_valid(part["error"])))
         for error in ended["error"].to_pylist():

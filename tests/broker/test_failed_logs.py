@@ -79,7 +79,7 @@ def test_a_follower_whose_log_fails_leaves_the_isr_before_the_lag_time(orders):
 
 
 def test_a_failed_flush_takes_one_partition_offline(orders):
-    """``LogOffline`` raised in the event 'response arrives'."""
+    """``LogOfflineError`` raised in the event 'response arrives'."""
     c = orders
     disk = c.sim.node("broker-2").disk
     c.replica(2).log.flush_later(lambda _error: None)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from highwater_runtime.broker.fetch_repair import EARLIEST, LATEST
-from highwater_runtime.log.errors import EpochRegression, LogOffline, UnexpectedAppendOffset
+from highwater_runtime.log.errors import EpochRegressionError, LogOfflineError, UnexpectedAppendOffsetError
 from highwater_runtime.log.records import assemble_batch
 from highwater_runtime.ports import Endpoint, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -184,7 +184,7 @@ def test_an_error_that_nobody_knows_is_one_more_refusal(follower):
 
 @pytest.mark.parametrize(
     ("records", "error"),
-    [(batch(7, 1, 4), UnexpectedAppendOffset), (batch(2, 1, 3), EpochRegression)],
+    [(batch(7, 1, 4), UnexpectedAppendOffsetError), (batch(2, 1, 3), EpochRegressionError)],
     ids=["a gap", "an older epoch"],
 )
 def test_a_partition_whose_log_refuses_fails_until_the_next_leader_epoch(follower, records, error):
@@ -204,7 +204,7 @@ def test_a_repair_that_the_log_refuses_fails_the_partition(follower):
     out_of_range(follower)
     follower.bench.disk.set_errors("writes")
     follower.offsets(0)
-    assert [type(e) for e in follower.fetchers.failed.values()] == [LogOffline]
+    assert [type(e) for e in follower.fetchers.failed.values()] == [LogOfflineError]
     assert follower.bench.partition.check_leader_epoch(4) is ErrorCode.KAFKA_STORAGE_ERROR
 
 

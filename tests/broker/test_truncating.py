@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from following import BACKOFF_NS, TOPIC, Follower, batch
 
-from highwater_runtime.log.errors import LogOffline, UnexpectedAppendOffset
+from highwater_runtime.log.errors import LogOfflineError, UnexpectedAppendOffsetError
 from highwater_runtime.ports import MS, RpcFailure
 from highwater_runtime.ports.trace import LogTruncated, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
@@ -380,13 +380,13 @@ def test_a_cut_that_the_log_refuses_fails_the_partition(bench, rung):
     follower.follow(3, 4, partition_epoch=1)
     if is_asking(follower):
         follower.epoch_end(2, 3)
-    assert [type(e) for e in follower.fetchers.failed.values()] == [LogOffline]
+    assert [type(e) for e in follower.fetchers.failed.values()] == [LogOfflineError]
 
 
 def test_a_failed_partition_truncates_first_when_it_is_followed_again(follower):
     """KAFKA-6361, n < 20: the leader's batch begins below the follower's end."""
     follower.answer(records=batch(2, 4, 2))
-    assert [type(e) for e in follower.fetchers.failed.values()] == [UnexpectedAppendOffset]
+    assert [type(e) for e in follower.fetchers.failed.values()] == [UnexpectedAppendOffsetError]
     follower.follow(2, 4, partition_epoch=1)
     assert asked_epoch(follower) == 3
 

@@ -11,7 +11,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkValueError
 
-from highwater_chaos.campaign.on_spark import SparkGone, batch_size, on_spark
+from highwater_chaos.campaign.on_spark import SparkGoneError, batch_size, on_spark
 from highwater_chaos.campaign.seed import Outcome, Unit
 from highwater_pipeline.spark.session import first_lines
 
@@ -62,7 +62,7 @@ def test_whatever_pyspark_raises_when_its_jvm_is_gone() -> None:
         raise PySparkValueError(errorClass="CANNOT_PARSE_DATATYPE", messageParameters={"error": "Error while sending"})
 
     gone: Any = SimpleNamespace(range=dataframe_range, sparkContext=SimpleNamespace(defaultParallelism=1, _jsc=None))
-    with pytest.raises(SparkGone, match=r"Spark has ended: .*Error while sending"):
+    with pytest.raises(SparkGoneError, match=r"Spark has ended: .*Error while sending"):
         list(on_spark([Unit("x", 1)], gone))
 
 

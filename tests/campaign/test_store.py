@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.campaign import BadCampaign, CampaignDirectory, Outcome, Unit, examples
+from highwater_chaos.campaign import BadCampaignError, CampaignDirectory, Outcome, Unit, examples
 from highwater_chaos.campaign.seed import experiment_of
 from highwater_chaos.shrink.search import Shrunk
 from highwater_chaos.shrink.size import size_of
@@ -30,9 +30,9 @@ def test_a_full_disk_is_named_and_what_was_known_is_kept(tmp_path: Path) -> None
     outcomes = [Outcome("x", seed, "", "pass") for seed in range(9)]
     why = "cannot be written: .*File too large; what was known until then is kept: add --resume --out"
     with no_file_above(1000), CampaignDirectory.open(tmp_path / "c", {}, resume=False) as directory:
-        with pytest.raises(BadCampaign, match=why):
+        with pytest.raises(BadCampaignError, match=why):
             add(directory, outcomes)
-        with pytest.raises(BadCampaign, match=why):
+        with pytest.raises(BadCampaignError, match=why):
             directory.finish(outcomes)
     assert (tmp_path / "c/journal.jsonl").stat().st_size == 1000, "the last line is torn"
     with CampaignDirectory.open(tmp_path / "c", {}, resume=True) as directory:

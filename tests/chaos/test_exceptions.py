@@ -26,16 +26,16 @@ from highwater_runtime.wire.errors import ErrorCode
 PACKAGES = (highwater_runtime, highwater_chaos, highwater_pipeline, highwater_operator)
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "AgentError": ("no answer", 503),
-    "BadEdn": (3, "the text ends within '['"),
+    "BadEdnError": (3, "the text ends within '['"),
     "BackendCannotError": ("local", ["powerLoss needs root"]),
     "CannotWriteError": (Path("runs"), OSError(28, "No space left on device")),
     "DecodeError": ("Fetch", 7, "too short"),
     "ExperimentError": ("a.yaml", [Problem("spec.seed", "expected a number", 3)]),
-    "InvalidRecord": ("offset deltas", ((3, "no key"),)),
+    "InvalidRecordError": ("offset deltas", ((3, "no key"),)),
     "KubeError": ("get pods", 403, "no"),
-    "NotLeader": (1001, 4),
-    "Refusal": (409, "busy"),
-    "Refused": (ErrorCode.INVALID_REQUEST, "no topic"),
+    "NotLeaderError": (1001, 4),
+    "RefusalError": (409, "busy"),
+    "RefusedError": (ErrorCode.INVALID_REQUEST, "no topic"),
     "_BoundError": ("is nested too deeply", 3),
     "SimulationError": ("broker-0", 1, 5, "fire", KeyError("x")),
 }
@@ -77,6 +77,11 @@ def test_every_exception_survives_pickle() -> None:
         assert repr(vars(copy)) == repr(vars(error))
         checked += 1
     assert checked > 50, "they were found"
+
+
+def test_every_exception_is_named_an_error() -> None:
+    """Ruff sees only those that are derived from a name with that ending."""
+    assert [kind.__qualname__ for kind in exceptions() if not kind.__name__.endswith("Error")] == []
 
 
 def refuse(how: str) -> None:

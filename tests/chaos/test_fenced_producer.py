@@ -9,7 +9,7 @@ import pytest
 
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.verdict.judged_run import run_and_forget
-from highwater_runtime.log.errors import InvalidProducerEpoch
+from highwater_runtime.log.errors import InvalidProducerEpochError
 from highwater_runtime.log.producer_state import ProducerStates
 
 FILE = Path(__file__).parents[2] / "scenarios" / "log" / "requests-of-a-former-epoch.yaml"
@@ -23,7 +23,7 @@ def test_a_batch_of_a_former_epoch_is_found(monkeypatch: pytest.MonkeyPatch) -> 
         nonlocal fenced
         try:
             return check(self, batch)
-        except InvalidProducerEpoch:
+        except InvalidProducerEpochError:
             fenced += 1
             return None
 

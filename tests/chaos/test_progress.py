@@ -119,7 +119,7 @@ def test_what_works_is_ok_and_what_nobody_asked_for_is_not(mode: str, tmp_path: 
     assert set(others.values()) == {"not-asked"}
 
 
-NEVER = "raise Refused(ErrorCode.NOT_CONTROLLER, '')"
+NEVER = "raise RefusedError(ErrorCode.NOT_CONTROLLER, '')"
 TOPICS, LEADERS, GROUPS = "controller.topics", "controller.leadership", "broker.groups"
 QUORUM, LOGS = "controller.kraft.quorum_controller:QuorumController", "log.manager:LogManager"
 BROKERS = "controller.kraft.cluster_control:next_state"

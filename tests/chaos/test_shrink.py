@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from highwater_chaos.experiment import dump_experiment, load_experiment, parse_experiment
 from highwater_chaos.experiment.units import parse_duration
 from highwater_chaos.run.result import RunResult
-from highwater_chaos.shrink import CannotShrink, file_text, shrink
+from highwater_chaos.shrink import CannotShrinkError, file_text, shrink
 from highwater_chaos.shrink.explicit import timeline_of_run
 from highwater_chaos.shrink.probdd import Share, fewest
 from highwater_chaos.shrink.reductions import (
@@ -164,9 +164,9 @@ def test_without_runs_the_smallest_so_far_is_kept(failing):
 
 
 def test_an_anomaly_that_does_not_show_is_refused(failing):
-    with pytest.raises(CannotShrink, match="expected at least 4 runs, found 3"):
+    with pytest.raises(CannotShrinkError, match="expected at least 4 runs, found 3"):
         shrink(failing, "lost-write", most_runs=3, wire=False, jobs=1)
-    with pytest.raises(CannotShrink, match=r"expected the simulator to show stale-read again; found .*lost-write"):
+    with pytest.raises(CannotShrinkError, match=r"expected the simulator to show stale-read again; found .*lost-write"):
         shrink(failing, "stale-read", most_runs=10, wire=False, jobs=1)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.cli.check import of_one_model
-from highwater_chaos.run.manifest import BadSummary
+from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import read_summary
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.tables import load_run
@@ -208,7 +208,7 @@ def test_a_file_that_the_run_did_not_record_is_refused(highwater: Any, failed_ru
     (copy / "notes.txt").write_text("seen\n")
     read_summary(copy)
     (copy / name).write_text('{"kinds":[],"why":"nothing was"}')
-    with pytest.raises(BadSummary, match=f"{name}: {why}"):
+    with pytest.raises(BadSummaryError, match=f"{name}: {why}"):
         read_summary(copy)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from highwater_chaos.cli.shipped import files_of, shipped
 from highwater_chaos.experiment.faults import fault_kinds
-from highwater_pipeline.java import JavaNotFound
+from highwater_pipeline.java import JavaNotFoundError
 
 
 def test_a_replay_is_the_same_run(highwater: Any, tiny_run: Path) -> None:
@@ -126,7 +126,7 @@ def test_doctor_says_what_works_and_why_not(highwater: Any) -> None:
 
 def test_doctor_without_java_says_what_to_do(highwater: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
-        raise JavaNotFound("no Java 17 or newer; install one")
+        raise JavaNotFoundError("no Java 17 or newer; install one")
 
     # The package exports the command under the module's own name.
     monkeypatch.setattr(sys.modules["highwater_chaos.cli.doctor"], "find_java", none)

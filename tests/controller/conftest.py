@@ -21,7 +21,7 @@ from highwater_runtime.controller.kraft.quorum import MetadataQuorum
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, PartitionRegistration
 from highwater_runtime.ports import MS, ApiMessage, Endpoint, InboundRequest, Ports
 from highwater_runtime.ports.trace import NodeEvent
-from highwater_runtime.raft import NotLeader, RaftListener
+from highwater_runtime.raft import NotLeaderError, RaftListener
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.messages.alter_partition_request import (
     AlterPartitionRequest,
@@ -144,7 +144,7 @@ class FakeQuorum:
 
     def append(self, records: list[bytes]) -> int:
         if not self.is_leader:
-            raise NotLeader(self.leader_id, self.epoch)
+            raise NotLeaderError(self.leader_id, self.epoch)
         self.batches.append((self.log_end_offset, self.epoch, list(records)))
         return self.log_end_offset - 1
 

@@ -194,9 +194,9 @@ def test_a_leader_deposed_within_the_event_writes_nothing(cluster: Any) -> None:
     cluster.up(0)
 
     def deposed(records: list[bytes]) -> int:
-        from highwater_runtime.raft import NotLeader
+        from highwater_runtime.raft import NotLeaderError
 
-        raise NotLeader(1001, 9)
+        raise NotLeaderError(1001, 9)
 
     cluster.quorum.append = deposed
     replies = cluster.send(topic("orders"))

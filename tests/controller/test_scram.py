@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from highwater_runtime.broker.apis import scram_credentials
-from highwater_runtime.controller.decision import Refused
+from highwater_runtime.controller.decision import RefusedError
 from highwater_runtime.controller.kraft import scram_control
 from highwater_runtime.controller.kraft.settings import bootstrap
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, ScramCredentialChanged, differences, image_of
@@ -111,7 +111,7 @@ def test_one_wrong_change_of_a_user_stops_his_others(image):
 def test_old_clusters_have_no_credentials():
     image = MetadataImage()
     image.apply(*bootstrap(MetadataVersion.of("3.5-IV1")), 0)
-    with pytest.raises(Refused, match=r"3\.5-IV1 knows no SCRAM"):
+    with pytest.raises(RefusedError, match=r"3\.5-IV1 knows no SCRAM"):
         alter(image, upsertion())
 
 

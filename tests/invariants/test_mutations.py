@@ -10,7 +10,7 @@ import pytest
 from highwater_runtime.broker import leadership
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.log import log as log_module
-from highwater_runtime.log.errors import OutOfOrderSequence
+from highwater_runtime.log.errors import OutOfOrderSequenceError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.producer_state import ProducerStates
 from highwater_runtime.log.segments import SegmentChain
@@ -71,7 +71,7 @@ def take_any_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(self: ProducerStates, batch: Any) -> Any:
         try:
             return check(self, batch)
-        except OutOfOrderSequence:
+        except OutOfOrderSequenceError:
             return None
 
     monkeypatch.setattr(ProducerStates, "check", wrong)

@@ -22,7 +22,7 @@ from highwater_operator.objects.config_map import zoo_cfg
 from highwater_operator.objects.naming import Owner
 from highwater_operator.resources import LogClusterSpec
 from highwater_operator.zookeeper import java
-from highwater_operator.zookeeper.four_letter_words import NotServing, parse_monitored
+from highwater_operator.zookeeper.four_letter_words import NotServingError, parse_monitored
 from highwater_operator.zookeeper.main import run
 from highwater_operator.zookeeper.metrics import COUNTERS, GAUGES
 from highwater_operator.zookeeper.process import write_identity
@@ -142,7 +142,7 @@ def test_the_data_of_another_server_are_left_alone(tmp_path: Path) -> None:
     ],
 )
 def test_a_server_without_a_quorum_does_not_serve(text: str, why: str) -> None:
-    with pytest.raises(NotServing, match=why):
+    with pytest.raises(NotServingError, match=why):
         parse_monitored(text)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline import BadTable, check_registers, check_registers_on_spark
+from highwater_pipeline import BadTableError, check_registers, check_registers_on_spark
 from highwater_pipeline.files import write_jsonl, write_parquet
 from highwater_pipeline.spark import spark_check_registers
 from highwater_pipeline.tables import load_run
@@ -35,8 +35,8 @@ def test_a_bad_line_is_the_same_error_as_here(spark: Any, story: Any, tmp_path: 
     path = tmp_path / "bad.jsonl"
     write_jsonl(path, story.done(0, "write", 1).operations)
     path.write_bytes(path.read_bytes() + b"{}\n")
-    with pytest.raises(BadTable) as here:
+    with pytest.raises(BadTableError) as here:
         load_run(path)
-    with pytest.raises(BadTable) as there:
+    with pytest.raises(BadTableError) as there:
         spark_check_registers(spark, path)
     assert str(there.value) == str(here.value)

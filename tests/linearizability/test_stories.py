@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline.files import BadTable, parse_jsonl, write_jsonl
+from highwater_pipeline.files import BadTableError, parse_jsonl, write_jsonl
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.linearizability import Limits, check_registers
 from highwater_pipeline.rows import OPERATION_ROWS
@@ -115,10 +115,10 @@ def test_what_no_single_threaded_process_can_do_is_refused(
     """Which invocation goes with which completion would be a guess, and the verdict with it."""
     for row in rows:
         story.row(*row)
-    with pytest.raises(BadTable, match=expected):
+    with pytest.raises(BadTableError, match=expected):
         check_registers(story.tables())
     write_jsonl(tmp_path / "registers.jsonl", story.operations)
-    with pytest.raises(BadTable, match=rf"registers\.jsonl{expected}"):
+    with pytest.raises(BadTableError, match=rf"registers\.jsonl{expected}"):
         load_run(tmp_path / "registers.jsonl")
 
 
@@ -200,7 +200,7 @@ LINE = '{"index":0,"time":0,"process":0,"type":"ok","f":"%s","value":%s}\n'
     ],
 )
 def test_rows_of_registers_are_strict(f: str, value: str, expected: str) -> None:
-    with pytest.raises(BadTable) as refused:
+    with pytest.raises(BadTableError) as refused:
         parse_jsonl((LINE % (f, value)).encode(), OPERATION_ROWS, "run", "operations.jsonl")
     assert str(refused.value).startswith("operations.jsonl:1: ")
     assert expected in str(refused.value)

@@ -9,7 +9,7 @@ import pytest
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log import Log, LogConfig, LogManager, build_batch
-from highwater_runtime.log.errors import TruncationPending
+from highwater_runtime.log.errors import TruncationPendingError
 from highwater_runtime.log.records import CODECS, HEADER_SIZE, assemble_batch, iter_batches
 from highwater_runtime.ports import MS, Ports
 from highwater_runtime.sim import SimDisk
@@ -172,7 +172,7 @@ class World:
         for _ in range(3):
             try:
                 return log.truncate_to(offset)
-            except TruncationPending:
+            except TruncationPendingError:
                 self.disk.complete_fsyncs()
         raise AssertionError("the recovery point is never lowered")
 

@@ -15,7 +15,12 @@ from kafka.record import MemoryRecords
 from highwater_runtime.log import LogError, Record, admission, build_batch
 from highwater_runtime.log.admission import Admission, check_client_batch, whole_batches
 from highwater_runtime.log.compression import XERIAL_MAGIC, decompress
-from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, InvalidTimestamp, RecordTooLarge
+from highwater_runtime.log.errors import (
+    CorruptRecordError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    RecordTooLargeError,
+)
 from highwater_runtime.log.record_runs import Run, run_behind
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, assemble_batch
 from highwater_runtime.wire.errors import ErrorCode
@@ -77,7 +82,7 @@ def test_a_count_that_the_records_do_not_bear_out_changes_nothing(world, count):
     log = world.open()
     attack = batch_of(payload_of(b"a"), count)
     assert len(attack) == 69
-    with pytest.raises(InvalidRecord, match="in 8 bytes"):
+    with pytest.raises(InvalidRecordError, match="in 8 bytes"):
         log.append_as_leader(attack, 1, 0)
     assert (log.log_end_offset, log.size_in_bytes) == (0, 0)
 
@@ -136,30 +141,30 @@ def one(**bytes_at: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "error"),
     [
-        (batch_of(FIVE, 4), InvalidRecord),
-        (batch_of(FIVE, 6), InvalidRecord),
-        (batch_of(FIVE, 5, last=5), InvalidRecord),
-        (batch_of(FIVE, 5, last=3), InvalidRecord),
-        (batch_of(b"", 0, last=0), InvalidRecord),
-        (batch_of(FIVE, -1, last=0), CorruptRecord),
-        (batch_of(ONE + b"\x00", 1), InvalidRecord),
-        (batch_of(one(_1=1), 1), InvalidRecord),
-        (batch_of(one(_3=2), 1), InvalidRecord),
-        (batch_of(ONE + ONE, 2), InvalidRecord),
-        (batch_of(one(_0=12), 1), InvalidRecord),
-        (batch_of(one(_0=16), 1), InvalidRecord),
-        (batch_of(one(_4=3), 1), InvalidRecord),
-        (batch_of(one(_4=60), 1), InvalidRecord),
-        (batch_of(one(_5=3), 1), InvalidRecord),
-        (batch_of(one(_5=60), 1), InvalidRecord),
-        (batch_of(one(_7=2), 1), InvalidRecord),
-        (batch_of(one(_7=1), 1), InvalidRecord),
-        (batch_of(payload_of(Record(value=b"", headers=(("h", b""),))).replace(b"h", b"\xff"), 1), InvalidRecord),
-        (batch_of(b"\x18" + ONE[1:3] + b"\x80\x80\x80\x80\x80\x00" + ONE[4:], 1), InvalidRecord),
-        (batch_of(payload_of(Record(value=b"a", timestamp=2**63 - 1), timestamp_ms=0), 1), InvalidTimestamp),
-        (batch_of(ONE, 1, base_offset=3, last=3), InvalidRecord),
-        (batch_of(ONE, 1, producer_id=7, producer_epoch=0), InvalidRecord),
-        (batch_of(b"d" * MOST, 1), RecordTooLarge),
+        (batch_of(FIVE, 4), InvalidRecordError),
+        (batch_of(FIVE, 6), InvalidRecordError),
+        (batch_of(FIVE, 5, last=5), InvalidRecordError),
+        (batch_of(FIVE, 5, last=3), InvalidRecordError),
+        (batch_of(b"", 0, last=0), InvalidRecordError),
+        (batch_of(FIVE, -1, last=0), CorruptRecordError),
+        (batch_of(ONE + b"\x00", 1), InvalidRecordError),
+        (batch_of(one(_1=1), 1), InvalidRecordError),
+        (batch_of(one(_3=2), 1), InvalidRecordError),
+        (batch_of(ONE + ONE, 2), InvalidRecordError),
+        (batch_of(one(_0=12), 1), InvalidRecordError),
+        (batch_of(one(_0=16), 1), InvalidRecordError),
+        (batch_of(one(_4=3), 1), InvalidRecordError),
+        (batch_of(one(_4=60), 1), InvalidRecordError),
+        (batch_of(one(_5=3), 1), InvalidRecordError),
+        (batch_of(one(_5=60), 1), InvalidRecordError),
+        (batch_of(one(_7=2), 1), InvalidRecordError),
+        (batch_of(one(_7=1), 1), InvalidRecordError),
+        (batch_of(payload_of(Record(value=b"", headers=(("h", b""),))).replace(b"h", b"\xff"), 1), InvalidRecordError),
+        (batch_of(b"\x18" + ONE[1:3] + b"\x80\x80\x80\x80\x80\x00" + ONE[4:], 1), InvalidRecordError),
+        (batch_of(payload_of(Record(value=b"a", timestamp=2**63 - 1), timestamp_ms=0), 1), InvalidTimestampError),
+        (batch_of(ONE, 1, base_offset=3, last=3), InvalidRecordError),
+        (batch_of(ONE, 1, producer_id=7, producer_epoch=0), InvalidRecordError),
+        (batch_of(b"d" * MOST, 1), RecordTooLargeError),
     ],
 )
 def test_what_is_refused(data, error):
@@ -171,7 +176,7 @@ def test_what_is_refused(data, error):
 def test_a_record_without_key_is_not_for_a_compacted_topic():
     keyed = Admission(MOST, keyed=True)
     assert check(batch_of(payload_of(Record(key=b"", value=b"v")), 1), keyed) == 1000
-    with pytest.raises(InvalidRecord) as refusal:
+    with pytest.raises(InvalidRecordError) as refusal:
         check(batch_of(payload_of(Record(key=b"k"), b"a", b"b"), 3), keyed)
     assert [index for index, _ in refusal.value.record_errors] == [1, 2]
 
@@ -183,7 +188,7 @@ def test_a_record_without_key_is_not_for_a_compacted_topic():
 def test_a_bomb_is_refused_at_its_bound(codec):
     bomb = PACK[codec](bytes(3 << 20))
     name = "snappy" if codec == "xerial" else codec
-    with pytest.raises(RecordTooLarge):
+    with pytest.raises(RecordTooLargeError):
         decompress(name, bomb, (3 << 20) - 1)
     assert len(decompress(name, bomb, 3 << 20)) == 3 << 20
 
@@ -192,7 +197,7 @@ def test_a_bomb_is_refused_by_the_leader(world):
     log = world.open()
     bomb = batch_of(payload_of(bytes(16 << 20)), 1, "zstd")
     assert len(bomb) < 10_000
-    with pytest.raises(RecordTooLarge):
+    with pytest.raises(RecordTooLargeError):
         log.append_as_leader(bomb, 1, 0)
     assert log.log_end_offset == 0
 
@@ -206,7 +211,7 @@ def test_a_batch_is_little_work_for_its_size(codec):
     headers = batch_of(payload_of_headers(500_000), 1, codec)
     for bomb in (records, headers):
         assert len(bomb) < MOST // 8
-        with pytest.raises(RecordTooLarge, match=" compressed"):
+        with pytest.raises(RecordTooLargeError, match=" compressed"):
             check_client_batch(BatchView(bomb), TOPIC, alone=True)
 
 
@@ -238,7 +243,7 @@ def test_what_compresses_best_is_let_in(codec, records):
 
 
 def test_a_block_of_snappy_that_promises_gigabytes_gets_no_buffer():
-    with pytest.raises(RecordTooLarge):
+    with pytest.raises(RecordTooLargeError):
         decompress("snappy", b"\xff\xff\xff\xff\x0f", 1000)
 
 
@@ -247,13 +252,13 @@ def test_a_block_of_snappy_that_promises_gigabytes_gets_no_buffer():
 def test_a_payload_is_one_whole_frame(codec, damage):
     packed = PACK[codec](FIVE)
     data = {"cut": packed[:-1], "garbage": b"garbage", "tail": packed + b"\0", "twice": packed + packed}[damage]
-    with pytest.raises(InvalidRecord):
+    with pytest.raises(InvalidRecordError):
         decompress("snappy" if codec == "xerial" else codec, data, MOST)
 
 
 def test_lz4_blocks_that_depend_on_each_other_are_unreadable_for_kafka():
     linked = lz4.frame.compress(bytes(200_000), block_linked=True)
-    with pytest.raises(InvalidRecord, match="depend"):
+    with pytest.raises(InvalidRecordError, match="depend"):
         decompress("lz4", linked, MOST)
 
 
@@ -364,7 +369,7 @@ def test_runs_of_records_are_judged_as_if_each_was_walked(record, keyed):
 @pytest.mark.parametrize("said", [63, 65])
 def test_a_run_is_no_longer_than_the_header_says(said):
     payload = payload_of(*[b"v"] * 64)
-    assert "InvalidRecord" in str(judged(payload, said, keyed=False, walk=False))
+    assert "InvalidRecordError" in str(judged(payload, said, keyed=False, walk=False))
 
 
 def test_a_number_in_more_bytes_than_it_needs_begins_no_run():

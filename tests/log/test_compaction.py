@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from highwater_runtime.log import Record, build_batch, iter_batches
 from highwater_runtime.log.names import TEMPORARY
-from highwater_runtime.sim import PowerCut
+from highwater_runtime.sim import PowerCutError
 
 DAY = 86_400_000
 
@@ -362,7 +362,7 @@ def test_no_failure_on_the_way_changes_what_the_log_says(make_world, small_confi
                     world.restart()
                 else:
                     world.disk.cut_power_at(1 + cut_at)
-                    with suppress(PowerCut):
+                    with suppress(PowerCutError):
                         if running is not None:
                             running.abort()
                         log.compact_later(log.log_end_offset, lambda _: None)

@@ -9,19 +9,19 @@ from highwater_runtime.log import Log, LogConfig, Record, build_batch, iter_batc
 from highwater_runtime.log.config import TOPIC_PROPERTIES
 from highwater_runtime.log.control import build_leader_change
 from highwater_runtime.log.errors import (
-    CorruptRecord,
-    EpochRegression,
-    InvalidProducerEpoch,
-    InvalidRecord,
+    CorruptRecordError,
+    EpochRegressionError,
+    InvalidProducerEpochError,
+    InvalidRecordError,
     LogError,
-    LogOffline,
-    OffsetOutOfRange,
-    OutOfOrderSequence,
-    RecordBatchTooLarge,
-    RecordTooLarge,
-    TruncationPending,
-    UnexpectedAppendOffset,
-    UnsupportedMessageFormat,
+    LogOfflineError,
+    OffsetOutOfRangeError,
+    OutOfOrderSequenceError,
+    RecordBatchTooLargeError,
+    RecordTooLargeError,
+    TruncationPendingError,
+    UnexpectedAppendOffsetError,
+    UnsupportedMessageFormatError,
 )
 from highwater_runtime.ports.trace import LogAppended, LogLoaded, LogTruncated
 from highwater_runtime.wire.errors import ErrorCode
@@ -41,21 +41,21 @@ ONE = build_batch([b"a"], timestamp_ms=1)
 @pytest.mark.parametrize(
     ("records", "error"),
     [
-        (b"", InvalidRecord),
-        (b"too short", CorruptRecord),
-        (ONE[:-1], CorruptRecord),
-        (ONE + b"x", CorruptRecord),
-        (changed(ONE, 16, 1), UnsupportedMessageFormat),
-        (changed(ONE, 65, 7), CorruptRecord),
-        (build_leader_change(1, [1], [1]), InvalidRecord),
-        (build_batch([Record(offset=3, value=b"sparse")], last_offset=5), InvalidRecord),
-        (build_batch([], last_offset=0), InvalidRecord),
-        (build_batch([b"a"], producer_id=1, producer_epoch=0), InvalidRecord),
-        (build_batch([b"a"], producer_id=1, base_sequence=0), InvalidRecord),
-        (ONE + build_batch([b"a"], producer_id=1, producer_epoch=0, base_sequence=0), InvalidRecord),
-        (ONE + ONE, InvalidRecord),
-        (build_batch([b"a" * 500]), RecordTooLarge),
-        (build_batch([b"a" * 400]), RecordBatchTooLarge),
+        (b"", InvalidRecordError),
+        (b"too short", CorruptRecordError),
+        (ONE[:-1], CorruptRecordError),
+        (ONE + b"x", CorruptRecordError),
+        (changed(ONE, 16, 1), UnsupportedMessageFormatError),
+        (changed(ONE, 65, 7), CorruptRecordError),
+        (build_leader_change(1, [1], [1]), InvalidRecordError),
+        (build_batch([Record(offset=3, value=b"sparse")], last_offset=5), InvalidRecordError),
+        (build_batch([], last_offset=0), InvalidRecordError),
+        (build_batch([b"a"], producer_id=1, producer_epoch=0), InvalidRecordError),
+        (build_batch([b"a"], producer_id=1, base_sequence=0), InvalidRecordError),
+        (ONE + build_batch([b"a"], producer_id=1, producer_epoch=0, base_sequence=0), InvalidRecordError),
+        (ONE + ONE, InvalidRecordError),
+        (build_batch([b"a" * 500]), RecordTooLargeError),
+        (build_batch([b"a" * 400]), RecordBatchTooLargeError),
     ],
 )
 def test_a_leader_refuses_and_stays_as_it_was(world, small_config, fill, records, error):
@@ -72,9 +72,9 @@ def test_a_leader_refuses_and_stays_as_it_was(world, small_config, fill, records
 def test_a_producer_out_of_order_or_fenced_changes_nothing(world, fill):
     log = world.open()
     fill(log, 1, producer_id=1, producer_epoch=4, base_sequence=0)
-    with pytest.raises(OutOfOrderSequence):
+    with pytest.raises(OutOfOrderSequenceError):
         fill(log, 1, producer_id=1, producer_epoch=4, base_sequence=2)
-    with pytest.raises(InvalidProducerEpoch):
+    with pytest.raises(InvalidProducerEpochError):
         fill(log, 1, producer_id=1, producer_epoch=3, base_sequence=1)
     assert log.log_end_offset == 1
 
@@ -134,19 +134,19 @@ def test_compressed_and_sparse_batches_pass_through(world, compressed):
 @pytest.mark.parametrize(
     ("records", "error"),
     [
-        (build_batch([b"x"], base_offset=4, leader_epoch=3), UnexpectedAppendOffset),
-        (build_batch([b"x"], base_offset=2, leader_epoch=3), UnexpectedAppendOffset),
-        (build_batch([b"x"], base_offset=3, leader_epoch=2), EpochRegression),
+        (build_batch([b"x"], base_offset=4, leader_epoch=3), UnexpectedAppendOffsetError),
+        (build_batch([b"x"], base_offset=2, leader_epoch=3), UnexpectedAppendOffsetError),
+        (build_batch([b"x"], base_offset=3, leader_epoch=2), EpochRegressionError),
         (
             build_batch([b"x"], base_offset=3, leader_epoch=4) + build_batch([b"x"], base_offset=5),
-            UnexpectedAppendOffset,
+            UnexpectedAppendOffsetError,
         ),
         (
             build_batch([b"x"], base_offset=3, leader_epoch=4) + build_batch([b"x"], base_offset=4, leader_epoch=3),
-            EpochRegression,
+            EpochRegressionError,
         ),
-        (changed(build_batch([b"x"], base_offset=3, leader_epoch=3), 62, 9), CorruptRecord),
-        (build_batch([b"x"], base_offset=3, leader_epoch=3)[:-1], InvalidRecord),
+        (changed(build_batch([b"x"], base_offset=3, leader_epoch=3), 62, 9), CorruptRecordError),
+        (build_batch([b"x"], base_offset=3, leader_epoch=3)[:-1], InvalidRecordError),
     ],
 )
 def test_a_follower_refuses_and_stays_as_it_was(world, fill, records, error):
@@ -180,7 +180,7 @@ def test_reads_outside_are_refused(world, fill, offset):
     log = world.open()
     fill(log, 6)
     log.advance_log_start_offset(2)
-    with pytest.raises(OffsetOutOfRange, match=r"\[2, 6\]"):
+    with pytest.raises(OffsetOutOfRangeError, match=r"\[2, 6\]"):
         log.read(offset, 100)
     assert log.read(6, 100) == b""
 
@@ -316,7 +316,7 @@ def test_a_higher_start_offset_lets_segments_go(world, aged):
     assert aged.delete_old_segments(0, 20) == 1
     assert bases(world)[0] == second
     assert aged.log_start_offset == third - 1, "not the segment's base"
-    with pytest.raises(OffsetOutOfRange):
+    with pytest.raises(OffsetOutOfRangeError):
         aged.advance_log_start_offset(21)
 
 
@@ -382,7 +382,7 @@ def test_the_owner_lowers_the_checkpoint_of_the_recovery_point_before_the_cut(wo
         return lowered
 
     log.lower_recovery_point = lower
-    with pytest.raises(TruncationPending):
+    with pytest.raises(TruncationPendingError):
         log.truncate_to(6)
     lowered = True
     log.truncate_to(6)
@@ -410,12 +410,12 @@ def test_after_a_failed_write_the_log_is_offline_until_the_restart(world, fill, 
     log = world.open(LogConfig())
     fill(log, 3)
     world.disk.set_errors("writes")
-    with pytest.raises(LogOffline, match="Errno 5") as refusal:
+    with pytest.raises(LogOfflineError, match="Errno 5") as refusal:
         fill(log, 1)
     assert refusal.value.__cause__.errno == errno.EIO
     world.disk.heal()
     for use in (lambda: fill(log, 1), lambda: log.read(0, 1), log.flush, log.close, lambda: log.truncate_to(0)):
-        with pytest.raises(LogOffline, match="disk error"):
+        with pytest.raises(LogOfflineError, match="disk error"):
             use()
     assert not log.is_online
     world.restart()
@@ -437,7 +437,7 @@ def test_a_full_disk_leaves_half_a_batch_that_recovery_removes(world, fill, valu
     log = world.open(LogConfig())
     fill(log, 3)
     world.disk.set_quota(world.disk.used_bytes() + 40)
-    with pytest.raises(LogOffline, match=f"Errno {errno.ENOSPC}"):
+    with pytest.raises(LogOfflineError, match=f"Errno {errno.ENOSPC}"):
         fill(log, 1)
     world.disk.heal()
     world.restart()
@@ -451,7 +451,7 @@ def test_a_file_that_somebody_else_cut_is_noticed(world, fill):
     fill(log, 9)
     world.disk.open(world.path(world.files(".log")[0])).truncate(20)
     for read in (lambda: log.read(1, 1000), lambda: list(log.batches_between(1, 9))):
-        with pytest.raises(LogOffline, match="expected"):
+        with pytest.raises(LogOfflineError, match="expected"):
             read()
 
 
@@ -459,7 +459,7 @@ def test_a_closed_log_is_closed(world, fill):
     log = world.open()
     fill(log, 3)
     log.close()
-    with pytest.raises(LogOffline, match="closed"):
+    with pytest.raises(LogOfflineError, match="closed"):
         log.read(0, 1)
 
 

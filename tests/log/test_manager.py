@@ -18,15 +18,15 @@ from highwater_runtime.log.checkpoints import (
     write_offsets,
 )
 from highwater_runtime.log.errors import (
-    CorruptCheckpoint,
-    InconsistentMetaProperties,
-    InconsistentTopicId,
-    LogOffline,
-    TruncationPending,
+    CorruptCheckpointError,
+    InconsistentMetaPropertiesError,
+    InconsistentTopicIdError,
+    LogOfflineError,
+    TruncationPendingError,
 )
 from highwater_runtime.log.names import parse_partition_dir
 from highwater_runtime.ports.trace import LogLoaded
-from highwater_runtime.sim import PowerCut
+from highwater_runtime.sim import PowerCutError
 
 TOPIC = UUID("01234567-89ab-cdef-0123-456789abcdef")
 
@@ -123,7 +123,7 @@ def test_another_topic_id_is_refused(world, start):
     manager = start()
     log = world.create(manager, "orders", 0, TOPIC)
     log.assign_topic_id(TOPIC)
-    with pytest.raises(InconsistentTopicId):
+    with pytest.raises(InconsistentTopicIdError):
         log.assign_topic_id(UUID(int=1))
 
 
@@ -192,7 +192,7 @@ def test_a_checkpoint_that_cannot_be_read_says_nothing(world, start, fill, value
     fill(world.create(start(), "orders", 0, TOPIC), 3)
     world.restart()
     write_atomically(world.disk, path, content)
-    with pytest.raises(CorruptCheckpoint):
+    with pytest.raises(CorruptCheckpointError):
         read_offsets(world.disk, path)
     manager = start()
     assert len(values(manager.get("orders", 0))) == 3
@@ -219,7 +219,7 @@ def test_a_truncation_waits_until_no_checkpoint_vouches_for_what_it_cuts(world, 
     manager.checkpoint_recovery_points()
     world.disk.complete_fsyncs()
     for _ in range(2):
-        with pytest.raises(TruncationPending):
+        with pytest.raises(TruncationPendingError):
             log.truncate_to(4)
         assert (log.log_end_offset, log.recovery_point) == (9, 4)
     world.disk.complete_fsyncs()
@@ -272,7 +272,7 @@ def test_a_recovery_point_is_checkpointed_behind_the_epochs_below_it(world, star
         world.disk.cut_power_at(operation)
         try:
             world.disk.complete_fsyncs()
-        except PowerCut:
+        except PowerCutError:
             cut = True
         else:
             cut = False
@@ -298,7 +298,7 @@ def test_a_deleted_partition_is_gone_at_once_and_its_files_later(world, start, f
     manager.delete("orders", 0)
     assert manager.get("orders", 0) is None
     world.disk.complete_fsyncs()
-    with pytest.raises(LogOffline, match="deleted"):
+    with pytest.raises(LogOfflineError, match="deleted"):
         log.read(1, 1)
     for path in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_START_OFFSETS):
         assert read_offsets(world.disk, path) == {}, path
@@ -343,7 +343,7 @@ def test_what_is_not_a_partition_is_left_alone(world, start):
 
 def test_a_directory_of_another_node_or_cluster_is_refused(world, start):
     ensure_meta_properties(world.disk, "cluster", 1)
-    with pytest.raises(InconsistentMetaProperties, match=r"node\.id is '1', this node's is '0'"):
+    with pytest.raises(InconsistentMetaPropertiesError, match=r"node\.id is '1', this node's is '0'"):
         start()
 
 
@@ -468,7 +468,7 @@ def test_a_stop_with_a_log_offline_leaves_no_marker(world, start, fill):
     manager = start()
     fill(world.create(manager, "orders", 0, TOPIC), 3)
     world.disk.set_errors("writes")
-    with pytest.raises(LogOffline, match="Errno 5"):
+    with pytest.raises(LogOfflineError, match="Errno 5"):
         fill(manager.get("orders", 0), 1)
     world.disk.heal()
     world.create(manager, "orders", 1, TOPIC)

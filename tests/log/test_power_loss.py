@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from highwater_runtime.log import LogConfig, build_batch
 from highwater_runtime.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS, read_offsets
-from highwater_runtime.log.errors import TruncationPending
+from highwater_runtime.log.errors import TruncationPendingError
 from highwater_runtime.ports.trace import LogCut
-from highwater_runtime.sim import PowerCut
+from highwater_runtime.sim import PowerCutError
 from highwater_runtime.sim.page_cache import PAGE
 
 KEEPS = ["none", "prefix", "torn", "all"]
@@ -166,7 +166,7 @@ def test_power_fails_at_every_operation_of_a_life(make_world, values, keep):
         manager = world.manager(**properties)
         manager.start()
         world.disk.cut_power_at(operation)
-        with suppress(PowerCut):
+        with suppress(PowerCutError):
             life(manager, world, past, values)
             finished = True
         world.disk.cut_power_at(None)
@@ -174,7 +174,7 @@ def test_power_fails_at_every_operation_of_a_life(make_world, values, keep):
         manager = world.manager(lambda: {("orders", 0): 3}, **properties)
         if operation % 3 == 0:  # and once more, while it starts
             world.disk.cut_power_at(1 + operation // 3 % 17)
-            with suppress(PowerCut):
+            with suppress(PowerCutError):
                 manager.start()
             world.disk.cut_power_at(None)
             world.lose_power(keep)
@@ -273,7 +273,7 @@ def test_epochs_are_those_of_the_batches_whatever_was_written_of_the_checkpoints
     manager.start()
     log = world.create(manager, "orders", 0, UUID(int=5))
     for life in lives:
-        with suppress(PowerCut):
+        with suppress(PowerCutError):
             for kind, *arguments in [*life, ("power-fails",)]:
                 match kind:
                     case "power-fails":
@@ -294,7 +294,7 @@ def test_epochs_are_those_of_the_batches_whatever_was_written_of_the_checkpoints
                         past.changed(past.states[-1][:target])
                         try:
                             log.truncate_to(target)
-                        except TruncationPending:
+                        except TruncationPendingError:
                             past.states.pop()
                             past.durable = before
                         else:

@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highwater_runtime.log import BatchView, build_batch
-from highwater_runtime.log.errors import CorruptCheckpoint, InvalidProducerEpoch, LogError, OutOfOrderSequence
+from highwater_runtime.log.errors import (
+    CorruptCheckpointError,
+    InvalidProducerEpochError,
+    LogError,
+    OutOfOrderSequenceError,
+)
 from highwater_runtime.log.producer_state import ProducerStates
 
 MAX = 2**31 - 1
@@ -32,9 +37,9 @@ def naive_judgement(history, producer, epoch, first, count):
         return "append"
     latest = own[-1][1]
     if epoch < latest:
-        return InvalidProducerEpoch
+        return InvalidProducerEpochError
     if epoch > latest:
-        return "append" if first == 0 else OutOfOrderSequence
+        return "append" if first == 0 else OutOfOrderSequenceError
     current = []
     for h in own:
         current = [*current, h] if h[1] == latest and (not current or current[-1][1] == latest) else [h]
@@ -42,7 +47,7 @@ def naive_judgement(history, producer, epoch, first, count):
         if (seq, n) == (first, count):
             return offset
     _, _, seq, n, _ = current[-1]
-    return "append" if first == (seq + n) % 2**31 else OutOfOrderSequence
+    return "append" if first == (seq + n) % 2**31 else OutOfOrderSequenceError
 
 
 @given(
@@ -91,25 +96,25 @@ def test_the_last_five_batches_are_recognised_and_no_more():
     for i in range(7):
         states.update(batch(1, 0, i, offset=100 + i))
     assert [states.check(batch(1, 0, i)).base_offset for i in range(2, 7)] == [102, 103, 104, 105, 106]
-    with pytest.raises(OutOfOrderSequence, match="sequence 1, expected 7"):
+    with pytest.raises(OutOfOrderSequenceError, match="sequence 1, expected 7"):
         states.check(batch(1, 0, 1))
 
 
 def test_half_a_duplicate_is_none():
     states = ProducerStates()
     states.update(batch(1, 0, 0, count=4))
-    with pytest.raises(OutOfOrderSequence):
+    with pytest.raises(OutOfOrderSequenceError):
         states.check(batch(1, 0, 0, count=2))
 
 
 def test_a_new_epoch_fences_the_old_one_and_begins_at_zero():
     states = ProducerStates()
     states.update(batch(1, 3, 10))
-    with pytest.raises(OutOfOrderSequence, match="begins epoch 4 with sequence 11"):
+    with pytest.raises(OutOfOrderSequenceError, match="begins epoch 4 with sequence 11"):
         states.check(batch(1, 4, 11))
     assert states.check(batch(1, 4, 0)) is None
     states.update(batch(1, 4, 0))
-    with pytest.raises(InvalidProducerEpoch, match="epoch 4 has written"):
+    with pytest.raises(InvalidProducerEpochError, match="epoch 4 has written"):
         states.check(batch(1, 3, 11))
 
 
@@ -139,7 +144,7 @@ def test_a_batch_without_producer_or_without_sequence():
     assert len(states) == 0
     states.update(batch(1, 6, -1))
     states = ProducerStates.decode(states.encode())
-    with pytest.raises(InvalidProducerEpoch):
+    with pytest.raises(InvalidProducerEpochError):
         states.check(batch(1, 5, 0))
     assert states.check(batch(1, 6, 0)) is None
 
@@ -167,5 +172,5 @@ def test_a_damaged_snapshot_is_never_believed(data):
     bad = bytearray(good)
     bad[data.draw(st.integers(0, len(bad) - 1))] ^= data.draw(st.integers(1, 255))
     for content in (bytes(bad), good[: data.draw(st.integers(0, len(good) - 1))], good + b"\x00"):
-        with pytest.raises(CorruptCheckpoint):
+        with pytest.raises(CorruptCheckpointError):
             ProducerStates.decode(content)

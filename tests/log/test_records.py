@@ -18,7 +18,7 @@ from highwater_runtime.log.control import (
     snapshot_footer_value,
     snapshot_header_value,
 )
-from highwater_runtime.log.errors import CompressedRecords, CorruptRecord, UnsupportedMessageFormat
+from highwater_runtime.log.errors import CompressedRecordsError, CorruptRecordError, UnsupportedMessageFormatError
 from highwater_runtime.log.records import HEADER_SIZE, advance_sequence, assemble_batch, patch_batch
 from highwater_runtime.log.varint import read_varint, write_varint
 
@@ -43,8 +43,8 @@ def same_offsets_and_values(payload, count):
     )
     try:
         whole = batch.records()
-    except CorruptRecord as error:
-        with pytest.raises(CorruptRecord, match=f"^{re.escape(str(error))}$"):
+    except CorruptRecordError as error:
+        with pytest.raises(CorruptRecordError, match=f"^{re.escape(str(error))}$"):
             batch.offsets_and_values()
     else:
         assert batch.offsets_and_values() == ([one.offset for one in whole], [one.value for one in whole])
@@ -153,7 +153,7 @@ def test_any_flipped_bit_behind_the_crc_is_found(originals, data):
     batch = bytearray(build_batch(originals))
     bit = data.draw(st.integers(17 * 8, len(batch) * 8 - 1))
     batch[bit // 8] ^= 1 << bit % 8
-    with pytest.raises(CorruptRecord):
+    with pytest.raises(CorruptRecordError):
         BatchView(batch).ensure_valid()
 
 
@@ -181,7 +181,7 @@ def test_a_compressed_batch_shows_its_header_and_keeps_its_records(number, codec
     (batch,) = iter_batches(data)
     batch.ensure_valid()
     assert (batch.codec, batch.record_count, batch.last_offset, batch.max_timestamp) == (codec, 4, 10, 55)
-    with pytest.raises(CompressedRecords, match=codec):
+    with pytest.raises(CompressedRecordsError, match=codec):
         batch.records()
 
 
@@ -205,14 +205,14 @@ def test_records_that_do_not_fit_the_batch_are_refused():
 def test_old_magic_and_impossible_sizes_are_told_apart():
     old = bytearray(build_batch([b"x"]))
     old[16] = 1
-    with pytest.raises(UnsupportedMessageFormat):
+    with pytest.raises(UnsupportedMessageFormatError):
         list(iter_batches(old))
     old[16] = 9
-    with pytest.raises(CorruptRecord, match="magic 9"):
+    with pytest.raises(CorruptRecordError, match="magic 9"):
         list(iter_batches(old))
     small = bytearray(build_batch([b"x"]))
     small[8:12] = (HEADER_SIZE - 13).to_bytes(4, "big")
-    with pytest.raises(CorruptRecord, match="less than its header"):
+    with pytest.raises(CorruptRecordError, match="less than its header"):
         list(iter_batches(small))
 
 
@@ -222,7 +222,7 @@ def test_a_damaged_payload_raises_nothing_but_corrupt_record(originals, data):
     batch = bytearray(build_batch(originals))
     for _ in range(data.draw(st.integers(1, 4))):
         batch[data.draw(st.integers(HEADER_SIZE - 4, len(batch) - 1))] = data.draw(st.integers(0, 255))
-    with suppress(CorruptRecord):
+    with suppress(CorruptRecordError):
         for record in BatchView(batch).records():
             assert isinstance(record, Record)
 
@@ -257,9 +257,9 @@ def test_only_a_leader_change_is_one():
     assert control_type_of(header.records()[0]) is ControlType.SNAPSHOT_HEADER
     assert header.records()[0].value == bytes.fromhex("0000 000000000000007b 00")
     assert snapshot_footer_value() == bytes.fromhex("0000 00")
-    with pytest.raises(CorruptRecord):
+    with pytest.raises(CorruptRecordError):
         control_type_of(Record(key=b"xyz"))
-    with pytest.raises(CorruptRecord):
+    with pytest.raises(CorruptRecordError):
         read_leader_change(BatchView(build_control_batch(ControlType.LEADER_CHANGE, b"\x00\x00")))
-    with pytest.raises(CorruptRecord, match="no record"):
+    with pytest.raises(CorruptRecordError, match="no record"):
         read_leader_change(BatchView(build_batch([], last_offset=0, is_control=True)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline_stories import Story
 
 from highwater_pipeline.causal_order import causal_order
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
 from highwater_pipeline.tables import open_run
@@ -162,5 +162,5 @@ def test_a_recording_without_errors_is_believed_if_its_nodes_had_one_clock(
 def test_errors_that_are_none_are_refused(errors: object, tmp_path: Path) -> None:
     directory = Story().send(1, at=0).poll((0, 1)).write(tmp_path / "run")
     (directory / "run.json").write_bytes(msgspec.json.encode({"settings": {"clock_errors_ns": errors}}))
-    with pytest.raises(BadTable, match="clock_errors_ns"):
+    with pytest.raises(BadTableError, match="clock_errors_ns"):
         open_run(directory)

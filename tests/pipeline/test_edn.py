@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline.edn import BadEdn, Keyword, MapKey, Symbol, read_edn
+from highwater_pipeline.edn import BadEdnError, Keyword, MapKey, Symbol, read_edn
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters='"\\\x1c\x1d\x1e\x1f\x85\r'), max_size=8)
 NAME = st.from_regex(r"[a-z][a-z-]{0,8}", fullmatch=True)
@@ -108,7 +108,7 @@ def test_what_histories_hold(text: str, value: Any) -> None:
     ],
 )
 def test_what_is_no_edn_is_told_with_its_line(text: str, line: int, what: str) -> None:
-    with pytest.raises(BadEdn, match=what) as error:
+    with pytest.raises(BadEdnError, match=what) as error:
         list(read_edn(text.splitlines(keepends=True)))
     assert error.value.line == line
 
@@ -117,5 +117,5 @@ def test_a_string_of_many_lines_is_gone_through_once() -> None:
     # Gone through again at each line it would take an hour.
     lines = ['"a\n', *["a\n"] * 200_000, '"']
     assert [len(value) for _, value in read_edn(lines)] == [400_002]
-    with pytest.raises(BadEdn, match="the text ends within"):
+    with pytest.raises(BadEdnError, match="the text ends within"):
         list(read_edn(lines[:-1]))

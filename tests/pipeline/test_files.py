@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_pipeline import files, schemas
-from highwater_pipeline.files import BadTable, parse_jsonl, read_jsonl, read_parquet, write_jsonl, write_parquet
+from highwater_pipeline.files import BadTableError, parse_jsonl, read_jsonl, read_parquet, write_jsonl, write_parquet
 from highwater_pipeline.rows import (
     EVENT_FIELDS,
     FAULT_ROWS,
@@ -114,7 +114,7 @@ def test_events_survive(tmp_path: Path) -> None:
 def test_a_bad_line_is_named(line: str, expected: str) -> None:
     if expected != "expected `index` above 0, found 0":
         line = line.replace('"index":0', '"index":1')
-    with pytest.raises(BadTable) as refused:
+    with pytest.raises(BadTableError) as refused:
         _operations(GOOD, line + "\n")
     assert str(refused.value).startswith("operations.jsonl:2: ")
     assert expected in str(refused.value)
@@ -122,7 +122,7 @@ def test_a_bad_line_is_named(line: str, expected: str) -> None:
 
 def test_a_torn_last_line_is_refused() -> None:
     """The writer died in the middle of it: who knows what else is missing."""
-    with pytest.raises(BadTable, match=r"operations\.jsonl:2: expected a line feed at the end, found a torn line"):
+    with pytest.raises(BadTableError, match=r"operations\.jsonl:2: expected a line feed at the end, found a torn line"):
         _operations(GOOD, GOOD[:30])
 
 
@@ -150,7 +150,7 @@ def test_a_torn_last_line_is_refused() -> None:
     ],
 )
 def test_an_event_without_what_its_kind_needs_is_refused(fields: dict[str, Any], expected: str) -> None:
-    with pytest.raises(BadTable) as refused:
+    with pytest.raises(BadTableError) as refused:
         parse_jsonl(json.dumps({**EVENT, **fields}).encode() + b"\n", NODE_EVENT_ROWS, "run", "nodes.jsonl")
     assert expected in str(refused.value)
 
@@ -183,10 +183,10 @@ def test_faults_keep_the_whole_line() -> None:
 
 def test_parquet_with_other_columns_is_refused(tmp_path: Path) -> None:
     write_parquet(tmp_path / "x.parquet", pa.table({"run_id": ["run"]}))
-    with pytest.raises(BadTable, match="expected a column `broker`, found run_id"):
+    with pytest.raises(BadTableError, match="expected a column `broker`, found run_id"):
         read_parquet(tmp_path / "x.parquet", REPLICA_LOG_ROWS)
     (tmp_path / "y.parquet").write_bytes(b"no parquet")
-    with pytest.raises(BadTable, match="expected a Parquet file"):
+    with pytest.raises(BadTableError, match="expected a Parquet file"):
         read_parquet(tmp_path / "y.parquet", REPLICA_LOG_ROWS)
 
 
@@ -267,9 +267,9 @@ def test_parquet_is_held_to_what_lines_are_held_to(
     number_of_wrong = {} if number is None or (number in wrong and wrong[number] == 0) else {number: 5}
     rows += [wrong | number_of_wrong, good if number is None else good | {number: 6}]
     lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-    with pytest.raises(BadTable) as of_lines:
+    with pytest.raises(BadTableError) as of_lines:
         parse_jsonl(lines, kind, "run", "x")
-    with pytest.raises(BadTable) as of_parquet:
+    with pytest.raises(BadTableError) as of_parquet:
         read_parquet(_as_parquet(tmp_path / "x.parquet", kind, rows), kind)
     said = str(of_lines.value).removeprefix("x:6: ").partition("; the line: ")[0]
     assert str(of_parquet.value).startswith(f"{tmp_path / 'x.parquet'}: row 5: {said}; the row: ")
@@ -292,27 +292,29 @@ def test_columns_of_other_types_are_refused(tmp_path: Path, column: str, values:
     at = table.schema.get_field_index(column)
     other = table.set_column(at, pa.field(column, values.type), values)
     write_parquet(tmp_path / "x.parquet", other)
-    with pytest.raises(BadTable, match=expected):
+    with pytest.raises(BadTableError, match=expected):
         read_parquet(tmp_path / "x.parquet", OPERATION_ROWS)
     twice = pa.Table.from_arrays([*table.columns, table.column(at)], names=[*table.schema.names, column])
     write_parquet(tmp_path / "y.parquet", twice)
-    with pytest.raises(BadTable, match=f"expected a column `{column}`, found 2"):
+    with pytest.raises(BadTableError, match=f"expected a column `{column}`, found 2"):
         read_parquet(tmp_path / "y.parquet", OPERATION_ROWS)
 
 
 def test_a_null_among_replicas_is_refused(tmp_path: Path) -> None:
     file = _as_parquet(tmp_path / "x.parquet", NODE_EVENT_ROWS, [_event(isr=[1, None])])
-    with pytest.raises(BadTable, match="expected lists without nulls in `isr`"):
+    with pytest.raises(BadTableError, match="expected lists without nulls in `isr`"):
         read_parquet(file, NODE_EVENT_ROWS)
 
 
 def test_a_line_that_is_no_text_or_has_no_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadTable, match=r"operations\.jsonl:2: expected UTF-8, found: .*; the line: "):
+    with pytest.raises(BadTableError, match=r"operations\.jsonl:2: expected UTF-8, found: .*; the line: "):
         parse_jsonl(GOOD.encode() + GOOD.encode().replace(b"t-0", b"t-\xff"), OPERATION_ROWS, "run", "operations.jsonl")
     monkeypatch.setattr(files, "_PART", 1 << 12)
     monkeypatch.setattr(files, "MOST_LINE", 1 << 20)
     assert len(_operations(GOOD.replace("t-0", "t" * (1 << 19)))) == 1
-    with pytest.raises(BadTable, match=r"operations\.jsonl:2: expected lines of at most 1 MiB, found a longer one: x"):
+    with pytest.raises(
+        BadTableError, match=r"operations\.jsonl:2: expected lines of at most 1 MiB, found a longer one: x"
+    ):
         _operations(GOOD, "x" * (1 << 21))
 
 
@@ -344,14 +346,14 @@ def test_two_runs_in_one_directory_are_refused(tmp_path: Path) -> None:
         '"index":0', '"index":1'
     )
     (tmp_path / "history" / "operations.jsonl").write_text(lines)
-    with pytest.raises(BadTable, match="expected one run, a, found a, b"):
+    with pytest.raises(BadTableError, match="expected one run, a, found a, b"):
         load_run(tmp_path)
 
 
 def test_a_table_in_two_formats_is_refused(story: Any, tmp_path: Path) -> None:
     run = story.send(1, at=0).write(tmp_path / "run")
     write_parquet(run / "history" / "operations.parquet", load_run(run).operations)
-    with pytest.raises(BadTable, match=r"expected history/operations once"):
+    with pytest.raises(BadTableError, match=r"expected history/operations once"):
         load_run(run)
 
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from highwater_pipeline.java import JavaNotFound, find_java
+from highwater_pipeline.java import JavaNotFoundError, find_java
 
 
 def _java(home: Path, version: str, *, release: bool = True) -> Path:
@@ -49,12 +49,12 @@ def test_the_package_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_to_do_where_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(JavaNotFound) as none:
+    with pytest.raises(JavaNotFoundError) as none:
         find_java({"PATH": ""})
     assert "JAVA_HOME is not set" in str(none.value)
     assert "pip install 'highwater[jdk]'" in str(none.value)
     old = _java(tmp_path / "old", "11.0.1")
-    with pytest.raises(JavaNotFound, match=rf"JAVA_HOME \({old}\): Java 11.0.1 is too old"):
+    with pytest.raises(JavaNotFoundError, match=rf"JAVA_HOME \({old}\): Java 11.0.1 is too old"):
         find_java({"JAVA_HOME": str(old), "PATH": ""})
-    with pytest.raises(JavaNotFound, match="bin/java does not run"):
+    with pytest.raises(JavaNotFoundError, match="bin/java does not run"):
         find_java({"JAVA_HOME": str(tmp_path / "nowhere"), "PATH": ""})

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from highwater_pipeline import columns, files, spool
 from highwater_pipeline.checks.columns import of_kind
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.rows import MicroOp, Operation
 from highwater_pipeline.tables import RunParts, RunTables, load_run, open_run
@@ -164,7 +164,7 @@ def test_an_impossible_history_is_told_by_its_line(story: Any, tmp_path: Path) -
     file.write_text("".join([*lines[:2], lines[3]]))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(files, "_PART", 50)
-        with pytest.raises(BadTable, match=r"operations:3: expected process \d+ to have an open operation"):
+        with pytest.raises(BadTableError, match=r"operations:3: expected process \d+ to have an open operation"):
             judge_run(open_run(run))
 
 
@@ -197,5 +197,5 @@ def test_an_outcome_is_of_all_that_was_sent(new_story: Any, kind: Any, said: lis
         assert judge_run(run).stats["operations"] == 2
         return
     expected = rf"operations:2: .* invocation sent, 1 to a-0, 2 to b-0, found {found}$"
-    with pytest.raises(BadTable, match=expected):
+    with pytest.raises(BadTableError, match=expected):
         judge_run(run)

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from highwater_pipeline import judge, processes
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.judge import judge_stored
 from highwater_pipeline.processes import shares
 from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, write_units
@@ -89,7 +89,7 @@ def test_ctrl_c_at_the_start_of_a_process_says_nothing(
 
 def test_what_one_cannot_read_is_said(stored: StoredRun) -> None:
     (stored.units[1].directory / "history.parquet").write_bytes(b"no table")
-    with pytest.raises(BadTable, match=r"orders-1/history\.parquet: expected"):
+    with pytest.raises(BadTableError, match=r"orders-1/history\.parquet: expected"):
         judge_stored(stored, 2)
 
 
@@ -99,7 +99,7 @@ def test_of_what_cannot_be_read_the_first_is_said(stored: StoredRun) -> None:
     for unit in stored.units[:2]:
         (unit.directory / "history.parquet").write_bytes(b"no table")
     for jobs in (1, 2, 3):
-        with pytest.raises(BadTable, match=r"orders-0/history\.parquet: expected"):
+        with pytest.raises(BadTableError, match=r"orders-0/history\.parquet: expected"):
             judge_stored(stored, jobs)
 
 
@@ -185,7 +185,7 @@ def test_after_one_that_cannot_be_read_no_later_one_is_read(stored: StoredRun, m
     ours, theirs = multiprocessing.Pipe(duplex=False)
     processes._judge(theirs, stored.facts, stored.checks, stored.units)
     outcomes = [ours.recv() for _ in stored.units]
-    assert [type(found) for _, found in outcomes] == [BadTable, type(None), type(None)]
+    assert [type(found) for _, found in outcomes] == [BadTableError, type(None), type(None)]
 
 
 def test_they_take_nothing_from_the_working_directory(stored: StoredRun, tmp_path: Path) -> None:

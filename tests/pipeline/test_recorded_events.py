@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline import BadTable, judge_run, load_run
+from highwater_pipeline import BadTableError, judge_run, load_run
 from highwater_pipeline.anomalies import INSIDE_CHECKS, NEEDED_EVENTS, NEEDS
 from highwater_pipeline.store import read_unit, stored_runs, write_units
 from highwater_pipeline.tables import RecordedEvents
@@ -85,5 +85,5 @@ def test_the_file_of_a_run_directory_is_read_strictly_and_kept_in_a_store(story:
     assert read_unit(stored.facts, stored.units[0]).facts.why_not_recorded == WHY
 
     recorded.write_text('{"kinds": "all"}', encoding="utf-8")
-    with pytest.raises(BadTable, match=r"recorded\.json: expected the kinds of events"):
+    with pytest.raises(BadTableError, match=r"recorded\.json: expected the kinds of events"):
         load_run(run)

@@ -13,7 +13,7 @@ import pytest
 
 from highwater_pipeline import export, files, recording, spool, store
 from highwater_pipeline.export import lines_of, rows_of
-from highwater_pipeline.files import BadTable, TableFile, parquet_parts, parse_jsonl, write_parquet
+from highwater_pipeline.files import BadTableError, TableFile, parquet_parts, parse_jsonl, write_parquet
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter, recorded_units
 from highwater_pipeline.rows import OPERATION_ROWS
@@ -163,12 +163,12 @@ def test_what_was_cut_off_is_refused(story: Any, tmp_path: Path) -> None:
     writer = RunWriter(tmp_path / "run")
     for name, table in tables_of(run).items():
         writer.add(name, table)
-    with pytest.raises(BadTable, match="expected a Parquet file"):
+    with pytest.raises(BadTableError, match="expected a Parquet file"):
         load_run(tmp_path / "run")
     for file in writer._files.values():
         file.close()
     (tmp_path / "run" / recording.UNITS / "run_id=run").mkdir(parents=True)
-    with pytest.raises(BadTable, match=r"expected stored\.json of a run that was written to its end"):
+    with pytest.raises(BadTableError, match=r"expected stored\.json of a run that was written to its end"):
         recorded_units(tmp_path / "run", None)
 
 
@@ -177,7 +177,7 @@ def test_units_of_another_run_are_refused(new_story: Any, tmp_path: Path) -> Non
     other = write(new_story().send(1, at=0).poll((0, 1)).tables("other"), tmp_path / "other", 9)
     for name in LARGE_TABLES:
         (other / f"{name}.parquet").rename(run / f"{name}.parquet")
-    with pytest.raises(BadTable, match=r"expected the run 'other' alone, .* found 'one'"):
+    with pytest.raises(BadTableError, match=r"expected the run 'other' alone, .* found 'one'"):
         recorded_units(run, None)
 
 
@@ -185,5 +185,5 @@ def test_units_with_other_promises_are_refused(story: Any, tmp_path: Path) -> No
     """Settings are in run.json too: checks of units must not go by others."""
     run = write(story.send(1, at=0).poll((0, 1)).tables(), tmp_path / "run", 9)
     (run / "run.json").write_text('{"settings": {"acks": "0"}}', encoding="utf-8")
-    with pytest.raises(BadTable, match=r"expected what was promised by run\.json"):
+    with pytest.raises(BadTableError, match=r"expected what was promised by run\.json"):
         recorded_units(run, None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline import BadTable, judge_run, judge_stored, load_run, spark_judge
+from highwater_pipeline import BadTableError, judge_run, judge_stored, load_run, spark_judge
 from highwater_pipeline.spark import judge as spark_module
 from highwater_pipeline.spark import spark_judge_store
 from highwater_pipeline.store import stored_runs, write_units
@@ -37,7 +37,7 @@ def test_a_store_is_judged_the_same(spark: Any, all_stories: list[Any], tmp_path
 def test_a_torn_store_is_an_error_in_a_task(spark: Any, story: Any, tmp_path: Path) -> None:
     directory = write_units(story.send(1, at=0).poll((0, 1)).tables(), tmp_path)
     (directory / "partition=orders-0" / "history.parquet").write_bytes(b"PAR1")
-    with pytest.raises(BadTable, match=r"history\.parquet: expected a table of a store"):
+    with pytest.raises(BadTableError, match=r"history\.parquet: expected a table of a store"):
         spark_judge_store(spark, tmp_path)
 
 
@@ -86,13 +86,13 @@ def test_a_bad_line_in_a_task_is_the_same_error_as_here(spark: Any, story: Any, 
     run = story.send(1, at=0).write(tmp_path / "run")
     with (run / "history" / "operations.jsonl").open("ab") as file:
         file.write(b'{"index": "three"}\n')
-    with pytest.raises(BadTable) as here:
+    with pytest.raises(BadTableError) as here:
         load_run(run)
-    with pytest.raises(BadTable) as there:
+    with pytest.raises(BadTableError) as there:
         spark_judge(spark, [run])
     assert str(there.value) == str(here.value)
 
 
 def test_a_directory_that_is_no_run(spark: Any, tmp_path: Path) -> None:
-    with pytest.raises(BadTable, match=r"expected a run directory with history/operations"):
+    with pytest.raises(BadTableError, match=r"expected a run directory with history/operations"):
         spark_judge(spark, [tmp_path])

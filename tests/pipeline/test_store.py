@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from highwater_pipeline import store
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
 from highwater_pipeline.tables import open_run
@@ -72,7 +72,7 @@ def test_what_an_earlier_version_wrote_is_judged(story: Any, tmp_path: Path) -> 
 def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> None:
     directory = write_units(story.send(1, at=0).tables(), tmp_path)
     (directory / "stored.json").unlink()
-    with pytest.raises(BadTable, match=r"expected stored\.json of a run that was written to its end"):
+    with pytest.raises(BadTableError, match=r"expected stored\.json of a run that was written to its end"):
         stored_runs(tmp_path)
 
 
@@ -90,7 +90,7 @@ def test_a_damaged_page_is_not_judged(story: Any, tmp_path: Path, thorough: bool
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x11]) + whole[place + 1 :])
         try:
             assert read_unit(run.facts, run.units[0]) == written
-        except BadTable:
+        except BadTableError:
             refused += 1
     assert refused > 0
 
@@ -172,7 +172,8 @@ def test_what_is_missing_from_a_store_is_no_pass(
     assert judge_stored(open_stored_run(directory)).verdict == "fail"
     damage(directory / "partition=orders-0" / f"{table}.parquet")
     with pytest.raises(
-        BadTable, match=rf"partition=orders-0/(history|{table})\.parquet: expected.*{error.removeprefix('expected')}"
+        BadTableError,
+        match=rf"partition=orders-0/(history|{table})\.parquet: expected.*{error.removeprefix('expected')}",
     ):
         judge_stored(open_stored_run(directory))
 
@@ -192,7 +193,7 @@ def test_what_a_store_says_of_a_run_is_read_strictly(
 ) -> None:
     file = _stored(new_story, tmp_path) / "stored.json"
     file.write_text(damage(file.read_text()))
-    with pytest.raises(BadTable, match=r"run_id=run: expected stored\.json of a run that was written to its end"):
+    with pytest.raises(BadTableError, match=r"run_id=run: expected stored\.json of a run that was written to its end"):
         open_stored_run(file.parent)
 
 
@@ -207,13 +208,13 @@ def test_a_run_that_cannot_be_read_leaves_nothing(story: Any, tmp_path: Path) ->
     run = story.send(1, at=0).write(tmp_path / "run")
     with (run / "history" / "operations.jsonl").open("ab") as file:
         file.write(b'{"index": ')
-    with pytest.raises(BadTable, match="torn line"):
+    with pytest.raises(BadTableError, match="torn line"):
         write_units(open_run(run), tmp_path / "store")
     assert list((tmp_path / "store").iterdir()) == []
 
 
 def test_no_store(tmp_path: Path) -> None:
-    with pytest.raises(BadTable, match="expected a store"):
+    with pytest.raises(BadTableError, match="expected a store"):
         stored_runs(tmp_path)
 
 

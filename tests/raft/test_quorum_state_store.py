@@ -9,7 +9,7 @@ import pytest
 from highwater_runtime.raft.errors import VotersChangedError
 from highwater_runtime.raft.quorum_state_store import QuorumStateError, QuorumStateStore
 from highwater_runtime.raft.states import ElectionState
-from highwater_runtime.sim import PowerCut, SimDisk
+from highwater_runtime.sim import PowerCutError, SimDisk
 
 VOTERS = (1000, 1001)
 
@@ -54,7 +54,7 @@ def test_a_power_loss_at_any_operation_leaves_the_old_state_or_the_new(keep: str
             try:
                 store(disk).save(new)
                 done = True
-            except PowerCut:
+            except PowerCutError:
                 done = False
             disk.heal()
             disk.power_loss(keep)

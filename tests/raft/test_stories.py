@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_runtime.log.errors import RecordBatchTooLarge
+from highwater_runtime.log.errors import RecordBatchTooLargeError
 from highwater_runtime.log.records import build_batch
-from highwater_runtime.raft import NotLeader, metadata_log
+from highwater_runtime.raft import NotLeaderError, metadata_log
 from highwater_runtime.raft.states import Follower, Leader, Observer, Prospective, Resigned, Unattached
 
 
@@ -62,7 +62,7 @@ def test_append_is_refused_with_the_leader_s_name(cluster) -> None:
     c.append(b"a")
     c.await_everywhere([b"a"])
     follower = c.followers(leader)[0]
-    with pytest.raises(NotLeader) as refused:
+    with pytest.raises(NotLeaderError) as refused:
         c.raft(follower).append([b"x"])
     assert (refused.value.leader_id, refused.value.epoch) == (c.ids[leader], c.raft(leader).epoch)
 
@@ -72,7 +72,7 @@ def test_a_batch_that_is_too_large_to_be_fetched_is_refused(cluster, monkeypatch
     c = cluster(3)
     leader = c.await_leader()
     end = c.raft(leader).log_end_offset
-    with pytest.raises(RecordBatchTooLarge, match="2 records of 101 bytes"):
+    with pytest.raises(RecordBatchTooLargeError, match="2 records of 101 bytes"):
         c.append(bytes(60), bytes(41))
     assert c.raft(leader).log_end_offset == end
     c.append(bytes(60), bytes(40))
@@ -136,7 +136,7 @@ def test_check_quorum_a_leader_alone_resigns(cluster) -> None:
     assert 200e6 < c.sim.now_ns - before <= 310e6, "1.5 fetch time-outs after the last majority"
     assert c.raft(leader).leader_id is None
     assert c.heard(leader).leaders[-1] == (None, epoch), "the listener heard at once"
-    with pytest.raises(NotLeader):
+    with pytest.raises(NotLeaderError):
         c.raft(leader).append([b"x"])
 
 
@@ -375,7 +375,7 @@ def test_a_listener_may_append_and_resign_when_it_hears_news(cluster) -> None:
                 raft.append([b"first"])
             if what == "commit" and raft.is_leader and heard.commits[-1][2] == [b"first"]:
                 raft.resign()
-                with pytest.raises(NotLeader):
+                with pytest.raises(NotLeaderError):
                     raft.append([b"too late"])
 
         return react

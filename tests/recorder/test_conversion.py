@@ -25,7 +25,7 @@ from highwater_chaos.run.recorder.messages import ENCODE, Begin, Done, Finish, F
 from highwater_chaos.run.recorder.process import Conversion
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.history_files import HistoryWriter, MergedHistory
-from highwater_pipeline.files import BadTable, lines_in_parts
+from highwater_pipeline.files import BadTableError, lines_in_parts
 from highwater_pipeline.judge import judge_run, judge_stored
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter, recorded_units
 from highwater_pipeline.settings import STRICTEST
@@ -302,7 +302,7 @@ def test_the_recorder_ends_with_its_harness(files: Files, tmp_path: Path) -> Non
     process.stdin.close()
     assert process.wait(60) == 1
     process.stdout.close()  # type: ignore[union-attr]
-    with pytest.raises((BadTable, FileNotFoundError)):
+    with pytest.raises((BadTableError, FileNotFoundError)):
         list(open_run(tmp_path / "spool" / "tables").operations)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_chaos.run.recorder import follow
-from highwater_chaos.run.recorder.follow import LateLine, Merge
+from highwater_chaos.run.recorder.follow import LateLineError, Merge
 
 
 def time_of(line: bytes) -> int | None:
@@ -81,7 +81,7 @@ def test_the_order_is_that_of_finished_files(steps: list[tuple[str, int, int, in
         merged.add(paths[2])
         try:
             taken += rest_of(merged)
-        except LateLine:
+        except LateLineError:
             # The third file was added after lines of later times had been handed out.
             assert finished([paths[2]])
             again = Merge(time_of, ended=True)
@@ -112,7 +112,7 @@ def test_a_late_line_is_seen(tmp_path: Path) -> None:
     append(tmp_path / "b", b"6:b\n")
     assert [time for time, _, _ in merged.take(8)[0]] == [5, 6]
     append(tmp_path / "b", b"7:late\n")
-    with pytest.raises(LateLine, match="a line of 7 ns came after those before 8 ns"):
+    with pytest.raises(LateLineError, match="a line of 7 ns came after those before 8 ns"):
         merged.take(10)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.report import BadRunFile, write_report
+from highwater_chaos.report import BadRunFileError, write_report
 
 JUNK: list[Any] = [
     None,
@@ -53,7 +53,7 @@ def test_it_is_drawn_or_refused(part: str, loss: Any, tmp_path: Path) -> None:
         try:
             write_report(loss.write(tmp_path))
             outcome = "drawn"
-        except BadRunFile:
+        except BadRunFileError:
             outcome = "refused"
         outcomes[outcome] += 1
     assert min(outcomes.values()) > 0, outcomes
@@ -61,5 +61,5 @@ def test_it_is_drawn_or_refused(part: str, loss: Any, tmp_path: Path) -> None:
 
 def test_an_experiment_that_is_no_text_is_refused(loss: Any, tmp_path: Path) -> None:
     (loss.write(tmp_path) / "experiment.yaml").write_bytes(b"spec: \xff")
-    with pytest.raises(BadRunFile, match=r"experiment.yaml: is not UTF-8 text: .* at byte 6"):
+    with pytest.raises(BadRunFileError, match=r"experiment.yaml: is not UTF-8 text: .* at byte 6"):
         write_report(tmp_path)

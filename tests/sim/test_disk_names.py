@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_runtime.sim import PowerCut, SimDisk
+from highwater_runtime.sim import PowerCutError, SimDisk
 
 
 def content_of(disk, path):
@@ -191,7 +191,7 @@ def outcomes_of_replacing(**options):
                 done = True
                 try:
                     replace(disk, b"new" * 2000, **options)
-                except PowerCut:
+                except PowerCutError:
                     done = False
                 disk.power_loss(keep)
                 content = content_of(disk, "state")
@@ -218,8 +218,8 @@ def test_a_power_cut_comes_instead_of_the_nth_operation():
         disk.cut_power_at(nth)
         for _ in range(nth - 1):
             file.append(b"x")
-        with pytest.raises(PowerCut):
+        with pytest.raises(PowerCutError):
             file.append(b"never")
         assert file.read(0, 99) == b"x" * (nth - 1)
         file.append(b"y")
-    assert not issubclass(PowerCut, Exception)
+    assert not issubclass(PowerCutError, Exception)

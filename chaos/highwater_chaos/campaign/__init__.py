@@ -22,11 +22,11 @@ from highwater_chaos.campaign.rows import Row
 from highwater_chaos.campaign.seed import Outcome, Unit, experiment_of, run_unit
 
 if TYPE_CHECKING:
-    from highwater_chaos.campaign.store import BadCampaign, CampaignDirectory
+    from highwater_chaos.campaign.store import BadCampaignError, CampaignDirectory
 
 __all__ = [
     "RANDOM",
-    "BadCampaign",
+    "BadCampaignError",
     "Campaign",
     "CampaignDirectory",
     "Outcome",
@@ -43,7 +43,7 @@ __all__ = [
     "series_of_random",
 ]
 
-_HOME = {"BadCampaign": "store", "CampaignDirectory": "store"}
+_HOME = {"BadCampaignError": "store", "CampaignDirectory": "store"}
 
 
 def __getattr__(name: str) -> Any:

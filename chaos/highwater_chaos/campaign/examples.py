@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from highwater_chaos.campaign.seed import ASSERTION, Outcome, Unit, experiment_of
-from highwater_chaos.shrink import CannotShrink, file_text
+from highwater_chaos.shrink import CannotShrinkError, file_text
 from highwater_chaos.shrink import shrink as find_smallest
 from highwater_chaos.verdict.judged_run import run_and_judge
 from highwater_pipeline.anomalies import BY_WEIGHT
@@ -50,7 +50,7 @@ def shrink_example(
     with around:
         try:
             shrunk = find_smallest(experiment_of(unit), anomaly, most_runs=most_runs, wire=unit.wire)
-        except CannotShrink as error:
+        except CannotShrinkError as error:
             return example._replace(sizes=str(error))
     name = "-".join([unit.experiment, *(f"{name}={value}" for name, value in unit.switches), unit.variant or "seed"])
     path = campaign / "shrunk" / f"{name[:200]}-{unit.seed}.yaml"

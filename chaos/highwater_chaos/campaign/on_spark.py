@@ -36,7 +36,7 @@ _SHOWN: Final = 500
 """Characters of a failure that are kept."""
 
 
-class SparkGone(Exception):  # noqa: N818 - says what happened
+class SparkGoneError(Exception):
     """Spark has ended in the middle of the campaign; what had been run is known."""
 
 
@@ -49,7 +49,7 @@ def on_spark(
 ) -> Iterator[Outcome]:
     """Outcomes as batches end, in no particular order. ``units`` are taken as they are needed, in order.
 
-    Closing the iterator cancels the jobs. Raises :class:`SparkGone`: also if there was no executor for
+    Closing the iterator cancels the jobs. Raises :class:`SparkGoneError`: also if there was no executor for
     ``without_executors`` seconds, for Spark itself waits for ever.
     """
     from py4j.protocol import Py4JError  # noqa: PLC0415 - only where there is a session
@@ -73,14 +73,14 @@ def on_spark(
                 done, _ = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
                 alone_since = None if done or _has_executors(spark) else alone_since or time.monotonic()
                 if alone_since is not None and time.monotonic() - alone_since > without_executors:
-                    raise SparkGone(f"Spark has had no executor for {without_executors:.0f} s")
+                    raise SparkGoneError(f"Spark has had no executor for {without_executors:.0f} s")
                 for future in done:
                     lot, attempts = running.pop(future)
                     try:
                         found = future.result()
                     except Exception as error:
                         if _is_gone(spark):  # PySpark may then raise anything, AssertionError too
-                            raise SparkGone(f"Spark has ended: {_shown(error)}") from error
+                            raise SparkGoneError(f"Spark has ended: {_shown(error)}") from error
                         if not isinstance(error, (PySparkException, Py4JError, OSError)):
                             raise
                         if len(lot) > 1 or attempts < ATTEMPTS:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.base.scratch import ScratchDirectory
-from highwater_chaos.campaign.store import JOURNAL, PLAN, BadCampaign
+from highwater_chaos.campaign.store import JOURNAL, PLAN, BadCampaignError
 from highwater_pipeline.remote import RemotePath
 
 PIECE: Final = 20
@@ -35,17 +35,17 @@ class Copy:
         """Look whether there is room for a campaign; with ``resume`` bring what is known of it.
 
         Raises:
-            BadCampaign: there is something else.
+            BadCampaignError: there is something else.
             OSError: the store cannot be asked.
         """
         self.there.look_up()
         if not resume:
             if self.there.exists():
-                raise BadCampaign(f"--out {self.there}: expected nothing there; choose another, or add --resume")
+                raise BadCampaignError(f"--out {self.there}: expected nothing there; choose another, or add --resume")
             return
         plan = self.there / PLAN
         if not plan.is_file():
-            raise BadCampaign(f"--resume: {plan}: expected the plan of a campaign; found none")
+            raise BadCampaignError(f"--resume: {plan}: expected the plan of a campaign; found none")
         (self.here / PLAN).write_bytes(plan.read_bytes())
         pieces = list((self.there / _PIECES).iterdir()) if (self.there / _PIECES).exists() else []
         with (self.here / JOURNAL).open("wb") as journal:
@@ -85,7 +85,7 @@ def copied_to(there: RemotePath, *, resume: bool) -> Iterator[Copy]:
     """A directory here for a campaign that is kept ``there``; it is gone when the block ends.
 
     Raises:
-        BadCampaign: there is something else.
+        BadCampaignError: there is something else.
         OSError: the store cannot be asked.
     """
     with ScratchDirectory("campaign") as folder:

@@ -26,7 +26,7 @@ import msgspec
 from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.verdict.judged_run import run_and_forget
-from highwater_chaos.verdict.judging import HasRegisters, store_run
+from highwater_chaos.verdict.judging import HasRegistersError, store_run
 from highwater_pipeline.remote import located
 from highwater_pipeline.transitions import signature
 from highwater_runtime.sim import freeze_collector
@@ -112,7 +112,7 @@ ASSERTION: Final = "assertion "
 Run = Callable[[Unit], Outcome]
 
 
-class TooLong(BaseException):
+class TooLongError(BaseException):
     """The seed took longer than its patience. No ``Exception``: raised within a node, it must not count as a crash."""
 
 
@@ -149,7 +149,7 @@ def bounded(unit: Unit, judged: Run) -> Outcome:
     with _interrupted_after(unit.patience):
         try:
             outcome = judged(unit)
-        except (Exception, TooLong):  # whatever it is, it is a finding
+        except (Exception, TooLongError):  # whatever it is, it is a finding
             outcome = failed(unit, traceback.format_exc(limit=-12))
     return msgspec.structs.replace(
         outcome, cpu_seconds=time.process_time() - began_cpu, wall_seconds=time.perf_counter() - began
@@ -158,7 +158,7 @@ def bounded(unit: Unit, judged: Run) -> Outcome:
 
 @contextmanager
 def _interrupted_after(seconds: int) -> Iterator[None]:
-    """Raise :class:`TooLong` after so much processor time, or ``_REAL_TIME`` times as much real time.
+    """Raise :class:`TooLongError` after so much processor time, or ``_REAL_TIME`` times as much real time.
 
     A seed that only waits for a busy machine is no error. If Python does not get to raise it, the kernel ends the
     process for its processor time, and a thread of C for its real time.
@@ -210,7 +210,7 @@ def judge_experiment(unit: Unit, experiment: ChaosExperiment) -> Outcome:
 
     def keep(directory: Path) -> None:
         nonlocal stored
-        with suppress(HasRegisters):
+        with suppress(HasRegistersError):
             stored = store_run(directory, located(unit.store), again=True).name
 
     result, verdict = run_and_forget(experiment, wire=unit.wire, keep=keep if unit.store else lambda _directory: None)
@@ -234,4 +234,4 @@ def judge_experiment(unit: Unit, experiment: ChaosExperiment) -> Outcome:
 
 def _too_long(number: int, _frame: object) -> None:
     time_of = "processor time" if number == signal.SIGPROF else f"real time, {_REAL_TIME} times over"
-    raise TooLong(f"the seed took longer than --patience ({time_of})")
+    raise TooLongError(f"the seed took longer than --patience ({time_of})")

@@ -62,7 +62,7 @@ TIMES_SCHEMA: Final = pa.schema(
 )
 
 
-class BadCampaign(UserError):  # noqa: N818 - what is wrong is the directory
+class BadCampaignError(UserError):
     """The directory cannot be used; the message says why and what to do."""
 
 
@@ -83,7 +83,7 @@ class CampaignDirectory:
         """Begin a campaign in an empty or new directory, or with ``resume`` go on with the one that is there.
 
         Raises:
-            BadCampaign: it is of something else, of another version, not a campaign's, or cannot be written to; or
+            BadCampaignError: it is of something else, of another version, not a campaign's, or cannot be written to; or
                 another campaign is at work there.
         """
         plan = path / PLAN
@@ -91,7 +91,7 @@ class CampaignDirectory:
         if not resume:
             with _writing(path, "choose another place (--out)"):
                 if path.exists() and (not path.is_dir() or any(path.iterdir())):
-                    raise BadCampaign(
+                    raise BadCampaignError(
                         f"--out {path}: expected a new or empty directory; choose another, or add --resume"
                     )
                 path.mkdir(parents=True, exist_ok=True)
@@ -100,11 +100,11 @@ class CampaignDirectory:
         try:
             found = msgspec.json.decode(plan.read_bytes(), type=dict[str, Any])
         except (OSError, msgspec.DecodeError) as error:
-            raise BadCampaign(f"--resume: {plan}: expected the plan of a campaign; found: {error}") from error
+            raise BadCampaignError(f"--resume: {plan}: expected the plan of a campaign; found: {error}") from error
         wanted = msgspec.json.decode(msgspec.json.encode(wanted))
         names = (wanted.keys() | found.keys()) - {"seeds"}  # more seeds, or fewer, are the same campaign
         if differing := sorted(name for name in names if wanted.get(name) != found.get(name)):
-            raise BadCampaign(
+            raise BadCampaignError(
                 f"--resume: {path} is a campaign with other {', '.join(differing)}; give the same arguments (seeds may"
                 " differ), or another --out"
             )
@@ -123,7 +123,7 @@ class CampaignDirectory:
         """Make sure that this outcome is known from now on, whatever becomes of the driver.
 
         Raises:
-            BadCampaign: the disk is full or has failed.
+            BadCampaignError: the disk is full or has failed.
         """
         line = self._encode(outcome) + b"\n"
         with self.writing():
@@ -152,7 +152,7 @@ def _writing(path: Path, advice: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BadCampaign(f"{path}: cannot be written: {error.strerror or error}; {advice}") from error
+        raise BadCampaignError(f"{path}: cannot be written: {error.strerror or error}; {advice}") from error
 
 
 def _open_journal(path: Path) -> BufferedRandom:
@@ -162,7 +162,9 @@ def _open_journal(path: Path) -> BufferedRandom:
         fcntl.lockf(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EAGAIN):
-            raise BadCampaign(f"--out {path}: another campaign is at work there; wait for it, or end it") from error
+            raise BadCampaignError(
+                f"--out {path}: another campaign is at work there; wait for it, or end it"
+            ) from error
         if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):  # a file system may have no locks
             raise
     return journal
@@ -179,4 +181,4 @@ def _known(journal: BufferedRandom) -> list[Outcome]:
     try:
         return [decode(line) for line in whole.splitlines()]
     except msgspec.DecodeError as error:
-        raise BadCampaign(f"--resume: {journal.name}: expected outcomes, one a line; found: {error}") from error
+        raise BadCampaignError(f"--resume: {journal.name}: expected outcomes, one a line; found: {error}") from error

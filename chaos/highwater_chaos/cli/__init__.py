@@ -21,7 +21,7 @@ from highwater_chaos.base.user_error import UserError
 from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.extras import missing_extra
-from highwater_chaos.cli.interrupts import EndedEarly, Interrupts
+from highwater_chaos.cli.interrupts import EndedEarlyError, Interrupts
 from highwater_chaos.cli.machine_refuses import refusal_of_machine
 from highwater_chaos.cli.pipe_safe_output import PipeSafeOutput
 
@@ -166,7 +166,7 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None, made
             return _interrupted()
         print(error, file=sys.stderr)
         return Exit.USAGE
-    except EndedEarly:
+    except EndedEarlyError:
         return _interrupted("the one in progress as far as it went")
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()

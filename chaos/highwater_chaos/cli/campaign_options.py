@@ -19,7 +19,7 @@ from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.refusals import refusals
-from highwater_pipeline.remote import AnyPath, BadAddress, located
+from highwater_pipeline.remote import AnyPath, BadAddressError, located
 from highwater_runtime.switches import SWITCHES
 
 _MOST_SEEDS: Final = 10_000_000
@@ -115,7 +115,7 @@ def place_of(path: str) -> AnyPath:
     """The path or address. Raises :class:`UsageError`."""
     try:
         return located(path)
-    except BadAddress as error:
+    except BadAddressError as error:
         raise UsageError(str(error)) from error
 
 

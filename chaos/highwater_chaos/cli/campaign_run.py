@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from highwater_chaos.campaign import Campaign, CampaignDirectory, Outcome, Progress, Row, on_processes
 from highwater_chaos.campaign.dimensions import drawn_by
 from highwater_chaos.campaign.examples import Example, shrink_example, write_example
-from highwater_chaos.campaign.on_spark import SparkGone, batch_size, on_spark
+from highwater_chaos.campaign.on_spark import SparkGoneError, batch_size, on_spark
 from highwater_chaos.campaign.page import facts_of, sentence_of, why_of, write_page
 from highwater_chaos.campaign.plan import Engine
 from highwater_chaos.campaign.remote import Copy, copied_to
@@ -25,8 +25,8 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.progress import Progress as ProgressShown
 from highwater_chaos.cli.watching import served
 from highwater_chaos.monitoring import CampaignMetrics
-from highwater_pipeline.java import JavaNotFound
-from highwater_pipeline.remote import AnyPath, NotReached, located
+from highwater_pipeline.java import JavaNotFoundError
+from highwater_pipeline.remote import AnyPath, NotReachedError, located
 from highwater_pipeline.transitions import CATALOGUE, unreached
 
 _LINE_SECONDS: Final = 10.0
@@ -43,7 +43,7 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
             return _resumable(campaign, place, None, options)
         with copied_to(place, resume=options.resume) as copy:
             return _resumable(campaign, copy.here, copy, options)
-    except NotReached as error:
+    except NotReachedError as error:
         raise UsageError(f"{error}; what was known until then is kept: {_resume(place)}") from error
 
 
@@ -51,7 +51,7 @@ def _resumable(campaign: Campaign, out: Path, copy: Copy | None, options: Option
     """Run a campaign in the directory ``out``, of which there may be a copy elsewhere."""
     try:
         return _counted(campaign, out, copy, options)
-    except (KeyboardInterrupt, SparkGone) as end:
+    except (KeyboardInterrupt, SparkGoneError) as end:
         what = "" if isinstance(end, KeyboardInterrupt) else f"{end}; "
         print(f"highwater: {what}to go on: {_resume(out if copy is None else copy.there)}", file=sys.stderr)
         if copy is not None:
@@ -184,7 +184,7 @@ def _engine(campaign: Campaign, options: Options, seeds: int) -> Iterator[Engine
         yield lambda units: on_processes(units, jobs or os.cpu_count() or 1, campaign.run)
         return
     try:
-        from highwater_pipeline.spark import SparkFailed, open_session  # noqa: PLC0415 - takes a second to import
+        from highwater_pipeline.spark import SparkFailedError, open_session  # noqa: PLC0415 - takes a second to import
     except ModuleNotFoundError as error:
         raise UsageError("--engine spark needs PySpark: pip install 'highwater[pipeline]'") from error
     if jobs is not None and master is not None:
@@ -193,7 +193,7 @@ def _engine(campaign: Campaign, options: Options, seeds: int) -> Iterator[Engine
         with open_session(master or (f"local[{jobs}]" if jobs else None)) as spark:
             size = batch_size(seeds, spark.sparkContext.defaultParallelism)
             yield lambda units: on_spark(units, spark, size, campaign.run)
-    except (JavaNotFound, SparkFailed) as error:
+    except (JavaNotFoundError, SparkFailedError) as error:
         raise UsageError(str(error)) from error
 
 

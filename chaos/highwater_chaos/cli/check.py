@@ -23,14 +23,14 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.records.removed import removed_text
-from highwater_chaos.report import BadRunFile
-from highwater_chaos.run.manifest import UNVERIFIED, BadSummary, has_manifest
+from highwater_chaos.report import BadRunFileError
+from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, has_manifest
 from highwater_chaos.run.summary import RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict.judging import judge_on_spark, judge_recordings, write_verdict
 from highwater_chaos.verdict.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
-from highwater_pipeline.files import BadTable, write_parquet
-from highwater_pipeline.java import JavaNotFound
+from highwater_pipeline.files import BadTableError, write_parquet
+from highwater_pipeline.java import JavaNotFoundError
 from highwater_pipeline.jepsen import open_jepsen
 from highwater_pipeline.judge import judge_log_and_registers, judge_run, judge_stored
 from highwater_pipeline.judgement import Judgement
@@ -292,7 +292,7 @@ def _refuse(look: Callable[[], T]) -> T:
     """What ``look`` returns; what is wrong with the run directory is the user's to mend."""
     try:
         return look()
-    except (BadSummary, BadRunFile) as error:
+    except (BadSummaryError, BadRunFileError) as error:
         raise UsageError(str(error)) from error
 
 
@@ -318,7 +318,7 @@ def _start_spark(session: ExitStack, master: str | None) -> None:
 
     try:
         session.enter_context(spark.open_session(master))
-    except (JavaNotFound, spark.SparkFailed) as error:
+    except (JavaNotFoundError, spark.SparkFailedError) as error:
         raise UsageError(str(error)) from error
 
 
@@ -332,7 +332,7 @@ def _judge_stored_together(asked: Sequence[AnyPath | str], first: AnyPath) -> di
     names = [one for one in asked if not isinstance(one, str) and one.parent == first.parent and is_stored_run(one)]
     try:
         return dict(zip(map(str, names), spark.spark_judge_stored_at(names), strict=True))
-    except (BadTable, OSError):
+    except (BadTableError, OSError):
         return {}
 
 
@@ -382,7 +382,7 @@ def _judge(
         if engine == "process":
             return _judge_here(here, model, settings)
         return _judge_on_spark(history, here, model, master, settings)
-    except (BadTable, OSError, JavaNotFound) as error:
+    except (BadTableError, OSError, JavaNotFoundError) as error:
         raise UsageError(str(error)) from error
 
 
@@ -402,7 +402,7 @@ def _judge_stored(
 
     try:
         return spark.check_stored_on_spark(run, master)
-    except spark.SparkFailed as error:
+    except spark.SparkFailedError as error:
         raise UsageError(str(error)) from error
 
 
@@ -432,7 +432,7 @@ def _judge_on_spark(
             _ensure_units(here)
             return judge_on_spark(load_experiment(here / "experiment.yaml"), history, master)
         return spark.check_on_spark(history, master, settings=settings)
-    except spark.SparkFailed as error:
+    except spark.SparkFailedError as error:
         raise UsageError(str(error)) from error
 
 

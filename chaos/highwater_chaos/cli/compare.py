@@ -15,7 +15,7 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.output import check_output, writing
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import ExperimentError
-from highwater_chaos.report import BadRunFile
+from highwater_chaos.report import BadRunFileError
 from highwater_chaos.report.comparison import Comparison, render
 from highwater_chaos.report.comparison import compare as compare_runs
 
@@ -42,7 +42,7 @@ def compare(
         raise UsageError(f"{first} and {second} are the same run; expected two")
     try:
         found = compare_runs(first, second)
-    except (BadRunFile, ExperimentError) as error:
+    except (BadRunFileError, ExperimentError) as error:
         raise UsageError(str(error)) from error
     if out is not None:
         with writing(out, "--out"):

@@ -24,7 +24,7 @@ from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.faults import kind_named
 from highwater_chaos.machine.capabilities import available
 from highwater_chaos.refusals import available_faults
-from highwater_pipeline.java import JavaNotFound, find_java
+from highwater_pipeline.java import JavaNotFoundError, find_java
 
 _IN_SIMULATOR: Final = "not in the simulator"
 
@@ -102,7 +102,7 @@ def _python() -> Finding:
 def _java() -> Finding:
     try:
         java = find_java()
-    except JavaNotFound as error:
+    except JavaNotFoundError as error:
         return Finding("highwater check (Spark)", False, str(error))
     return Finding("highwater check (Spark)", True, f"Java {java.version} at {java.home}")
 

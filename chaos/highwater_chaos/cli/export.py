@@ -12,9 +12,9 @@ from highwater_chaos.base.user_error import UserError
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.recorded import ensure_unchanged
-from highwater_chaos.run.manifest import BadSummary
+from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.verdict.judging import export_run
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 
 
 def export(
@@ -31,7 +31,7 @@ def export(
     ensure_unchanged(run)
     try:
         print(export_run(run, out))
-    except (BadSummary, BadTable, UserError, OSError) as error:
+    except (BadSummaryError, BadTableError, UserError, OSError) as error:
         raise UsageError(str(error)) from error
     print("the same rows, as JSON Lines", file=sys.stderr)
     return Exit.OK

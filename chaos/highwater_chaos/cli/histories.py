@@ -13,7 +13,7 @@ from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run.summary import is_run_directory
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
-from highwater_pipeline.remote import AnyPath, BadAddress, RemotePath, located, parent_of_pattern
+from highwater_pipeline.remote import AnyPath, BadAddressError, RemotePath, located, parent_of_pattern
 from highwater_pipeline.store import is_stored_run
 
 _LEVELS: Final = 2
@@ -34,7 +34,7 @@ def histories_of(path: str) -> list[AnyPath]:
         place = located(path)
         named = _named_in_store(place) if isinstance(place, RemotePath) else _named(path, place)
         return list(dict.fromkeys(named))
-    except (BadAddress, OSError) as error:
+    except (BadAddressError, OSError) as error:
         raise UsageError(str(error)) from error
 
 

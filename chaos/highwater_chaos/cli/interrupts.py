@@ -26,7 +26,7 @@ class _Unraisable(Protocol):
     object: object
 
 
-class EndedEarly(Exception):  # noqa: N818 - no error
+class EndedEarlyError(Exception):
     """The program was interrupted, and the run that was under way is kept as far as it went."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.run.manifest import UNVERIFIED, BadSummary, verify
+from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, verify
 
 _ASKED_FOR: Final = ("backend", "wire", "traceDigest", "inconclusiveReasons")
 
@@ -47,7 +47,7 @@ def ensure_unchanged(run: Path, *, written_anew: Collection[str] = (), may_lack_
     """Check a run directory's manifest; false if it has none, which is said on stderr. Raises :class:`UsageError`."""
     try:
         verified = verify(run, written_anew=written_anew, may_lack_recordings=may_lack_recordings) is not None
-    except (BadSummary, OSError) as error:
+    except (BadSummaryError, OSError) as error:
         raise UsageError(str(error)) from error
     if not verified:
         print(f"{run}: {UNVERIFIED}", file=sys.stderr)

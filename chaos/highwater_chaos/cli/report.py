@@ -11,7 +11,7 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.recorded import recorded_verdict
-from highwater_chaos.report import BadRunFile, write_report
+from highwater_chaos.report import BadRunFileError, write_report
 from highwater_chaos.run.manifest import update_manifest
 from highwater_pipeline.recordings import RUN_FILE
 
@@ -46,6 +46,6 @@ def report(
         path = write_report(run)
         update_manifest(run, (REPORT,))
         print(path)
-    except (BadRunFile, OSError) as error:
+    except (BadRunFileError, OSError) as error:
         raise UsageError(str(error)) from error
     return Exit.OK

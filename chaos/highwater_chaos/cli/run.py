@@ -13,7 +13,7 @@ import typer
 from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.interrupts import EndedEarly, ending_early
+from highwater_chaos.cli.interrupts import EndedEarlyError, ending_early
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.output import check_output, writing
 from highwater_chaos.cli.progress import Progress
@@ -136,7 +136,7 @@ def run(
         with writing(summary, "--summary"):
             append_summary(summary, [(done.verdict, done.directory) for done in runs])
     if ended_early:
-        raise EndedEarly
+        raise EndedEarlyError
     return exit_status(verdicts)
 
 

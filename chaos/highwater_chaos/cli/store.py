@@ -10,11 +10,11 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, histories_of
 from highwater_chaos.cli.recorded import ensure_unchanged
-from highwater_chaos.run.manifest import BadSummary
+from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import is_run_directory
 from highwater_chaos.verdict.judging import store_run
-from highwater_pipeline.files import BadTable
-from highwater_pipeline.remote import BadAddress, located
+from highwater_pipeline.files import BadTableError
+from highwater_pipeline.remote import BadAddressError, located
 from highwater_pipeline.store import is_stored_run, write_units
 from highwater_pipeline.tables import open_run
 
@@ -42,7 +42,7 @@ def store(
                     written = store_run(here, located(out))
             else:
                 written = write_units(open_run(history), located(out))
-        except (BadTable, BadSummary, BadAddress, OSError) as error:
+        except (BadTableError, BadSummaryError, BadAddressError, OSError) as error:
             raise UsageError(str(error)) from error
         print(f"written: {written}", file=sys.stderr)
     return Exit.OK

@@ -1,8 +1,8 @@
 """One API server: a few verbs on plain objects, with patience.
 
 What a bad day brings (429, 5xx, time-outs, cut connections) is tried again for a while, with growing pauses, and then
-becomes :class:`Unavailable`. If the response to a write is lost, the write may have been carried out: apply, delete and
-patches are idempotent, and a caller of :meth:`Kube.create` must take :class:`Conflict` for an answer.
+becomes :class:`UnavailableError`. If the response to a write is lost, the write may have been carried out: apply,
+delete and patches are idempotent, and a caller of :meth:`Kube.create` must take :class:`ConflictError` for an answer.
 
 The requests are made by the official client's dynamic one: it speaks server-side apply and kinds of which it has no
 models, and gives back the JSON as it came. The official client has to be there anyway, so another one (``lightkube``)
@@ -58,19 +58,19 @@ class KubeError(PortableError):
         self.retry_after = retry_after
 
 
-class NotFound(KubeError):  # noqa: N818 - the usual name
+class NotFoundError(KubeError):
     """404."""
 
 
-class Conflict(KubeError):  # noqa: N818
+class ConflictError(KubeError):
     """409: the object is there already, or has changed since it was read."""
 
 
-class Refused(KubeError):  # noqa: N818
+class RefusedError(KubeError):
     """Another 4xx: asking again would not help (invalid, forbidden)."""
 
 
-class Unavailable(KubeError):  # noqa: N818
+class UnavailableError(KubeError):
     """429, 5xx or no response, for longer than it was worth waiting."""
 
 
@@ -115,7 +115,7 @@ class Kube:
         """The object; None: there is none."""
         try:
             return self._ask("get", kind, namespace, name, patience=patience)
-        except NotFound:
+        except NotFoundError:
             return None
 
     def list(
@@ -181,12 +181,13 @@ class Kube:
         )
 
     def create(self, manifest: Json, *, patience: float | None = None) -> Json:
-        """POST. Raises :class:`Conflict` if it is there already, perhaps by an attempt whose response was lost."""
+        """POST. Raises :class:`ConflictError` if it is there already, perhaps by an attempt whose response was lost."""
         namespace, name = _place(manifest)
         return self._ask("create", kind_of(manifest), namespace, name, body=manifest, patience=patience)
 
     def patch(self, kind: Kind, namespace: str, name: str, patch: Json) -> Json:
-        """JSON merge patch. With ``metadata.resourceVersion`` in it, :class:`Conflict` if that is not the latest."""
+        """JSON merge patch. With ``metadata.resourceVersion`` in it, :class:`ConflictError` if that is not the
+        latest."""
         return self._ask("patch", kind, namespace, name, body=patch, content_type=_MERGE)
 
     def patch_status(
@@ -197,7 +198,7 @@ class Kube:
         A field that is to go must be given as None; lists are replaced as a whole.
 
         Raises:
-            Conflict: it has been changed: read it again and decide again. An own attempt whose response was lost
+            ConflictError: it has been changed: read it again and decide again. An own attempt whose response was lost
             counts too.
         """
         metadata = {} if resource_version is None else {"metadata": {"resourceVersion": resource_version}}
@@ -205,7 +206,7 @@ class Kube:
         return self._ask("patch", kind, namespace, name, "status", body=body, content_type=_MERGE)
 
     def set_finalizers(self, kind: Kind, found: Json, finalizers: Sequence[str]) -> Json:
-        """Replace them, if the object has not been changed since ``found`` was read. Raises :class:`Conflict`."""
+        """Replace them, if the object has not been changed since ``found`` was read. Raises :class:`ConflictError`."""
         metadata = found["metadata"]
         body = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": [*finalizers]}}
         return self.patch(kind, metadata["namespace"], metadata["name"], body)
@@ -221,9 +222,9 @@ class Kube:
             options["gracePeriodSeconds"] = grace_seconds
         try:
             self._ask("delete", kind, namespace, name, body=options)
-        except NotFound:
+        except NotFoundError:
             return False
-        except Conflict:
+        except ConflictError:
             if uid is None:
                 raise
             return False  # another object of that name: the one that was meant is gone
@@ -284,7 +285,7 @@ class Kube:
             raise _kind_of_error(status)(what, status, _message(error), _retry_after(error)) from None
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self._count(verb, "none")
-            raise Unavailable(what, 0, f"no response: {error}") from None
+            raise UnavailableError(what, 0, f"no response: {error}") from None
         self._count(verb, "ok")
         return answer
 
@@ -308,13 +309,13 @@ def _pause(state: RetryCallState) -> float:
 def _kind_of_error(status: int) -> type[KubeError]:
     match status:
         case 404:
-            return NotFound
+            return NotFoundError
         case 409:
-            return Conflict
+            return ConflictError
         case _ if status in _TRY_AGAIN or status >= 500 or status == 0:
-            return Unavailable
+            return UnavailableError
         case _:
-            return Refused
+            return RefusedError
 
 
 def _message(error: ApiException) -> str:

@@ -25,7 +25,7 @@ from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
-from highwater_chaos.run.manifest import UNVERIFIED, BadSummary, verify
+from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, verify
 from highwater_chaos.verdict.judging import judge_on_spark, write_verdict
 from highwater_pipeline.judgement import Judgement
 from highwater_runtime.log_lines import configure_json, log_event
@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         api = Kube(local_configuration(), manager=RUNNER_MANAGER, patience=RUNNER_PATIENCE)
         return Judge(api, namespace, name, given.uid, claim=Claim.from_environment(os.environ)).run()
-    except (KubeError, ArchiveError, BadSummary) as error:
+    except (KubeError, ArchiveError, BadSummaryError) as error:
         log_event(_log, logging.ERROR, "not judged", error=str(error))
     except Exception as error:
         why = f"{type(error).__name__}: {error}"

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from highwater_chaos.records.values import content_of
-from highwater_runtime.log.errors import CorruptRecord, LogError
+from highwater_runtime.log.errors import CorruptRecordError, LogError
 from highwater_runtime.log.names import LOG, file_name, offsets_in
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, advance_sequence, batch_at
 from highwater_runtime.metadata.topic_names import is_internal
@@ -196,7 +196,7 @@ def _of_replica(disk: DumpedDisk, directory: str, replica: Replica) -> Iterator[
 
 
 def _dumped(replica: Replica, batch: BatchView) -> DumpedBatch:
-    """Raises ``CorruptRecord`` if a plain batch cannot be read."""
+    """Raises ``CorruptRecordError`` if a plain batch cannot be read."""
     offsets, values, altered = None, None, {}
     if batch.codec == "none":
         records, by_log = batch.records(), batch.is_log_append_time
@@ -234,24 +234,24 @@ def _batches(disk: DumpedDisk, path: str) -> Iterator[BatchView]:
             if len(data) - at < HEADER_SIZE:
                 data, start, at = file.read(position, _READ_BYTES), position, 0
             if len(data) - at < HEADER_SIZE:
-                raise CorruptRecord(f"{size - position} bytes, fewer than the batch that begins there has")
+                raise CorruptRecordError(f"{size - position} bytes, fewer than the batch that begins there has")
             batch = BatchView(data, at)
             if batch.magic != 2 or batch.size_in_bytes < HEADER_SIZE:
                 batch_at(data[at:], 0)  # says what is wrong with it
             length = batch.size_in_bytes
             if length > size - position:
-                raise CorruptRecord(f"{size - position} bytes, fewer than the batch that begins there has")
+                raise CorruptRecordError(f"{size - position} bytes, fewer than the batch that begins there has")
             if length > _MOST_BATCH_BYTES:
-                raise CorruptRecord(f"a batch of {length} bytes; one of more than {_MOST_BATCH_BYTES} is not read")
+                raise CorruptRecordError(f"a batch of {length} bytes; one of more than {_MOST_BATCH_BYTES} is not read")
             if length > len(data) - at:
                 data, start = file.read(position, max(length, _READ_BYTES)), position
                 if len(data) < length:
-                    raise CorruptRecord("the segment became shorter while it was read")
+                    raise CorruptRecordError("the segment became shorter while it was read")
                 batch = BatchView(data)
             if batch.end_offset - batch.base_offset > _MOST_OFFSETS:
-                raise CorruptRecord(f"a batch of more than {_MOST_OFFSETS} offsets is not read")
+                raise CorruptRecordError(f"a batch of more than {_MOST_OFFSETS} offsets is not read")
             if batch.record_count > _MOST_RECORDS:
-                raise CorruptRecord(f"a batch of more than {_MOST_RECORDS} records is not read")
+                raise CorruptRecordError(f"a batch of more than {_MOST_RECORDS} records is not read")
             yield batch
             position += length
     finally:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from highwater_chaos.report.files import BadRunFile
+from highwater_chaos.report.files import BadRunFileError
 
 if TYPE_CHECKING:
     from highwater_chaos.report.page import write_report
 
-__all__ = ["BadRunFile", "write_report"]
+__all__ = ["BadRunFileError", "write_report"]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from highwater_chaos.run.manifest import has_manifest
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.export import rows_of
-from highwater_pipeline.files import BadTable, parquet_parts
+from highwater_pipeline.files import BadTableError, parquet_parts
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RUN_FILE
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
@@ -37,7 +37,7 @@ _PHASES: Final = "phases.jsonl"
 _DECODE: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class BadRunFile(ValueError):  # noqa: N818 - what is wrong is the file
+class BadRunFileError(ValueError):
     """A file of a run directory is missing or torn; the message says which, where, and what was found."""
 
 
@@ -152,8 +152,8 @@ class _Verdict(msgspec.Struct, rename="camel"):
 
 class FileRows(Generic[Typed]):
     """Rows of a file of JSON Lines, decoded as they are gone through: a run may have recorded more than fits into
-    memory. A line that holds ``skip`` is passed over. Raises :class:`BadRunFile` if the file is missing or torn, or a
-    row is not one of its kind."""
+    memory. A line that holds ``skip`` is passed over. Raises :class:`BadRunFileError` if the file is missing or torn,
+    or a row is not one of its kind."""
 
     def __init__(self, path: Path, kind: RowKind[Typed], skip: bytes | None = None) -> None:
         self._path: Path = path
@@ -171,7 +171,7 @@ class FileRows(Generic[Typed]):
                     continue
                 row, typed = _checked(line, self._path, number, check)
                 if wrong := complaint(typed, previous):
-                    raise BadRunFile(f"{self._path}:{number}: {wrong}; the line: {_start(line)}")
+                    raise BadRunFileError(f"{self._path}:{number}: {wrong}; the line: {_start(line)}")
                 previous = typed
                 yield row
 
@@ -194,7 +194,7 @@ class FileRows(Generic[Typed]):
                 return None
             try:
                 return _object(lines[-1], self._path, None, check)
-            except BadRunFile:  # find out which line it is
+            except BadRunFileError:  # find out which line it is
                 file.seek(0)
                 return _object(lines[-1], self._path, sum(1 for _ in file), check)
 
@@ -220,8 +220,8 @@ class ParquetRows(Generic[Typed]):
                 kept = part if self._skip is None else part.filter(pc.not_equal(part["kind"], self._skip))
                 wanted = which(kept)
                 yield from rows_of(kept if wanted is None else kept.filter(pa.array(wanted)))
-        except (BadTable, OSError) as error:
-            raise BadRunFile(f"{self._path}: cannot be read: {error}") from error
+        except (BadTableError, OSError) as error:
+            raise BadRunFileError(f"{self._path}: cannot be read: {error}") from error
 
     def last(self, name: str) -> Any:
         """A field of the last row, skipped or not; None where there is none."""
@@ -233,7 +233,7 @@ class ParquetRows(Generic[Typed]):
                 column = file.read_row_group(file.metadata.num_row_groups - 1, [name])[name]
                 return column[-1].as_py() if len(column) else None
         except (OSError, pa.ArrowException, KeyError) as error:
-            raise BadRunFile(f"{self._path}: cannot be read: {error}") from error
+            raise BadRunFileError(f"{self._path}: cannot be read: {error}") from error
 
 
 LargeRows = FileRows[Typed] | ParquetRows[Typed]
@@ -272,7 +272,7 @@ class RunFiles:
 
     @classmethod
     def read(cls, directory: Path) -> RunFiles:
-        """Read a run directory; raises :class:`BadRunFile` where a file is missing or torn."""
+        """Read a run directory; raises :class:`BadRunFileError` where a file is missing or torn."""
         summary: Row = {}
         if (directory / RUN_FILE).exists():
             summary = _object(_read(directory / RUN_FILE), directory / RUN_FILE, None, msgspec.json.Decoder(_Summary))
@@ -312,11 +312,11 @@ def _checked(data: bytes, path: Path, line: int | None, check: msgspec.json.Deco
     try:
         row = _DECODE(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadRunFile(f"{place}: expected a JSON object, found: {_start(data)} ({error})") from error
+        raise BadRunFileError(f"{place}: expected a JSON object, found: {_start(data)} ({error})") from error
     try:
         return row, check.decode(data)
     except msgspec.ValidationError as error:
-        raise BadRunFile(f"{place}: {error}; found: {_start(data)}") from error
+        raise BadRunFileError(f"{place}: {error}; found: {_start(data)}") from error
 
 
 def _start(data: bytes) -> str:
@@ -327,7 +327,7 @@ def _text(path: Path) -> str:
     try:
         return _read(path).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadRunFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise BadRunFileError(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _read(path: Path) -> bytes:
@@ -341,4 +341,4 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             yield file
     except OSError as error:
-        raise BadRunFile(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise BadRunFileError(f"{path}: cannot be read: {error.strerror or error}") from error

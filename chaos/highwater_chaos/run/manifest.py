@@ -36,7 +36,7 @@ _READ: Final = frozenset(
 """What readers read, by the first part of a path without its suffix: no further file may be there."""
 
 
-class BadSummary(ValueError):  # noqa: N818 - what is wrong is the file
+class BadSummaryError(ValueError):
     """A run directory is not what the run wrote, or of another version; the message says which file and how."""
 
 
@@ -68,7 +68,7 @@ def update_manifest(directory: Path, names: Collection[str]) -> None:
     """Make the manifest anew after some files were written; a run directory without one stays without.
 
     Raises:
-        BadSummary: it cannot be read.
+        BadSummaryError: it cannot be read.
     """
     if has_manifest(directory):
         written = {name: digest_of(directory / name) for name in names if (directory / name).is_file()}
@@ -85,11 +85,11 @@ def verify(
     that was too large to be kept as a whole.
 
     Raises:
-        BadSummary: a file is missing, another one, or one too many; or the manifest itself is missing or torn.
+        BadSummaryError: a file is missing, another one, or one too many; or the manifest itself is missing or torn.
     """
     if not has_manifest(directory):
         if _declared(directory):
-            raise BadSummary(
+            raise BadSummaryError(
                 f"{directory / MANIFEST_FILE}: expected the digests of the run's files, as {_RUN_FILE} says; found none"
             )
         return None
@@ -101,9 +101,9 @@ def verify(
         if not path.is_file():
             if may_lack_recordings:
                 continue
-            raise BadSummary(f"{path}: expected the file that {MANIFEST_FILE} lists; found none")
+            raise BadSummaryError(f"{path}: expected the file that {MANIFEST_FILE} lists; found none")
         if digest_of(path) != digest:
-            raise BadSummary(
+            raise BadSummaryError(
                 f"{path}: expected what the run wrote (SHA-256 {digest[:12]}… in {MANIFEST_FILE}); found other content."
                 " Nothing is read from a run directory that was changed: restore the file, or judge a copy of its"
                 " recordings: highwater check DIRECTORY/history/operations.jsonl"
@@ -112,7 +112,7 @@ def verify(
     for path in sorted(directory.rglob("*")):
         found = path.relative_to(directory)
         if found.as_posix() not in expected and _is_read(found) and path.is_file():
-            raise BadSummary(
+            raise BadSummaryError(
                 f"{path}: expected the files that {MANIFEST_FILE} lists, no more; found this one. Move it out of the"
                 " run directory"
             )
@@ -141,7 +141,7 @@ def _read(directory: Path) -> dict[str, str]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Manifest).files
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadSummary(f"{path}: cannot be read: {error}") from error
+        raise BadSummaryError(f"{path}: cannot be read: {error}") from error
 
 
 def _write(directory: Path, files: Mapping[str, str]) -> None:

@@ -21,7 +21,7 @@ from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.run.environment import environment_here
 from highwater_chaos.run.features import Feature
 from highwater_chaos.run.load import Load
-from highwater_chaos.run.manifest import MANIFEST_FILE, BadSummary, digest_of, has_manifest, make_manifest, verify
+from highwater_chaos.run.manifest import MANIFEST_FILE, BadSummaryError, digest_of, has_manifest, make_manifest, verify
 from highwater_chaos.run.result import RunResult, settings_of_run
 from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
@@ -110,7 +110,7 @@ def list_recordings(directory: Path) -> None:
     is made anew, if there is one: what was unverified stays so.
 
     Raises:
-        BadSummary: there is none, or not of this version.
+        BadSummaryError: there is none, or not of this version.
     """
     file = _run_file(directory)
     (directory / RUN_FILE).unlink()
@@ -134,7 +134,7 @@ def ensure_judgeable(directory: Path) -> None:
     """Check that the two files exist that say which other files must exist.
 
     Raises:
-        BadSummary: one is missing, or ``run.json`` is not of this version.
+        BadSummaryError: one is missing, or ``run.json`` is not of this version.
     """
     _run_file(directory)
 
@@ -142,7 +142,7 @@ def ensure_judgeable(directory: Path) -> None:
 def _run_file(directory: Path) -> _File:
     for name in (_EXPERIMENT, RUN_FILE):
         if not (directory / name).is_file():
-            raise BadSummary(
+            raise BadSummaryError(
                 f"{directory}: expected {name} in a run directory; found none, so it is not known what else is missing."
                 f" Judge its history alone: highwater check {_history_of(directory)}"
             )
@@ -150,7 +150,7 @@ def _run_file(directory: Path) -> _File:
     try:
         return msgspec.json.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadSummary(f"{path}: cannot be read: {error}") from error
+        raise BadSummaryError(f"{path}: cannot be read: {error}") from error
 
 
 def _history_of(directory: Path) -> Path:
@@ -162,7 +162,7 @@ def read_summary(directory: Path) -> RunSummary:
     """The summary of a run directory that is whole.
 
     Raises:
-        BadSummary: a file of it is missing or torn, or a recording is not what the run wrote.
+        BadSummaryError: a file of it is missing or torn, or a recording is not what the run wrote.
     """
     file = _run_file(directory)
     path = directory / "faults.jsonl"
@@ -173,7 +173,7 @@ def read_summary(directory: Path) -> RunSummary:
         path = directory / "phases.jsonl"
         phases = phase_rows(directory)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadSummary(f"{path}: cannot be read: {error}") from error
+        raise BadSummaryError(f"{path}: cannot be read: {error}") from error
     written = {name: getattr(file, name) for name in _Written.__struct_fields__}
     return RunSummary(**written, faults=faults, phases=phases)
 
@@ -193,12 +193,14 @@ def _ensure_whole(directory: Path, recordings: Mapping[str, str]) -> None:
     for name, digest in recordings.items():
         path = directory / name
         if not path.is_file():
-            raise BadSummary(f"{path}: expected the recording that {RUN_FILE} lists; found none")
+            raise BadSummaryError(f"{path}: expected the recording that {RUN_FILE} lists; found none")
         if (verified.get(name) or digest_of(path)) != digest:
-            raise BadSummary(f"{path}: expected what the run recorded (SHA-256 {digest[:12]}…); found other content")
+            raise BadSummaryError(
+                f"{path}: expected what the run recorded (SHA-256 {digest[:12]}…); found other content"
+            )
     for found in _recordings_there(directory):
         if found.parts[0].partition(".")[0] in _TABLES and found.as_posix() not in recordings:
-            raise BadSummary(
+            raise BadSummaryError(
                 f"{directory / found}: expected the recordings that {RUN_FILE} lists, no more; found this one. Move it"
                 " out of the run directory"
             )

@@ -11,7 +11,7 @@ The result depends on the run alone: proposals come in a fixed order, and each o
 """
 
 from highwater_chaos.shrink.file import file_text
-from highwater_chaos.shrink.search import LEAST_RUNS, CannotShrink, Shrunk, shrink
+from highwater_chaos.shrink.search import LEAST_RUNS, CannotShrinkError, Shrunk, shrink
 from highwater_chaos.shrink.size import Size, size_of
 
-__all__ = ["LEAST_RUNS", "CannotShrink", "Shrunk", "Size", "file_text", "shrink", "size_of"]
+__all__ = ["LEAST_RUNS", "CannotShrinkError", "Shrunk", "Size", "file_text", "shrink", "size_of"]

@@ -336,7 +336,7 @@ def _without_broker(data: Data, broker: int) -> Iterator[Data]:
             return [renumbered(inner, key) for inner in value]
         if isinstance(value, int) and not isinstance(value, bool) and key in ("broker", "assignment", "replicas"):
             if value == broker:
-                raise _IsNamed
+                raise _IsNamedError
             return value - (value > broker)
         return value
 
@@ -345,12 +345,12 @@ def _without_broker(data: Data, broker: int) -> Iterator[Data]:
         return
     try:
         fewer = _changed(renumbered(data), "cluster", {"brokers": brokers - 1})
-    except _IsNamed:
+    except _IsNamedError:
         return
     yield _lower_replication(fewer, brokers - 1)
 
 
-class _IsNamed(Exception):  # noqa: N818 - no error
+class _IsNamedError(Exception):
     """The schedule or an assignment names the broker."""
 
 

@@ -47,7 +47,7 @@ Progress = Callable[[int, Size], None]
 """Gets the number of runs so far and the smallest size that was reached."""
 
 
-class CannotShrink(UserError):  # noqa: N818 - reads as what happened
+class CannotShrinkError(UserError):
     """The run cannot be shrunk; the message says why."""
 
 
@@ -78,14 +78,14 @@ def shrink(
     The same arguments give the same result; ``jobs`` (None: one for each core) changes only the duration.
 
     Raises:
-        CannotShrink: the experiment does not show the anomaly in the simulator, or there are less than LEAST_RUNS.
+        CannotShrinkError: the experiment does not show the anomaly in the simulator, or there are less than LEAST_RUNS.
         BackendCannotError: the simulator cannot run it.
     """
     if most_runs < LEAST_RUNS:
-        raise CannotShrink(f"expected at least {LEAST_RUNS} runs, found {most_runs}")
+        raise CannotShrinkError(f"expected at least {LEAST_RUNS} runs, found {most_runs}")
     result, anomalies = run_quietly(experiment, wire=wire)
     if anomaly not in anomalies:
-        raise CannotShrink(
+        raise CannotShrinkError(
             f"expected the simulator to show {anomaly} again; found {', '.join(sorted(anomalies)) or 'no anomaly'}."
             " Was the run recorded by another version?"
         )
@@ -107,7 +107,7 @@ def shrink(
         finally:
             pool.shutdown(cancel_futures=True)
     if not shown:
-        raise CannotShrink(
+        raise CannotShrinkError(
             f"what the run did, written out step by step, does not show {anomaly}: it depends on the exact timing"
         )
     smallest = experiment_of(search.smallest)
@@ -115,7 +115,7 @@ def shrink(
     return Shrunk(smallest, anomaly, _size(data), size_of(smallest), search.runs, search.finished)
 
 
-class _NoRunLeft(Exception):  # noqa: N818 - no error
+class _NoRunLeftError(Exception):
     pass
 
 
@@ -174,7 +174,7 @@ class Search:
                         pass
                 self._remove(reductions.waits)
             self.finished = True
-        except _NoRunLeft:
+        except _NoRunLeftError:
             pass
         return True
 
@@ -273,7 +273,7 @@ class Search:
                 number, data, outcome = running.popleft()
                 tried = outcome.result()
                 if self.runs + tried.runs > self._most_runs:
-                    raise _NoRunLeft
+                    raise _NoRunLeftError
                 self.runs += tried.runs
                 self._tried.add(_key(data))
                 if tried.shows:

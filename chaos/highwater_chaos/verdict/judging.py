@@ -42,7 +42,7 @@ def write_verdict(
     The report calls the directory ``shown_as``. Returns the content of ``verdict.json``.
 
     Raises:
-        BadSummary: the run directory is not whole.
+        BadSummaryError: the run directory is not whole.
     """
     summary = read_summary(directory)
     outcomes = assertions.judge_assertions(experiment.spec, directory)
@@ -71,8 +71,8 @@ def judge_on_spark(experiment: ChaosExperiment, directory: AnyPath, master: str 
     """The same on Spark (``master`` None: all cores of this machine).
 
     Raises:
-        BadTable, FileNotFoundError: a recording is missing or torn.
-        JavaNotFound, SparkFailed: there is no Spark here.
+        BadTableError, FileNotFoundError: a recording is missing or torn.
+        JavaNotFoundError, SparkFailedError: there is no Spark here.
     """
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import, and may not be there
 
@@ -84,7 +84,7 @@ def judge_on_spark(experiment: ChaosExperiment, directory: AnyPath, master: str 
     return judge(directory, master, experiment.spec.checks)
 
 
-class HasRegisters(UserError):  # noqa: N818 - says what it has
+class HasRegistersError(UserError):
     """A run whose clients operated on registers, which a store does not hold."""
 
 
@@ -94,9 +94,9 @@ def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPat
     ``again``: the same run may be there already, for it may have been run twice.
 
     Raises:
-        HasRegisters: a store does not hold them.
+        HasRegistersError: a store does not hold them.
         FileExistsError: the store has that run already.
-        BadSummary, BadTable: the run directory is not whole.
+        BadSummaryError, BadTableError: the run directory is not whole.
     """
     # Imported here: few campaigns have a store.
     from highwater_pipeline.store import open_stored_run, stored_directory, write_units  # noqa: PLC0415
@@ -104,7 +104,7 @@ def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPat
 
     spec = load_experiment(directory / "experiment.yaml").spec
     if spec.workload.metadata is not None:
-        raise HasRegisters(f"{directory}: has registers, which a store does not hold; give check the run itself")
+        raise HasRegistersError(f"{directory}: has registers, which a store does not hold; give check the run itself")
     known = tuple(_known_to_the_run(spec, directory))
 
     def complete(facts: RunFacts) -> RunFacts:
@@ -137,18 +137,18 @@ def export_run(directory: Path, parent: Path) -> Path:
     that it has; returns the new one.
 
     Raises:
-        BadSummary: ``directory`` is not whole.
-        BadTable: a table of it cannot be read, or it has none as Parquet.
+        BadSummaryError: ``directory`` is not whole.
+        BadTableError: a table of it cannot be read, or it has none as Parquet.
         CannotWriteError: ``parent`` cannot be written to.
     """
     # Imported here: few runs are exported.
     from highwater_pipeline.export import lines_of  # noqa: PLC0415
-    from highwater_pipeline.files import BadTable  # noqa: PLC0415
+    from highwater_pipeline.files import BadTableError  # noqa: PLC0415
     from highwater_pipeline.recording import LARGE_TABLES  # noqa: PLC0415
 
     read_summary(directory)
     if not (directory / f"{OPERATIONS_FILE}.parquet").exists():
-        raise BadTable(f"{directory}: expected {OPERATIONS_FILE}.parquet, found none; it has JSON Lines already")
+        raise BadTableError(f"{directory}: expected {OPERATIONS_FILE}.parquet, found none; it has JSON Lines already")
     with new_run_directory(parent, directory.resolve().name) as (made, final):
         replaced = {f"{name}.parquet": name for name in LARGE_TABLES}
         for path in sorted(file for file in directory.rglob("*") if file.is_file()):

@@ -23,7 +23,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from highwater_chaos.records.values import content_of
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import NO_ID, RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
-from highwater_runtime.log.errors import CorruptRecord
+from highwater_runtime.log.errors import CorruptRecordError
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -477,6 +477,6 @@ class RecordingConsumer:
                             value, altered = content_of(record, by_log=by_log)
                             self._buffer.append((key, MicroOp("poll", name, record.offset, value, identity, altered)))
                 place.offset = max(place.offset, batch.end_offset)
-        except CorruptRecord as error:
+        except CorruptRecordError as error:
             self._error = f"{name}: {error}"
             self._back_off(key, place)

@@ -18,7 +18,7 @@ from highwater_chaos.campaign.plan import Plan, series_of_file
 from highwater_chaos.campaign.seed import Outcome, experiment_of, run_unit
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.run.result import RunResult
-from highwater_chaos.shrink import CannotShrink, Shrunk, Size, file_text, shrink
+from highwater_chaos.shrink import CannotShrinkError, Shrunk, Size, file_text, shrink
 from highwater_chaos.shrink.trial import run_quietly
 from highwater_pipeline.anomalies import BY_WEIGHT
 
@@ -90,7 +90,7 @@ def line_of(switch: str, seeds: int, runs: int, out: Path | None) -> str:
     began = processor_seconds()
     try:
         shrunk = shrink(experiment, anomaly, most_runs=runs, wire=False, jobs=1, progress=partial(report, switch))
-    except CannotShrink as error:
+    except CannotShrinkError as error:
         return f"{head}, {outcome.seed} | {anomaly} | not shrunk: {error} | | | | {searched:.0f} |"
     took = processor_seconds() - began
     after, found = run_quietly(shrunk.experiment, wire=False)

@@ -66,7 +66,7 @@ ZOOKEEPER: Final = (
     Mutant(
         "zk-deposed-by-write-unnoticed",
         f"{_WRITES}:write",
-        "raise Deposed",
+        "raise DeposedError",
         "pass",
         "a controller whose guard fails stops",
         mode="zookeeper",

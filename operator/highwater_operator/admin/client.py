@@ -25,7 +25,7 @@ from highwater_operator.admin.model import (
     TopicView,
 )
 from highwater_operator.admin.reach import why_apart
-from highwater_operator.zookeeper.four_letter_words import NotServing, monitored
+from highwater_operator.zookeeper.four_letter_words import NotServingError, monitored
 from highwater_runtime.host import HostedNode
 from highwater_runtime.metadata.topic_names import METADATA_TOPIC
 from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, Ports, RpcFailure
@@ -249,7 +249,7 @@ def out_of_sync(short: Sequence[PartitionView]) -> frozenset[int]:
 async def _server(at: Endpoint) -> ServerView | str:
     try:
         found = await monitored(at, _READ_S)
-    except NotServing as error:
+    except NotServingError as error:
         return str(error)
     return ServerView(found.state != "follower", found.synced_followers)
 

@@ -6,7 +6,7 @@ import kubernetes
 
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import LOG_CLUSTER
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 
 
 class ApiClusters:
@@ -19,15 +19,15 @@ class ApiClusters:
         """Of all LogClusters in a namespace, those being deleted too.
 
         Raises:
-            Refusal: 503, the API server does not say. That it has no such resource (404) is no answer either: one that
-                has just begun says so of resources that it has not loaded yet.
+            RefusalError: 503, the API server does not say. That it has no such resource (404) is no answer either: one
+                that has just begun says so of resources that it has not loaded yet.
         """
         try:
             found = self._kube.list(LOG_CLUSTER, namespace)
             return frozenset(str(item["metadata"]["uid"]) for item in found)
         except KubeError as error:
-            raise Refusal(503, f"the API server does not say which LogClusters there are: {error}") from error
+            raise RefusalError(503, f"the API server does not say which LogClusters there are: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
-            raise Refusal(
+            raise RefusalError(
                 503, f"the API server's list of logclusters in {namespace} cannot be read: {error}"
             ) from error

@@ -18,7 +18,7 @@ from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.namespaces import namespace_of
 from highwater_chaos.machine.proc import command_of
 from highwater_operator.agent.pods import Pod
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 
 _NODE_PROGRAMS: Final = (b"highwater-node", b"highwater_runtime", b"kafka.Kafka", b"java")
 _PAUSE: Final = "pause"
@@ -81,7 +81,7 @@ def node_among(pod: Pod, containers: Iterable[Container]) -> Container | None:
     nodes = [one for one in living if any(_is_node(command) for command in one.commands())]
     candidates = nodes or living
     if len(candidates) > 1:
-        raise Refusal(
+        raise RefusalError(
             409,
             f"pod {pod.namespace}/{pod.name} has several containers and none of them is known to be its node",
             expected="one container with highwater-node or a JVM in it",
@@ -91,10 +91,10 @@ def node_among(pod: Pod, containers: Iterable[Container]) -> Container | None:
 
 
 def running_node(pod: Pod) -> Container:
-    """The same. Raises ``Refusal`` (409) where there is none."""
+    """The same. Raises ``RefusalError`` (409) where there is none."""
     container = node_container(pod)
     if container is None:
-        raise Refusal(
+        raise RefusalError(
             409,
             f"the node of pod {pod.namespace}/{pod.name} does not run",
             expected=f"a process in a control group of pod {pod.uid}",
@@ -107,7 +107,7 @@ def network_of(pod: Pod) -> str:
     """The pod's network namespace by the kernel's name.
 
     Raises:
-        Refusal: 409 where none of its processes lives; 422 where it has the machine's own network.
+        RefusalError: 409 where none of its processes lives; 422 where it has the machine's own network.
     """
     # The machine's, and the agent's: a container that shares one of them has none of its own.
     shared = (namespace_of(1), namespace_of(os.getpid()))
@@ -117,14 +117,16 @@ def network_of(pod: Pod) -> str:
             if namespace is None:
                 continue
             if namespace in shared or pod.host_network:
-                raise Refusal(
+                raise RefusalError(
                     422,
                     f"pod {pod.namespace}/{pod.name} lives in the machine's own network, which is never cut",
                     expected="a network namespace of the pod's own",
                     found="hostNetwork",
                 )
             return namespace
-    raise Refusal(409, f"nothing of pod {pod.namespace}/{pod.name} runs", expected="a living process", found="none")
+    raise RefusalError(
+        409, f"nothing of pod {pod.namespace}/{pod.name} runs", expected="a living process", found="none"
+    )
 
 
 def _is_node(command: list[bytes]) -> bool:

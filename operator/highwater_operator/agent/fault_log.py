@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from highwater_operator.agent.records import OVER, FaultRecord
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_runtime.log_lines import log_event
 
 _log = logging.getLogger("highwater.agent")
@@ -27,7 +27,7 @@ def log_change(before: FaultRecord | None, record: FaultRecord, by: str) -> None
         _write(logging.INFO, "fault undone", record, by=by)
 
 
-def log_refusal(record: FaultRecord, refusal: Refusal) -> None:
+def log_refusal(record: FaultRecord, refusal: RefusalError) -> None:
     """Log that a fault was not carried out."""
     _write(logging.WARNING, "fault refused", record, **refusal.body)
 

@@ -49,7 +49,7 @@ from highwater_operator.agent.pods import Pod, Pods, check
 from highwater_operator.agent.pools import Pools
 from highwater_operator.agent.probes import answering
 from highwater_operator.agent.records import FAULT_ID
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.requests import read_fault, read_peer, read_volume
 from highwater_operator.agent.service import Faults
 from highwater_operator.agent.settings import Settings
@@ -151,11 +151,11 @@ class Api:
         name = request.match_info["name"]
         ensure_name(name)
         if busy := [one.id for one in await self._pools.own.run("", self._faults.all) if one.volume_in_force == name]:
-            raise Refusal(409, f"volume {name} has faults in force", expected="none", found=", ".join(busy))
+            raise RefusalError(409, f"volume {name} has faults in force", expected="none", found=", ".join(busy))
         try:
             there = await self._pools.injections.run(name, lambda: self._volumes.remove(name))
         except MachineError as error:
-            raise Refusal(409, str(error), expected="a volume that no process uses", found="one in use") from error
+            raise RefusalError(409, str(error), expected="a volume that no process uses", found="one in use") from error
         return web.json_response({"name": name, "removed": there})
 
     async def _list_volumes(self, request: web.Request) -> web.Response:
@@ -177,7 +177,7 @@ class Api:
     async def _machine_record(self, request: web.Request) -> web.Response:
         text = request.query.get("since", "0")
         if not text.isdecimal() or len(text) > 18:
-            raise Refusal(400, "since is no time", expected="seconds since the epoch", found=text[:60])
+            raise RefusalError(400, "since is no time", expected="seconds since the epoch", found=text[:60])
         rows = await self._pools.own.run("", lambda: self._machine.since(int(text)))
         return web.json_response({"items": rows})
 
@@ -197,7 +197,7 @@ class Api:
         pod = await self._readable(request)
         text = request.query.get("offset", "0")
         if not text.isdecimal() or len(text) > 18:
-            raise Refusal(400, "offset is no byte", expected="a number, 0 or more", found=text[:60])
+            raise RefusalError(400, "offset is no byte", expected="a number, 0 or more", found=text[:60])
         piece = await self._read(pod, lambda: pod_files.events(pod, self._settings.kubelet, int(text)))
         with closing(piece):
             answer = web.StreamResponse(
@@ -245,7 +245,7 @@ class Api:
             if status != 200:
                 raise MachineError(f"the pod answered with status {status}")
         except MachineError as error:
-            raise Refusal(502, str(error), expected="the node's admin server", found="no response") from error
+            raise RefusalError(502, str(error), expected="the node's admin server", found="no response") from error
         return web.Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
 
     async def _reaches(self, request: web.Request) -> web.Response:
@@ -263,10 +263,10 @@ class Api:
         known = [pod for pod in self._pods.known() if (pod.namespace, pod.name) == (namespace, name)]
         found = known[0] if known else await self._pools.own.run("", lambda: self._pods.read(namespace, name))
         if found is None:
-            raise Refusal(404, f"there is no pod {namespace}/{name}", expected="a pod", found="none")
+            raise RefusalError(404, f"there is no pod {namespace}/{name}", expected="a pod", found="none")
         if (uid := request.query.get("uid", found.uid)).lower() != found.uid.lower():
             what = f"pod {namespace}/{name} has been replaced since"
-            raise Refusal(409, what, expected=f"uid {uid[:60]}", found=f"uid {found.uid}")
+            raise RefusalError(409, what, expected=f"uid {uid[:60]}", found=f"uid {found.uid}")
         check(found, self._settings.node)
         return found
 
@@ -292,7 +292,7 @@ class Api:
             if request.path not in _OPEN:
                 authenticate(request.headers.get("Authorization", ""), self._settings.token_file)
             answer = await handler(request)
-        except Refusal as refusal:
+        except RefusalError as refusal:
             if refusal.status == 401:
                 metrics.UNAUTHORIZED.inc()
             answer = web.json_response(refusal.body, status=refusal.status)
@@ -320,7 +320,7 @@ async def _body(request: web.Request) -> bytes:
         async with asyncio.timeout(_BODY_WITHIN):
             return await request.read()
     except TimeoutError:
-        raise Refusal(
+        raise RefusalError(
             408, "the body takes too long", expected=f"all of it within {_BODY_WITHIN:g} s", found="a part"
         ) from None
 
@@ -328,5 +328,5 @@ async def _body(request: web.Request) -> bytes:
 def _id(request: web.Request) -> str:
     fault = request.match_info["id"]
     if not FAULT_ID.fullmatch(fault):
-        raise Refusal(400, "no id of a fault", expected=FAULT_ID.pattern, found=fault[:120])
+        raise RefusalError(400, "no id of a fault", expected=FAULT_ID.pattern, found=fault[:120])
     return fault

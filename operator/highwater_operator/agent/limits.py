@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 
 GIB = 1 << 30
 
@@ -25,9 +25,10 @@ class Limits:
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     def check(self, name: str, size: int, others: Iterable[tuple[str, int]]) -> None:
-        """Raises ``Refusal`` (422) for a volume that is too large. ``others``: names and sizes of those there are."""
+        """Raises ``RefusalError`` (422) for a volume that is too large. ``others``: names and sizes of those there
+        are."""
         if size > self.largest:
-            raise Refusal(
+            raise RefusalError(
                 422,
                 f"volume {name} is too large for this node's agent (HIGHWATER_AGENT_LARGEST_VOLUME)",
                 expected=f"at most {self.largest} bytes",
@@ -36,7 +37,7 @@ class Limits:
         namespace = name.partition("_")[0]
         taken = sum(one for other, one in others if other != name and other.partition("_")[0] == namespace)
         if taken + size > self.namespace:
-            raise Refusal(
+            raise RefusalError(
                 422,
                 f"volume {name} is too large beside the others of namespace {namespace} on this node"
                 " (HIGHWATER_AGENT_NAMESPACE_VOLUMES)",
@@ -46,7 +47,7 @@ class Limits:
 
     def allocate(self, image: Path, size: int) -> None:
         """Have every block of an image, which may be there already: a write to it never finds the node's disk full.
-        Raises ``Refusal`` (507) where the disk has not enough."""
+        Raises ``RefusalError`` (507) where the disk has not enough."""
         with self._one_at_a_time, image.open("ab") as file:
             missing = size - os.fstat(file.fileno()).st_blocks * 512
             if missing <= 0:
@@ -54,7 +55,7 @@ class Limits:
             status = os.statvfs(image.parent)
             free = status.f_bavail * status.f_frsize
             if missing + self.free > free:
-                raise Refusal(
+                raise RefusalError(
                     507,
                     f"the node's disk has no room for {image.name.removesuffix('.img')}",
                     expected=f"{missing} bytes, and {self.free} that stay free (HIGHWATER_AGENT_FREE_SPACE)",

@@ -37,7 +37,7 @@ from highwater_operator.agent.orphans import Collector
 from highwater_operator.agent.pod_events import PodEvents
 from highwater_operator.agent.pods import ApiPods, Pod
 from highwater_operator.agent.records import Records
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.service import Faults
 from highwater_operator.agent.settings import HELP, Settings
 from highwater_operator.agent.tls import ServerCertificate, read_again
@@ -223,7 +223,7 @@ class Agent:
         except Exception as error:  # of this pod's volume alone: the thread that makes the others must not end
             metrics.VOLUME_FAILURES.inc()
             why = f"volume {pod.volume}: {error}"
-            if isinstance(error, Refusal):
+            if isinstance(error, RefusalError):
                 why += f": expected {error.body['expected']}, found {error.body['found']}"
             self._log_once(pod.volume, why)
             self._events.refused(pod, why)
@@ -233,7 +233,7 @@ class Agent:
         try:
             self._collector.look()
             self._failing.pop(about, None)
-        except Refusal as refusal:
+        except RefusalError as refusal:
             self._log_once(about, f"{about} stay while it is not known which LogClusters there are: {refusal}")
         except Exception as error:  # the thread that makes volumes must not end with it: log it and go on
             self._log_once(about, f"{about} cannot be looked for: {type(error).__name__}: {error}")

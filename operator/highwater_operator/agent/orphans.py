@@ -19,7 +19,7 @@ from highwater_chaos.machine.volumes import users_of
 from highwater_operator.agent import metrics
 from highwater_operator.agent.pods import Pods
 from highwater_operator.agent.records import FaultRecord
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
 GRACE: Final = 30.0
@@ -31,7 +31,7 @@ class Clusters(Protocol):
     """Where LogClusters are looked up."""
 
     def uids(self, namespace: str) -> frozenset[str]:
-        """Of all that exist in a namespace. Raises ``Refusal`` (503) where the API server does not say."""
+        """Of all that exist in a namespace. Raises ``RefusalError`` (503) where the API server does not say."""
 
 
 def why_kept(
@@ -112,7 +112,7 @@ class Collector:
         ``tell`` is called with the volume and what there is to say of it.
 
         Raises:
-            Refusal: the API server does not answer; no more is removed.
+            RefusalError: the API server does not answer; no more is removed.
         """
         now = self._clock()
         if now - self._looked < LOOK_EVERY:
@@ -120,7 +120,7 @@ class Collector:
         self._looked = now
         try:
             orphans = self._orphans()
-        except Refusal:
+        except RefusalError:
             self._grace.restart()
             raise
         self._again = {name: at for name, at in self._again.items() if any(one.name == name for one in orphans)}

@@ -26,7 +26,7 @@ from highwater_operator.agent.places import ADMIN_PORT, DATA_PATH, EVENTS_PATH, 
 from highwater_operator.agent.pod_directory import PodDirectory
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.probes import fetch
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import DATA, Volumes
 
 MOST_BYTES: Final = 8 << 20
@@ -64,7 +64,7 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
     """The node's events from a byte on, at most :data:`MOST_BYTES`; none beyond the end.
 
     Raises:
-        Refusal: 404 where the node has written none, or is down and its file out of reach.
+        RefusalError: 404 where the node has written none, or is down and its file out of reach.
     """
     places = [str(volume_directory(kubelet, pod.uid, EVENTS_VOLUME))]
     if (container := node_container(pod)) is not None:
@@ -75,12 +75,12 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except MachineError as error:
-            raise Refusal(422, str(error), expected="a regular file", found="something else") from error
+            raise RefusalError(422, str(error), expected="a regular file", found="something else") from error
         status = os.fstat(fd)
         length = max(0, min(MOST_BYTES, status.st_size - offset))
         source = os.fdopen(fd, "rb", buffering=0)
         return Piece(source, offset, length, status.st_size, f"{status.st_dev:x}-{status.st_ino:x}")
-    raise Refusal(
+    raise RefusalError(
         404,
         f"no events of pod {pod.namespace}/{pod.name} are here",
         expected=" or ".join(f"{place}/{_EVENTS}" for place in places),
@@ -93,11 +93,11 @@ def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
     by :data:`highwater_chaos.records.dump.DUMPED`; in pieces of many lines.
 
     Raises:
-        Refusal: 422 for a pod that is no broker; 409 where its data are out of reach.
+        RefusalError: 422 for a pod that is no broker; 409 where its data are out of reach.
     """
     broker = _BROKER.fullmatch(pod.name)
     if broker is None:
-        raise Refusal(422, f"pod {pod.name} keeps no replicas", expected="a broker's pod", found=pod.name)
+        raise RefusalError(422, f"pod {pod.name} keeps no replicas", expected="a broker's pod", found=pod.name)
     try:
         if volumes.get(pod.volume) is not None:
             # The mount's root is nobody's but ours; the data directory in it is the pod's to replace.
@@ -106,7 +106,7 @@ def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
         else:
             data = PodDirectory.below(open_root(running_node(pod).processes[0]), DATA_PATH)
     except (OSError, MachineError) as error:
-        raise Refusal(409, "the broker has no data directory", expected=DATA_PATH, found=str(error)) from error
+        raise RefusalError(409, "the broker has no data directory", expected=DATA_PATH, found=str(error)) from error
     return _pieces(int(broker[1]), data)
 
 

@@ -17,7 +17,7 @@ from kubernetes.client.exceptions import ApiException
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
 from highwater_operator.agent.metrics import WATCH_FAILURES
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.requests import PodReference
 
 NODE_CONTAINER: Final = "node"
@@ -79,7 +79,7 @@ class Pods(Protocol):
     """Where pods are looked up."""
 
     def read(self, namespace: str, name: str) -> Pod | None:
-        """As the API server has it now; None: there is none. Raises ``Refusal`` (503) where it does not answer."""
+        """As the API server has it now; None: there is none. Raises ``RefusalError`` (503) where it does not answer."""
 
     def known(self) -> list[Pod]:
         """This node's pods of Highwater clusters, as last heard."""
@@ -89,28 +89,28 @@ def admitted(pods: Pods, reference: PodReference, node: str) -> Pod:
     """The pod that a request is about, if it may be touched.
 
     Raises:
-        Refusal: 404 there is none; 403 it is another node's or no cluster's; 409 it has been replaced since.
+        RefusalError: 404 there is none; 403 it is another node's or no cluster's; 409 it has been replaced since.
     """
     pod = pods.read(reference.namespace, reference.name)
     place = f"{reference.namespace}/{reference.name}"
     if pod is None:
-        raise Refusal(404, f"there is no pod {place}", expected=f"pod {place}", found="none")
+        raise RefusalError(404, f"there is no pod {place}", expected=f"pod {place}", found="none")
     check(pod, node)
     if pod.uid.lower() != reference.uid.lower():
-        raise Refusal(
+        raise RefusalError(
             409, f"pod {place} has been replaced since", expected=f"uid {reference.uid}", found=f"uid {pod.uid}"
         )
     return pod
 
 
 def check(pod: Pod, node: str) -> None:
-    """Raises ``Refusal`` (403) for a pod that must not be touched."""
+    """Raises ``RefusalError`` (403) for a pod that must not be touched."""
     place = f"{pod.namespace}/{pod.name}"
     if pod.node != node:
         found = f"node {pod.node}" if pod.node else "no node yet"
-        raise Refusal(403, f"pod {place} does not live on this agent's node", expected=f"node {node}", found=found)
+        raise RefusalError(403, f"pod {place} does not live on this agent's node", expected=f"node {node}", found=found)
     if not pod.labels.get(CLUSTER_LABEL):
-        raise Refusal(
+        raise RefusalError(
             403,
             f"pod {place} is not of a Highwater cluster",
             expected=f"a label {CLUSTER_LABEL}",
@@ -157,7 +157,7 @@ class ApiPods:
         try:
             found = self._kube.get(POD, namespace, name)
         except KubeError as error:
-            raise Refusal(503, f"the API server does not show pod {namespace}/{name}: {error}") from error
+            raise RefusalError(503, f"the API server does not show pod {namespace}/{name}: {error}") from error
         return None if found is None else Pod.of(found)
 
     def known(self) -> list[Pod]:

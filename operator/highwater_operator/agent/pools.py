@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 
 _HEALS: Final = 32
 _INJECTIONS: Final = 16
@@ -41,7 +41,7 @@ class Pool:
         """What ``call`` returns or raises. ``key``: empty for what is about no pod.
 
         Raises:
-            Refusal: 503, others that are about the same pod do not end.
+            RefusalError: 503, others that are about the same pod do not end.
         """
         async with self._turn(key):
             return await asyncio.get_running_loop().run_in_executor(self._threads, call)
@@ -71,7 +71,7 @@ class Pool:
                     await turn.acquire()
             except TimeoutError as error:
                 found = f"{waiting} others, which do not end"
-                raise Refusal(503, "the pod is busy", expected="a turn", found=found) from error
+                raise RefusalError(503, "the pod is busy", expected="a turn", found=found) from error
             try:
                 yield
             finally:

@@ -7,7 +7,7 @@ from typing import Any
 from highwater_runtime.portable import PortableError
 
 
-class Refusal(PortableError):  # noqa: N818 - it is an answer, not a failure
+class RefusalError(PortableError):
     """A request that is not carried out."""
 
     def __init__(self, status: int, error: str, *, expected: str = "", found: str = "") -> None:

@@ -22,7 +22,7 @@ from pydantic import (
 
 from highwater_chaos.base.strict_model import Model
 from highwater_chaos.base.units import Duration, format_signed_duration, parse_signed_duration
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 
 _MIB: Final = 1 << 20
 LARGEST: Final = 1 << 44
@@ -162,7 +162,7 @@ _FAULT: Final[TypeAdapter[FaultRequest]] = TypeAdapter(Annotated[FaultRequest, F
 
 
 def read_fault(body: bytes) -> FaultRequest:
-    """Raises ``Refusal`` (400) that says what is wrong where."""
+    """Raises ``RefusalError`` (400) that says what is wrong where."""
     try:
         return _FAULT.validate_json(body)
     except ValidationError as error:
@@ -170,7 +170,7 @@ def read_fault(body: bytes) -> FaultRequest:
 
 
 def read_volume(body: bytes) -> VolumeRequest:
-    """Raises ``Refusal`` (400) that says what is wrong where."""
+    """Raises ``RefusalError`` (400) that says what is wrong where."""
     try:
         return VolumeRequest.model_validate_json(body or b"{}")
     except ValidationError as error:
@@ -178,13 +178,13 @@ def read_volume(body: bytes) -> VolumeRequest:
 
 
 def read_peer(peer: str, port: str) -> tuple[str, int]:
-    """An address to probe. Raises ``Refusal`` (400)."""
+    """An address to probe. Raises ``RefusalError`` (400)."""
     try:
         address, number = _address(peer), int(port) if port.isdecimal() else 0
     except ValueError as error:
-        raise Refusal(400, "peer is no IP address", expected="such as 10.244.1.7", found=peer[:60]) from error
+        raise RefusalError(400, "peer is no IP address", expected="such as 10.244.1.7", found=peer[:60]) from error
     if not 1 <= number <= 65535:
-        raise Refusal(400, "port is no TCP port", expected="1 to 65535", found=port[:60])
+        raise RefusalError(400, "port is no TCP port", expected="1 to 65535", found=port[:60])
     return address, number
 
 
@@ -199,7 +199,7 @@ def read_stored(row: dict[str, Any] | None) -> FaultRequest:
     return _FAULT.validate_json(json.dumps(row))
 
 
-def _refusal(error: ValidationError) -> Refusal:
+def _refusal(error: ValidationError) -> RefusalError:
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the body"
-    return Refusal(400, f"{where}: {first['msg']}", expected=first["type"], found=repr(first["input"])[:200])
+    return RefusalError(400, f"{where}: {first['msg']}", expected=first["type"], found=repr(first["input"])[:200])

@@ -28,7 +28,7 @@ from highwater_operator.agent.faults.kinds import kind_of, restart_after
 from highwater_operator.agent.faults.processes import bar
 from highwater_operator.agent.pods import Pod, Pods, admitted
 from highwater_operator.agent.records import Evidence, FaultRecord, Records, State, now_text
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.requests import (
     DiskRequest,
     DiskWipeRequest,
@@ -69,7 +69,7 @@ class Faults:
         """Bring a fault about, once; a repetition gets what became of it.
 
         Raises:
-            Refusal: it is not carried out; nothing of it is there.
+            RefusalError: it is not carried out; nothing of it is there.
             MachineError, OSError: it could not be; what was half made is undone.
         """
         body = plain(request)
@@ -82,7 +82,7 @@ class Faults:
                         return there
                 lasts_ns = _lasts_ns(request)
                 pod = self._admitted(request)
-            except Refusal as refusal:
+            except RefusalError as refusal:
                 log_refusal(FaultRecord(fault, "failed", body), refusal)
                 raise
             context = Context(fault, pod, self._run, self._volumes, lasts_ns)
@@ -104,10 +104,12 @@ class Faults:
             return self._end(record, "healed", "request")
 
     def get(self, fault: str, *, observe: bool = False) -> FaultRecord:
-        """``observe``: with what is seen of it now. Raises ``Refusal`` (404)."""
+        """``observe``: with what is seen of it now. Raises ``RefusalError`` (404)."""
         record = self._records.get(fault)
         if record is None:
-            raise Refusal(404, f"no fault {fault} was ever heard of here", expected="an id of a fault", found=fault)
+            raise RefusalError(
+                404, f"no fault {fault} was ever heard of here", expected="an id of a fault", found=fault
+            )
         if observe and record.state == "inForce":
             return record.saw(*self._observed(record))
         return record
@@ -203,7 +205,7 @@ class Faults:
     def _admitted(self, request: FaultRequest) -> Pod:
         try:
             return admitted(self._pods, request.pod, self._node)
-        except Refusal:
+        except RefusalError:
             metrics.INJECTIONS.labels(request.kind, "refused").inc()
             raise
 
@@ -227,7 +229,7 @@ class Faults:
             with self._disks_held(request):
                 evidence = kind_of(request).inject(context)
         except Exception as error:  # whatever it is: what was half made is undone
-            refused = isinstance(error, Refusal)
+            refused = isinstance(error, RefusalError)
             metrics.INJECTIONS.labels(request.kind, "refused" if refused else "failed").inc()
             left = self._undone(context.id)
             failures = "; ".join([str(error), *left])
@@ -309,7 +311,7 @@ class Faults:
 
 def _ensure_same(there: FaultRecord, body: dict[str, object]) -> None:
     if there.request is None:
-        raise Refusal(
+        raise RefusalError(
             409,
             f"fault {there.id} was healed before it was asked for",
             expected="an id that was not healed",
@@ -317,7 +319,7 @@ def _ensure_same(there: FaultRecord, body: dict[str, object]) -> None:
         )
     different = sorted(name for name in {*there.request, *body} if there.request.get(name) != body.get(name))
     if different:
-        raise Refusal(
+        raise RefusalError(
             409,
             f"id {there.id} was used for another fault",
             expected=", ".join(f"{name}={there.request.get(name)!r}" for name in different),
@@ -329,7 +331,7 @@ def _lasts_ns(request: FaultRequest) -> int:
     lasts = request.deadline - datetime.now(UTC)
     if not timedelta() < lasts <= _LONGEST:
         found = f"{request.deadline.isoformat()}, {lasts.total_seconds():.1f} s from now"
-        raise Refusal(422, "no deadline to work with", expected="within the next 24 hours", found=found)
+        raise RefusalError(422, "no deadline to work with", expected="within the next 24 hours", found=found)
     return int(lasts.total_seconds() * 1e9)
 
 
@@ -339,9 +341,9 @@ def _talks(record: FaultRecord) -> bool:
 
 
 def _sentence(error: Exception) -> str:
-    return (str(error) if isinstance(error, MachineError | OSError | Refusal) else f"{type(error).__name__}: {error}")[
-        :_MOST_SAID
-    ]
+    return (
+        str(error) if isinstance(error, MachineError | OSError | RefusalError) else f"{type(error).__name__}: {error}"
+    )[:_MOST_SAID]
 
 
 def _barred(fault: str) -> str:

@@ -46,7 +46,7 @@ from highwater_operator.agent import metrics
 from highwater_operator.agent.limits import Limits
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import write_durably
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.requests import LARGEST, VolumeRequest
 
 RETAIN: Final = "Retain"
@@ -82,9 +82,9 @@ _RECORD: Final = msgspec.json.Decoder(VolumeRecord)
 
 
 def ensure_name(name: str) -> None:
-    """Raises ``Refusal`` (400) for what is no ``<namespace>_<pod>``."""
+    """Raises ``RefusalError`` (400) for what is no ``<namespace>_<pod>``."""
     if not _NAME.fullmatch(name):
-        raise Refusal(400, "no name of a volume", expected="<namespace>_<pod>", found=name[:300])
+        raise RefusalError(400, "no name of a volume", expected="<namespace>_<pod>", found=name[:300])
 
 
 class Volumes:
@@ -143,22 +143,22 @@ class Volumes:
         """Have a volume, mounted, with its data directory. Idempotent.
 
         Raises:
-            Refusal: 400 for a name or a size that cannot be; 409 there is another one of that name.
+            RefusalError: 400 for a name or a size that cannot be; 409 there is another one of that name.
             MachineError, OSError: the machine does not do it.
         """
         ensure_name(wanted.name)
         if wanted.cluster and not _CLUSTER.fullmatch(wanted.cluster):
-            raise Refusal(400, "no uid of a LogCluster", expected=_CLUSTER.pattern, found=wanted.cluster[:100])
+            raise RefusalError(400, "no uid of a LogCluster", expected=_CLUSTER.pattern, found=wanted.cluster[:100])
         least = SMALLEST[wanted.file_system]
         if wanted.size_bytes < least:
-            raise Refusal(
+            raise RefusalError(
                 400, f"{wanted.file_system} needs more", expected=f"{least} bytes", found=str(wanted.size_bytes)
             )
         with self.busy(wanted.name):
             there = self.get(wanted.name)
             if there is not None and there.cluster and wanted.cluster and there.cluster != wanted.cluster:
                 if there.retain:
-                    raise Refusal(
+                    raise RefusalError(
                         409,
                         f"volume {wanted.name} is retained from another LogCluster; delete it first",
                         expected=f"LogCluster {wanted.cluster}",
@@ -171,7 +171,7 @@ class Volumes:
                 self.remove(there.name)  # a person gave it up: it must not come back as if it were the latest
                 there = None
             if there is not None and (there.size_bytes, there.file_system) != (wanted.size_bytes, wanted.file_system):
-                raise Refusal(
+                raise RefusalError(
                     409,
                     f"there is another volume {wanted.name}; delete it first",
                     expected=f"{wanted.file_system} of {wanted.size_bytes} bytes",
@@ -196,7 +196,7 @@ class Volumes:
                     self._limits.allocate(self._image(record.name), record.size_bytes)
                 else:
                     record = self._make(record)
-            except Refusal:
+            except RefusalError:
                 if there is None:
                     self._forget(record)
                 raise
@@ -205,11 +205,11 @@ class Volumes:
             return record
 
     def ensure_is_there(self, wanted: VolumeRecord) -> None:
-        """Raises ``Refusal`` (409) where a volume that has been used is not here: a new one would be empty."""
+        """Raises ``RefusalError`` (409) where a volume that has been used is not here: a new one would be empty."""
         there = self.get(wanted.name)
         same = there is not None and there.cluster in ("", wanted.cluster) and there.generation == wanted.generation
         if there is None or not there.made or not same:
-            raise Refusal(
+            raise RefusalError(
                 409,
                 f"volume {wanted.name} was used on this node and is gone; annotate the LogCluster with {ABANDON_VOLUME}"
                 " to have a new, empty one",
@@ -252,7 +252,7 @@ class Volumes:
         """Unmount and delete, with the data; whether there was one.
 
         Raises:
-            Refusal: 400 for a name that cannot be.
+            RefusalError: 400 for a name that cannot be.
             MachineError: it is in use.
         """
         ensure_name(name)

@@ -18,7 +18,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.x509 import InvalidVersion
 
 from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME
-from highwater_chaos.kube.client import Conflict, Kube, KubeError
+from highwater_chaos.kube.client import ConflictError, Kube, KubeError
 from highwater_chaos.kube.kinds import CONFIG_MAP, SECRET, Json, Kind
 from highwater_operator.certificates.issuing import Holdings, Issued, due
 from highwater_operator.kube import AsyncKube
@@ -85,7 +85,7 @@ def keep(kube: Kube, settings: CertificateSettings, now: datetime) -> list[str]:
     """Look once, and write what is due; returns what was done.
 
     Raises:
-        KubeError: the API server refuses or does not answer. Conflict: an object has changed since it was read.
+        KubeError: the API server refuses or does not answer. ConflictError: an object has changed since it was read.
         CertificateError: somebody's own certificate comes without its authority, or with one that cannot be read.
     """
     found = kube.get(SECRET, settings.namespace, settings.secret)
@@ -117,7 +117,7 @@ async def keep_always(
             for what in await loop.run_in_executor(kube.threads, keep, kube.kube, settings, now()):
                 log_event(_log, logging.INFO, "certificates of agents", what=what)
             last = ""
-        except Conflict:
+        except ConflictError:
             pause = _AGAIN_AFTER
         except Exception as error:  # Secrets hold what people put there; whatever it is, renewal must go on
             pause = _AGAIN_AFTER
@@ -228,7 +228,7 @@ def _manifest(kind: Kind, namespace: str, name: str, **content: Json) -> Json:
 
 
 def _write(kube: Kube, kind: Kind, manifest: Json, found: Json | None) -> None:
-    """Make it, or change what was ``found``. Raises :class:`Conflict` if somebody else did either."""
+    """Make it, or change what was ``found``. Raises :class:`ConflictError` if somebody else did either."""
     if found is None:
         kube.create(manifest)
         return

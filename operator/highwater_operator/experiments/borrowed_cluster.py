@@ -23,7 +23,7 @@ from highwater_chaos.backends.kubernetes.reference import (
 )
 from highwater_chaos.backends.kubernetes.watched_cluster import why_not_ready
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
-from highwater_chaos.kube.client import Conflict, NotFound
+from highwater_chaos.kube.client import ConflictError, NotFoundError
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_operator.admin import AdminError
 from highwater_operator.experiments.acceptance import Rejection, examine
@@ -110,7 +110,7 @@ class BorrowedCluster:
         """Hold it; why that is not possible, by what the API server kept of it.
 
         Raises:
-            KubeError: (Conflict) it has changed since it was read: look again.
+            KubeError: (ConflictError) it has changed since it was read: look again.
         """
         if self._cluster is None or self._is_mine(self._cluster):
             return None
@@ -142,9 +142,9 @@ class BorrowedCluster:
             )
         try:
             await self._write(cluster, "")
-        except NotFound:
+        except NotFoundError:
             return None
-        except Conflict:
+        except ConflictError:
             return Outcome(0.0)
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-from highwater_chaos.kube.client import Refused
+from highwater_chaos.kube.client import RefusedError
 from highwater_chaos.kube.kinds import DEFINITION, GROUP, Json
 from highwater_operator.kube import AsyncKube
 from highwater_operator.resources.crds import definitions
@@ -60,7 +60,7 @@ async def shortage(kube: AsyncKube) -> Shortage | None:
         name = wanted["metadata"]["name"]
         try:
             installed = await kube.get(DEFINITION, None, name)
-        except Refused as error:
+        except RefusedError as error:
             what = f"the definition {name} cannot be read, so what the API server keeps is not known: {error}"
             rights = "apply the rights of this version (manifests/base/rbac, or the chart)"
             return Shortage(UNKNOWN, f"{what}; {rights}", refuses=True)

@@ -29,7 +29,7 @@ from highwater_chaos.backends.kubernetes.healing import heal, open_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, GIVES_WAY
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.kube.client import Refused
+from highwater_chaos.kube.client import RefusedError
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
 from highwater_chaos.kube.kinds import (
     CHAOS_EXPERIMENT,
@@ -244,7 +244,7 @@ class _Look:
     async def _events(self, namespace: str, about: Json) -> list[Json]:
         try:
             return await self._kube.list(EVENT, namespace, fields={"involvedObject.uid": about["metadata"]["uid"]})
-        except Refused as error:  # an operator that is newer than its Role
+        except RefusedError as error:  # an operator that is newer than its Role
             log_about(self._found, "Warning", "events of the runner cannot be read", error=str(error))
             return []
 

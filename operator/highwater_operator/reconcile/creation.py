@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from highwater_chaos.kube.client import Refused
+from highwater_chaos.kube.client import RefusedError
 from highwater_chaos.kube.kinds import EVENT, Json
 from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import Role
@@ -36,7 +36,7 @@ async def why_not_created(
         lists = await asyncio.gather(
             *(kube.list(EVENT, namespace, fields={"involvedObject.uid": one.uid}) for one in short)
         )
-    except Refused as error:  # an operator that is newer than its ClusterRole
+    except RefusedError as error:  # an operator that is newer than its ClusterRole
         log_event(_log, logging.WARNING, "events of StatefulSets cannot be read", namespace=namespace, error=str(error))
         return None
     refusals = [
@@ -57,7 +57,7 @@ async def with_troubles(kube: AsyncKube, namespace: str, pods: Sequence[PodView]
         lists = await asyncio.gather(
             *(kube.list(EVENT, namespace, fields={"involvedObject.uid": pod.uid}) for pod in asked)
         )
-    except Refused as error:
+    except RefusedError as error:
         log_event(_log, logging.WARNING, "events of pods cannot be read", namespace=namespace, error=str(error))
         return tuple(pods)
     troubles = {

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final, Literal
 
-from highwater_chaos.kube.client import Conflict, KubeError
+from highwater_chaos.kube.client import ConflictError, KubeError
 from highwater_chaos.kube.kinds import EVENT, Json
 from highwater_operator.kube import AsyncKube
 from highwater_runtime.log_lines import log_event
@@ -59,7 +59,7 @@ async def publish_event(
     try:
         try:
             await kube.create(event, patience=_PATIENCE)
-        except Conflict:
+        except ConflictError:
             if once:
                 return True
             found = await kube.get(EVENT, namespace, name)

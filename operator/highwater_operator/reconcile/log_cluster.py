@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from highwater_chaos.kube.client import Conflict, NotFound, Refused
+from highwater_chaos.kube.client import ConflictError, NotFoundError, RefusedError
 from highwater_chaos.kube.kinds import API_VERSION, LOG_CLUSTER, POD, Json, kind_of
 from highwater_operator import metrics
 from highwater_operator.admin import AdminError, ClusterAdmin, ClusterView
@@ -149,7 +149,7 @@ class _Reconcile:
         for reason, message in placing.news:
             await self._tell("Warning", reason, message)
         for name, patch in placing.patches.items():
-            with suppress(Conflict, NotFound):  # another pod by now, which is looked at next
+            with suppress(ConflictError, NotFoundError):  # another pod by now, which is looked at next
                 await self._kube.patch(POD, owner.namespace, name, patch)
 
     # --- a cluster that is served ---
@@ -180,7 +180,7 @@ class _Reconcile:
         effective = owner._replace(spec=owner.spec.model_copy(update={"brokers": scaling.brokers}))
         try:
             sets = await self._apply(effective, seen)
-        except Refused as error:
+        except RefusedError as error:
             before_it = was_ready(self._resource)
             facts = Facts(owner, seen.pods, scaling, Roll(), view, why_unknown, failed=str(error), was_ready=before_it)
             return await self._report(facts)
@@ -320,7 +320,7 @@ class _Reconcile:
                     new,
                     resource_version=current["metadata"]["resourceVersion"],
                 )
-            except Conflict:
+            except ConflictError:
                 found = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
                 if found is None or found["metadata"]["uid"] != self._metadata["uid"]:
                     return

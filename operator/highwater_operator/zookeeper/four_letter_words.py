@@ -16,7 +16,7 @@ _MOST_BYTES: Final = 1 << 16
 _SERVES: Final = frozenset({"leader", "follower", "standalone"})
 
 
-class NotServing(Exception):  # noqa: N818 - named for what it means
+class NotServingError(Exception):
     """The server does not answer, or is not part of a quorum; the message says which."""
 
 
@@ -34,15 +34,15 @@ async def monitored(server: Endpoint, timeout_s: float) -> Monitored:
     """Ask a server for its ``mntr``.
 
     Raises:
-        NotServing: see there.
+        NotServingError: see there.
     """
     try:
         async with asyncio.timeout(timeout_s):
             return parse_monitored(await _ask(server, "mntr"))
     except TimeoutError:
-        raise NotServing(f"no answer within {timeout_s:g} s") from None
+        raise NotServingError(f"no answer within {timeout_s:g} s") from None
     except OSError as error:
-        raise NotServing(error.strerror or str(error)) from error
+        raise NotServingError(error.strerror or str(error)) from error
 
 
 def parse_monitored(text: str) -> Monitored:
@@ -50,7 +50,7 @@ def parse_monitored(text: str) -> Monitored:
     lines = dict(line.partition("\t")[::2] for line in text.splitlines() if "\t" in line)
     state = lines.get("zk_server_state", "")
     if state not in _SERVES:
-        raise NotServing(f"it says {text.strip().splitlines()[0][:100]!r}" if text.strip() else "it says nothing")
+        raise NotServingError(f"it says {text.strip().splitlines()[0][:100]!r}" if text.strip() else "it says nothing")
     values = {name: number for name, value in lines.items() if (number := _number(value)) is not None}
     return Monitored(state, int(values.get("zk_synced_followers", 0)), values)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from highwater_operator.zookeeper import java
-from highwater_operator.zookeeper.four_letter_words import Monitored, NotServing, monitored
+from highwater_operator.zookeeper.four_letter_words import Monitored, NotServingError, monitored
 from highwater_operator.zookeeper.identity import zookeeper_id
 from highwater_operator.zookeeper.metrics import exposition
 from highwater_runtime.host.files.trace import FileSink, HostTrace
@@ -145,7 +145,7 @@ class _Server:
         while True:
             try:
                 heard = await monitored(server, _ANSWERS_WITHIN_S)
-            except NotServing as error:
+            except NotServingError as error:
                 self._heard, self._why = None, str(error)
             else:
                 self._heard, self._heard_at = heard, time.monotonic()

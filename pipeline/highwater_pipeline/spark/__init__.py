@@ -12,10 +12,10 @@ from highwater_pipeline.spark.registers import (
     check_registers_on_spark,
     spark_check_registers,
 )
-from highwater_pipeline.spark.session import SparkFailed, open_session
+from highwater_pipeline.spark.session import SparkFailedError, open_session
 
 __all__ = [
-    "SparkFailed",
+    "SparkFailedError",
     "check_log_and_registers_on_spark",
     "check_on_spark",
     "check_registers_on_spark",

@@ -75,7 +75,7 @@ def _own(path: Path) -> Path | None:
 def make_archive(timeout_s: float = 600) -> Path:
     """Make the archive again, by judging a history of two lines, and return where it is.
 
-    Raises :class:`~highwater_pipeline.java.JavaNotFound`; ``subprocess.SubprocessError`` where Spark does not run.
+    Raises :class:`~highwater_pipeline.java.JavaNotFoundError`; ``subprocess.SubprocessError`` where Spark does not run.
     """
     path = archive_path(find_java())
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,8 +17,8 @@ from typing import Final
 
 import pyspark
 
-from highwater_pipeline.java import JavaNotFound, find_java
-from highwater_pipeline.spark.executor import NotAPod
+from highwater_pipeline.java import JavaNotFoundError, find_java
+from highwater_pipeline.spark.executor import NotAPodError
 from highwater_pipeline.spark.java_home import home_for_spark
 
 _ADDRESS: Final = "SPARK_DRIVER_BIND_ADDRESS"
@@ -28,11 +28,13 @@ IN_DRIVER: Final = "HIGHWATER_SPARK_DRIVER"
 
 
 def command_of(environment: Mapping[str, str], arguments: Sequence[str]) -> list[str]:
-    """The command line of ``spark-submit``. Raises :class:`~highwater_pipeline.spark.executor.NotAPod`."""
+    """The command line of ``spark-submit``. Raises :class:`~highwater_pipeline.spark.executor.NotAPodError`."""
     if arguments[:1] != ["driver"]:
-        raise NotAPod(f"expected the argument `driver`, as Spark gives it to a driver's pod; found: {list(arguments)}")
+        raise NotAPodError(
+            f"expected the argument `driver`, as Spark gives it to a driver's pod; found: {list(arguments)}"
+        )
     if _ADDRESS not in environment:
-        raise NotAPod(f"expected the environment of a driver's pod, as Spark makes it; missing: {_ADDRESS}")
+        raise NotAPodError(f"expected the environment of a driver's pod, as Spark makes it; missing: {_ADDRESS}")
     return [
         str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
         *("--conf", f"spark.driver.bindAddress={environment[_ADDRESS]}"),
@@ -47,7 +49,7 @@ def main() -> None:
     try:
         command = command_of(os.environ, sys.argv[1:])
         java = home_for_spark(find_java(), Path(tempfile.mkdtemp(prefix="highwater-java-")))
-    except (NotAPod, JavaNotFound) as error:
+    except (NotAPodError, JavaNotFoundError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(_USAGE)
     home = str(Path(pyspark.__file__).parent)

@@ -17,7 +17,7 @@ from typing import Final
 
 import pyspark
 
-from highwater_pipeline.java import JavaNotFound, find_java
+from highwater_pipeline.java import JavaNotFoundError, find_java
 from highwater_pipeline.spark.java_home import home_for_spark
 
 _BACKEND: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -34,15 +34,15 @@ _OPTION: Final = "SPARK_JAVA_OPT_"
 _USAGE: Final = 254
 
 
-class NotAPod(RuntimeError):  # noqa: N818 - says what it is
+class NotAPodError(RuntimeError):
     """The environment is not that which Spark gives to the pod of an executor; the message names what is missing."""
 
 
 def command_of(environment: Mapping[str, str], java: Path) -> list[str]:
-    """The command line of the executor's JVM. Raises :class:`NotAPod`."""
+    """The command line of the executor's JVM. Raises :class:`NotAPodError`."""
     missing = [name for name in (*_ARGUMENTS.values(), "SPARK_EXECUTOR_MEMORY") if name not in environment]
     if missing:
-        raise NotAPod(
+        raise NotAPodError(
             f"expected the environment of an executor's pod, as Spark makes it; missing: {', '.join(missing)}"
         )
     numbered = {name.removeprefix(_OPTION): value for name, value in environment.items() if name.startswith(_OPTION)}
@@ -65,7 +65,7 @@ def main() -> None:
     try:
         java = home_for_spark(find_java(), Path(tempfile.mkdtemp(prefix="highwater-java-")))
         command = command_of(os.environ, java)
-    except (NotAPod, JavaNotFound) as error:
+    except (NotAPodError, JavaNotFoundError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(_USAGE)
     home = str(Path(pyspark.__file__).parent)

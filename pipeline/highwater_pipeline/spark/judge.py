@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from highwater_pipeline.checks import check_unit
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.judgement import Judgement, UnitFindings, merge, selected
 from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.settings import Settings
@@ -81,8 +81,8 @@ def spark_judge(
     """The judgements of runs, in the order of ``run_dirs``, equal to those of ``judge_run``. ``settings``: of all of
     them; None: each run's own.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` for a run directory that cannot be read, and ``ValueError`` for a
-    name in ``checks`` that is not a check's.
+    Raises :class:`~highwater_pipeline.files.BadTableError` for a run directory that cannot be read, and ``ValueError``
+    for a name in ``checks`` that is not a check's.
     """
     names = selected(checks)
     paths = [str(located(run_dir).absolute()) for run_dir in run_dirs]
@@ -113,7 +113,7 @@ def spark_judge_store(spark: SparkSession, store: AnyPath | str) -> list[Judgeme
 def spark_judge_stored_at(directories: Sequence[AnyPath]) -> list[Judgement]:
     """The judgements of runs of a store by their directories, in the session that is active.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` as :func:`spark_judge_stored` does.
+    Raises :class:`~highwater_pipeline.files.BadTableError` as :func:`spark_judge_stored` does.
     """
     with open_session() as spark, ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
         return spark_judge_stored(spark, list(threads.map(open_stored_run, directories)))
@@ -123,7 +123,7 @@ def spark_judge_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[J
     """The judgements of runs of a store, each by the checks that it was stored with.
 
     Each task reads the files of its own units, so that nothing is shuffled. The store must be readable from every
-    executor under the same path. Raises :class:`~highwater_pipeline.files.BadTable` as
+    executor under the same path. Raises :class:`~highwater_pipeline.files.BadTableError` as
     :func:`~highwater_pipeline.judge.judge_stored` does.
     """
     units = [(number, unit) for number, run in enumerate(runs) for unit in run.units]
@@ -139,7 +139,7 @@ def spark_judge_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[J
 def _raise_first_error(found: Sequence[Any]) -> None:
     errors = {row.run: bytes(row.payload).decode() for row in found if row.part == "error"}
     if errors:
-        raise BadTable(errors[min(errors)])
+        raise BadTableError(errors[min(errors)])
 
 
 def _units_by_run(found: Sequence[Any]) -> dict[int, list[UnitFindings]]:
@@ -173,7 +173,7 @@ def _loader(
 def _chunks_of_run(run: int, path: str, settings: Settings | None) -> Iterator[pa.RecordBatch]:
     try:
         facts, units = split(open_run(path, settings))
-    except (BadTable, OSError) as error:
+    except (BadTableError, OSError) as error:
         yield _chunk(run, None, "error", 0, b"", str(error).encode())
         return
     facts_json = msgspec.json.encode(facts)
@@ -230,7 +230,7 @@ def _store_checker(
                 facts, checks = about[run]
                 try:
                     part, payload = "findings", msgspec.json.encode(check_unit(read_unit(facts, unit), checks))
-                except BadTable as error:
+                except BadTableError as error:
                     part, payload = "error", str(error).encode()
                 row = {"run": run, "part": part, "facts": b"", "payload": payload}
                 yield pa.RecordBatch.from_pylist([row], schema=_FINDINGS_SCHEMA)

@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.judge import judge_both
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.linearizability import KeyVerdict, Limits, check_key
@@ -57,13 +57,13 @@ def check_log_and_registers_on_spark(
 def spark_check_registers(spark: SparkSession, path: AnyPath | str, limits: Limits | None = None) -> Judgement:
     """The judgement of a run's registers, equal to that of ``check_registers``.
 
-    Raises :class:`~highwater_pipeline.files.BadTable` for a history that cannot be read.
+    Raises :class:`~highwater_pipeline.files.BadTableError` for a history that cannot be read.
     """
     rows = spark.range(0, 1, 1, 1).mapInArrow(_loader(str(located(path).absolute())), _ROWS)
     found = rows.groupBy("key").applyInArrow(_checker(limits or Limits()), _FINDINGS).collect()
     errors = [bytes(row.payload).decode() for row in found if row.part == "error"]
     if errors:
-        raise BadTable(errors[0])
+        raise BadTableError(errors[0])
     (facts,) = (msgspec.json.decode(row.payload, type=RegisterFacts) for row in found if row.part == "facts")
     return merge_keys(
         facts, [msgspec.json.decode(row.payload, type=KeyVerdict) for row in found if row.part == "verdict"]
@@ -86,7 +86,7 @@ def _rows_of_run(path: str) -> Iterator[pa.RecordBatch]:
     """The operations on registers; and, with a null key, the facts of the run, or why it cannot be read."""
     try:
         tables = load_run(path)
-    except (BadTable, OSError) as error:
+    except (BadTableError, OSError) as error:
         yield _without_key("error", str(error).encode())
         return
     yield _without_key("facts", msgspec.json.encode(facts_of(tables)))

@@ -74,7 +74,7 @@ _LONGEST: Final = 500
 """Characters of a failure in Spark's words."""
 
 
-class SparkFailed(RuntimeError):  # noqa: N818 - says what happened
+class SparkFailedError(RuntimeError):
     """Spark did not start, or could not do a job. The message is one line, in Spark's words."""
 
 
@@ -83,8 +83,8 @@ def open_session(master: str | None = None, jvm_options: Sequence[str] | None = 
     """A Spark session on ``master`` (None: the active session if there is one, else all cores of this machine).
 
     ``jvm_options`` are added to the driver's (None: those for the class-data archive, where there is one). A session
-    that this function started ends with it. Raises :class:`~highwater_pipeline.java.JavaNotFound` where there
-    is no Java for it, :class:`SparkFailed` where it does not come up.
+    that this function started ends with it. Raises :class:`~highwater_pipeline.java.JavaNotFoundError` where there
+    is no Java for it, :class:`SparkFailedError` where it does not come up.
     """
     _quieten_py4j()
     for name in _OF_A_SERVER:
@@ -121,7 +121,7 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def _in_one_line() -> Iterator[None]:
-    """What Spark says went wrong in a job, as :class:`SparkFailed`."""
+    """What Spark says went wrong in a job, as :class:`SparkFailedError`."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -130,7 +130,7 @@ def _in_one_line() -> Iterator[None]:
             if isinstance(within, KeyboardInterrupt):  # in a call of the JVM
                 raise KeyboardInterrupt from error
             within = within.__cause__ or within.__context__
-        raise SparkFailed(f"Spark could not do it: {first_lines(error)}") from error
+        raise SparkFailedError(f"Spark could not do it: {first_lines(error)}") from error
 
 
 def cores(master: str) -> int:
@@ -177,16 +177,17 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
                 SparkContext(conf=conf, gateway=gateway)
                 return SparkSession.builder.getOrCreate()
         except (PySparkException, Py4JError, OSError) as error:
-            raise SparkFailed(
+            raise SparkFailedError(
                 f"Spark did not start on {master} with Java {java.version}: {first_lines(error)}: {_tail(output)}"
             ) from error
 
 
 def _home() -> Path:
-    """Where the Spark of the PySpark that was imported is. Raises :class:`SparkFailed` if it is that of another one."""
+    """Where the Spark of the PySpark that was imported is. Raises :class:`SparkFailedError` if it is that of another
+    one."""
     home = Path(pyspark.__file__).parent
     if not (home / "jars").is_dir():
-        raise SparkFailed(
+        raise SparkFailedError(
             f"expected the PySpark that pip installed, which brings its Spark; found {home} (PySpark"
             f" {pyspark.__version__}), which has no jars: leave it out of PYTHONPATH"
         )

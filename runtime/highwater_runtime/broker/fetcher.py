@@ -45,7 +45,7 @@ from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replication_quota import ReplicationQuota
 from highwater_runtime.broker.truncation import Cut, EpochEnd, Rung
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, LogError, TruncationPending
+from highwater_runtime.log.errors import CorruptRecordError, InvalidRecordError, LogError, TruncationPendingError
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
 from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode, error_of
@@ -345,7 +345,7 @@ class LeaderFetcher:
     def _cut(self, followed: _Followed, cut: Callable[[], Cut]) -> None:
         try:
             agreed = cut().agreed
-        except TruncationPending:
+        except TruncationPendingError:
             self._delay(followed, _TRUNCATION_RETRY_NS)
         except LogError as error:
             self._fail(followed, error)
@@ -401,9 +401,9 @@ class LeaderFetcher:
         """Act on the answer for one partition; returns the bytes appended."""
         try:
             return self._take_in(followed, data)
-        except TruncationPending:
+        except TruncationPendingError:
             self._delay(followed, _TRUNCATION_RETRY_NS)
-        except (CorruptRecord, InvalidRecord):
+        except (CorruptRecordError, InvalidRecordError):
             self._delay(followed)  # damaged on the way, or by what the leader is about to cut: it may be right later
         except LogError as error:
             self._fail(followed, error)
@@ -474,7 +474,7 @@ class LeaderFetcher:
         def refused(error: LogError) -> None:
             self._repairs -= 1
             if self._followed.get(followed.partition.key) is followed:
-                if isinstance(error, TruncationPending):
+                if isinstance(error, TruncationPendingError):
                     self._delay(followed, _TRUNCATION_RETRY_NS)
                 else:
                     self._fail(followed, error)

@@ -31,7 +31,7 @@ from highwater_runtime.broker.replication_quota import ReplicationQuotas
 from highwater_runtime.broker.truncation import RUNGS
 from highwater_runtime.broker.work_queue import PartitionWorkQueue
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.log.errors import InconsistentTopicId, LogOffline
+from highwater_runtime.log.errors import InconsistentTopicIdError, LogOfflineError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import TopicPartition
@@ -366,11 +366,11 @@ class ReplicaManager:
             try:
                 if _topic_id(topic, key) is not None:
                     log.assign_topic_id(key[0])
-            except InconsistentTopicId:
+            except InconsistentTopicIdError:
                 # The directory is of an earlier topic of this name, which was deleted while this broker was away.
                 self.logs.delete(*tp)
                 log = None
-            except LogOffline:
+            except LogOfflineError:
                 pass  # as it is: the caller handles a log that has failed
         if log is None:
             self._create(tp, key)

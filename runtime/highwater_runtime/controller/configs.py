@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from highwater_runtime.controller.decision import Decision, Refused
+from highwater_runtime.controller.decision import Decision, RefusedError
 from highwater_runtime.metadata import ConfigResource, MetadataImage
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
 from highwater_runtime.metadata.topic_config import (
@@ -83,7 +83,7 @@ def _altered(
         try:
             present = _present(image, resource, times)
             records += _records(resource, present, values_of(resource, present))
-        except Refused as refused:
+        except RefusedError as refused:
             answer.error_code, answer.error_message = int(refused.code), refused.message
         answers.append(answer)
     return answers, records
@@ -95,16 +95,18 @@ def _present(
     """What is configured now of a resource that can be altered."""
     kind, name = resource.resource_type, resource.resource_name
     if times[kind, name] > 1:
-        raise Refused(ErrorCode.INVALID_REQUEST, f"{name!r} is named more than once")
+        raise RefusedError(ErrorCode.INVALID_REQUEST, f"{name!r} is named more than once")
     match kind:
         case int(topic) if topic == TOPIC_RESOURCE:
             if name not in image.topics_by_name:
-                raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
+                raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
         case int(broker) if broker == BROKER_RESOURCE:
             if name and not (name.isascii() and name.isdigit()):
-                raise Refused(ErrorCode.INVALID_REQUEST, f"a broker is named by its id, or '' for all, not {name!r}")
+                raise RefusedError(
+                    ErrorCode.INVALID_REQUEST, f"a broker is named by its id, or '' for all, not {name!r}"
+                )
         case _:
-            raise Refused(
+            raise RefusedError(
                 ErrorCode.INVALID_REQUEST,
                 f"only topics (type {TOPIC_RESOURCE}) and brokers (type {BROKER_RESOURCE}) can be altered, not {kind}",
             )
@@ -131,13 +133,13 @@ def _check(resource_type: int, name: str, value: str) -> None:
         elif is_dynamic(name):
             check_broker_property(name, value)
         else:
-            raise Refused(
+            raise RefusedError(
                 ErrorCode.INVALID_REQUEST,
                 f"broker property {name!r} cannot be altered while brokers run; "
                 f"those that can are {', '.join([*DYNAMIC_BROKER_PROPERTIES, *THROTTLED_RATES])}",
             )
     except ValueError as error:
-        raise Refused(ErrorCode.INVALID_CONFIG, str(error)) from None
+        raise RefusedError(ErrorCode.INVALID_CONFIG, str(error)) from None
 
 
 def _incremental(resource: AlterConfigsResource, present: Mapping[str, str]) -> _Values:
@@ -145,7 +147,7 @@ def _incremental(resource: AlterConfigsResource, present: Mapping[str, str]) -> 
     for config in resource.configs:
         name = config.name
         if name in values:
-            raise Refused(ErrorCode.INVALID_REQUEST, f"property {name!r} is altered more than once")
+            raise RefusedError(ErrorCode.INVALID_REQUEST, f"property {name!r} is altered more than once")
         match config.config_operation, config.value:
             case (int(operation), str(value)) if operation == _SET:
                 values[name] = value
@@ -154,7 +156,7 @@ def _incremental(resource: AlterConfigsResource, present: Mapping[str, str]) -> 
             case (int(operation), str()) if operation in (_APPEND, _SUBTRACT):
                 values[name] = _changed_list(config, present)
             case (operation, value):
-                raise Refused(
+                raise RefusedError(
                     ErrorCode.INVALID_CONFIG,
                     f"property {name!r} can be set (0) or deleted (1), and a list appended to (2) or subtracted "
                     f"from (3); found {operation} with {value!r}",
@@ -167,7 +169,9 @@ def _changed_list(config: AlterableConfig, present: Mapping[str, str]) -> str:
     topic_property = DYNAMIC_BROKER_PROPERTIES.get(config.name, config.name)
     known = TOPIC_PROPERTIES.get(topic_property)
     if known is None or known.kind is not Kind.LIST:
-        raise Refused(ErrorCode.INVALID_CONFIG, f"property {config.name!r} is not a list to append to or subtract from")
+        raise RefusedError(
+            ErrorCode.INVALID_CONFIG, f"property {config.name!r} is not a list to append to or subtract from"
+        )
     assert config.value is not None
     asked = dict.fromkeys(config.value.split(","))
     now = dict.fromkeys(entry for entry in present.get(config.name, known.default).split(",") if entry)
@@ -180,8 +184,8 @@ def _replacement(resource: ReplacedResource, present: Mapping[str, str]) -> _Val
     values: _Values = {}
     for config in resource.configs:
         if config.name in values:
-            raise Refused(ErrorCode.INVALID_REQUEST, f"property {config.name!r} is altered more than once")
+            raise RefusedError(ErrorCode.INVALID_REQUEST, f"property {config.name!r} is altered more than once")
         if config.value is None:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"property {config.name!r} has no value")
+            raise RefusedError(ErrorCode.INVALID_CONFIG, f"property {config.name!r} has no value")
         values[config.name] = config.value
     return values | {name: None for name in present if name not in values}

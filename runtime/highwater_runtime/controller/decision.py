@@ -31,7 +31,7 @@ class Decision(Generic[R]):
     records: list[Any] = field(default_factory=list)
 
 
-class Refused(PortableError):  # noqa: N818 - a refusal is an answer, not a failure of this program
+class RefusedError(PortableError):
     """A request, or one item of it, that gets ``code`` and a sentence for the person who reads it."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
@@ -41,11 +41,12 @@ class Refused(PortableError):  # noqa: N818 - a refusal is an answer, not a fail
 
 
 def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None:
-    """Raise :class:`Refused` (STALE_BROKER_EPOCH) unless ``epoch`` is that of the broker's registration in force."""
+    """Raise :class:`RefusedError` (STALE_BROKER_EPOCH) unless ``epoch`` is that of the broker's registration in
+    force."""
     broker = image.brokers.get(broker_id)
     if broker is None:
-        raise Refused(ErrorCode.STALE_BROKER_EPOCH, f"broker {broker_id} is not registered")
+        raise RefusedError(ErrorCode.STALE_BROKER_EPOCH, f"broker {broker_id} is not registered")
     if broker.epoch != epoch:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.STALE_BROKER_EPOCH, f"expected broker epoch {broker.epoch} of broker {broker_id}, found {epoch}"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from highwater_runtime.controller.decision import Decision, Refused
+from highwater_runtime.controller.decision import Decision, RefusedError
 from highwater_runtime.controller.partition_change import (
     Election,
     PartitionTarget,
@@ -59,10 +59,10 @@ def elect_leaders(
     An unclean election is needed only where there is no leader, and is refused there unless ``unclean`` of its topic.
 
     Raises:
-        Refused: INVALID_REQUEST for an election of an unknown type.
+        RefusedError: INVALID_REQUEST for an election of an unknown type.
     """
     if request.election_type not in (PREFERRED_ELECTION, UNCLEAN_ELECTION):
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_REQUEST, f"elections are preferred (0) or unclean (1), not {request.election_type}"
         )
     elect = _elect_preferred
@@ -178,11 +178,11 @@ def alter_partition_reassignments(
             answer = ReassignablePartitionResponse(partition_index=asked.partition_index, error_message=None)
             try:
                 if (topic.name, asked.partition_index) in done:
-                    raise Refused(
+                    raise RefusedError(
                         ErrorCode.INVALID_REQUEST, f"{topic.name}-{asked.partition_index} is named more than once"
                     )
                 record = _reassign(image, topic.name, asked)
-            except Refused as refused:
+            except RefusedError as refused:
                 answer.error_code, answer.error_message = int(refused.code), refused.message
             else:
                 done[topic.name, asked.partition_index] = None
@@ -197,16 +197,18 @@ def _reassign(image: MetadataImage, name: str, asked: ReassignablePartition) -> 
     topic = image.topics_by_name.get(name)
     partition = None if topic is None else topic.partitions.get(asked.partition_index)
     if topic is None or partition is None:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{asked.partition_index}")
+        raise RefusedError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{asked.partition_index}"
+        )
     target: PartitionTarget | None
     if asked.replicas is None:
         if not partition.reassigning:
-            raise Refused(
+            raise RefusedError(
                 ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{name}-{asked.partition_index} is not being reassigned"
             )
         target = revert_reassignment(partition)
         if target is None:
-            raise Refused(
+            raise RefusedError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"taking back the reassignment of {name}-{asked.partition_index} would need an unclean election",
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from highwater_runtime.controller.decision import Refused
+from highwater_runtime.controller.decision import RefusedError
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.wire.errors import ErrorCode
 
@@ -32,18 +32,18 @@ def place(image: MetadataImage, partitions: int, replication_factor: int, *, fir
     """Place ``partitions`` new partitions; ``first`` (any number ≥ 0) says where in the ring to begin.
 
     Raises:
-        Refused: INVALID_REPLICATION_FACTOR where there are too few brokers, or none is active.
+        RefusedError: INVALID_REPLICATION_FACTOR where there are too few brokers, or none is active.
     """
     active = [broker_id for broker_id in sorted(image.brokers) if image.brokers[broker_id].active]
     inactive = [broker_id for broker_id in sorted(image.brokers) if not image.brokers[broker_id].active]
     if not active:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"unable to replicate the partition {replication_factor} time(s): "
             "all brokers are fenced or in controlled shutdown",
         )
     if replication_factor > len(image.brokers):
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"unable to replicate the partition {replication_factor} time(s): "
             f"only {len(image.brokers)} broker(s) are registered",
@@ -65,8 +65,8 @@ def check_assignment(image: MetadataImage, replicas: list[int], replication_fact
     """A partition's replicas as someone assigned them by hand.
 
     Raises:
-        Refused: INVALID_REPLICA_ASSIGNMENT where it is empty, has duplicates or unregistered brokers, no broker that
-            may lead, or not ``replication_factor`` replicas.
+        RefusedError: INVALID_REPLICA_ASSIGNMENT where it is empty, has duplicates or unregistered brokers, no broker
+            that may lead, or not ``replication_factor`` replicas.
     """
     check_replicas(image, replicas, replication_factor)
     isr = tuple(replica for replica in replicas if image.brokers[replica].active)
@@ -90,5 +90,5 @@ def check_replicas(image: MetadataImage, replicas: list[int], replication_factor
         )
 
 
-def _bad_assignment(message: str) -> Refused:
-    return Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+def _bad_assignment(message: str) -> RefusedError:
+    return RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)

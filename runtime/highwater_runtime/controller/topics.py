@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.controller.decision import Decision, Refused
+from highwater_runtime.controller.decision import Decision, RefusedError
 from highwater_runtime.controller.placement import PlacedPartition, check_assignment, place
 from highwater_runtime.metadata import MetadataImage, TopicImage
 from highwater_runtime.metadata.effective_config import describe_topic
@@ -59,11 +59,11 @@ def create_topics(
     for topic in {topic.name: topic for topic in request.topics}.values():
         try:
             if times[topic.name] > 1:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"topic {topic.name!r} is named more than once")
+                raise RefusedError(ErrorCode.INVALID_REQUEST, f"topic {topic.name!r} is named more than once")
             check_topic_name(image, topic.name, taken)
             placed = _placed(image, topic, config, first=partitions_before + made, made=made)
             configs = _configs(topic)
-        except Refused as refused:
+        except RefusedError as refused:
             result = CreatableTopicResult(
                 name=topic.name, error_code=int(refused.code), error_message=refused.message, configs=None
             )
@@ -91,27 +91,28 @@ def create_topics(
 
 
 def check_topic_name(image: MetadataImage, name: str, taken: Mapping[str, str]) -> None:
-    """Raise :class:`Refused` (INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS) unless a new topic may have this name.
+    """Raise :class:`RefusedError` (INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS) unless a new topic may have this
+    name.
 
     ``taken``: names of topics that are being made, by :func:`.collision_key`.
     """
     if not is_legal(name):
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"topic name {name!r} is not 1 to 249 of ASCII letters, digits, '.', '_' and '-', or is '.' or '..'",
         )
     if name == METADATA_TOPIC:
-        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{METADATA_TOPIC} is the quorum's own")
+        raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{METADATA_TOPIC} is the quorum's own")
     other = image.index.colliding(name) or taken.get(collision_key(name))
     if other == name:
-        raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
+        raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
     if other is not None:
-        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {name!r} collides with existing topic {other!r}")
+        raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {name!r} collides with existing topic {other!r}")
 
 
 def _check_size(partitions: int) -> None:
     if partitions > MOST_PARTITIONS:
-        raise Refused(ErrorCode.POLICY_VIOLATION, f"one request may make at most {MOST_PARTITIONS} partitions")
+        raise RefusedError(ErrorCode.POLICY_VIOLATION, f"one request may make at most {MOST_PARTITIONS} partitions")
 
 
 def _placed(
@@ -121,12 +122,12 @@ def _placed(
         _check_size(len(topic.assignments) + made)
         return _placed_by_hand(image, topic)
     if topic.replication_factor != _DEFAULT and topic.replication_factor < 1:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"replication factor must be at least 1, or -1 for the default, not {topic.replication_factor}",
         )
     if topic.num_partitions != _DEFAULT and topic.num_partitions < 1:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_PARTITIONS,
             f"number of partitions must be at least 1, or -1 for the default, not {topic.num_partitions}",
         )
@@ -138,7 +139,7 @@ def _placed(
 
 def _placed_by_hand(image: MetadataImage, topic: CreatableTopic) -> list[PlacedPartition]:
     if topic.replication_factor != _DEFAULT or topic.num_partitions != _DEFAULT:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_REQUEST,
             "with a manual partition assignment, number of partitions and replication factor must be -1",
         )
@@ -146,13 +147,13 @@ def _placed_by_hand(image: MetadataImage, topic: CreatableTopic) -> list[PlacedP
     factor: int | None = None
     for assignment in topic.assignments:
         if assignment.partition_index in by_index:
-            raise Refused(
+            raise RefusedError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"partition {assignment.partition_index} is assigned twice"
             )
         by_index[assignment.partition_index] = check_assignment(image, assignment.broker_ids, factor)
         factor = len(assignment.broker_ids)
     if sorted(by_index) != list(range(len(by_index))):
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"partitions must be numbered 0, 1, 2 …, not {sorted(by_index)}"
         )
     return [by_index[index] for index in range(len(by_index))]
@@ -162,11 +163,11 @@ def _configs(topic: CreatableTopic) -> list[ConfigRecord]:
     values: dict[str, str] = {}
     for config in topic.configs:
         if config.value is None:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"topic property {config.name!r} has no value")
+            raise RefusedError(ErrorCode.INVALID_CONFIG, f"topic property {config.name!r} has no value")
         try:
             check_topic_property(config.name, config.value)
         except ValueError as error:
-            raise Refused(ErrorCode.INVALID_CONFIG, str(error)) from None
+            raise RefusedError(ErrorCode.INVALID_CONFIG, str(error)) from None
         values[config.name] = config.value
     return [
         ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=topic.name, name=name, value=value)
@@ -209,10 +210,10 @@ def delete_topics(
     """Delete each topic of the request, by name or (from version 6 on) by id.
 
     Raises:
-        Refused: TOPIC_DELETION_DISABLED where ``delete.topic.enable`` is false.
+        RefusedError: TOPIC_DELETION_DISABLED where ``delete.topic.enable`` is false.
     """
     if not config.delete_topic_enable:
-        raise Refused(ErrorCode.TOPIC_DELETION_DISABLED, "topics cannot be deleted: delete.topic.enable is false")
+        raise RefusedError(ErrorCode.TOPIC_DELETION_DISABLED, "topics cannot be deleted: delete.topic.enable is false")
     asked = (
         request.topics
         if version >= 6
@@ -224,8 +225,8 @@ def delete_topics(
         try:
             topic = _to_delete(image, state)
             if topic.id in gone:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"topic {topic.name!r} is named more than once")
-        except Refused as refused:
+                raise RefusedError(ErrorCode.INVALID_REQUEST, f"topic {topic.name!r} is named more than once")
+        except RefusedError as refused:
             decision.response.responses.append(
                 DeletableTopicResult(
                     name=state.name,
@@ -243,15 +244,15 @@ def delete_topics(
 
 def _to_delete(image: MetadataImage, state: DeleteTopicState) -> TopicImage:
     if (state.name is None) == (state.topic_id == ZERO_UUID):
-        raise Refused(ErrorCode.INVALID_REQUEST, "a topic must be named by its name or its id, and not by both")
+        raise RefusedError(ErrorCode.INVALID_REQUEST, "a topic must be named by its name or its id, and not by both")
     if state.name is None:
         found = image.topics_by_id.get(state.topic_id)
         if found is None:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID, f"there is no topic with id {state.topic_id}")
+            raise RefusedError(ErrorCode.UNKNOWN_TOPIC_ID, f"there is no topic with id {state.topic_id}")
         return found
     found = image.topics_by_name.get(state.name)
     if found is None:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {state.name!r}")
+        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {state.name!r}")
     return found
 
 
@@ -264,10 +265,10 @@ def create_partitions(image: MetadataImage, request: CreatePartitionsRequest) ->
         result = CreatePartitionsTopicResult(name=asked.name)
         try:
             if times[asked.name] > 1:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"topic {asked.name!r} is named more than once")
+                raise RefusedError(ErrorCode.INVALID_REQUEST, f"topic {asked.name!r} is named more than once")
             records = _more_partitions(image, asked, made)
             made += len(records)
-        except Refused as refused:
+        except RefusedError as refused:
             result.error_code, result.error_message = int(refused.code), refused.message
         else:
             if not request.validate_only:
@@ -279,11 +280,11 @@ def create_partitions(image: MetadataImage, request: CreatePartitionsRequest) ->
 def _more_partitions(image: MetadataImage, asked: CreatePartitionsTopic, made: int) -> list[Any]:
     topic = image.topics_by_name.get(asked.name)
     if topic is None:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name!r}")
+        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name!r}")
     present = len(topic.partitions)
     more = asked.count - present
     if more <= 0:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_PARTITIONS,
             f"topic {asked.name!r} has {present} partition(s) already; {asked.count} asked",
         )
@@ -293,7 +294,7 @@ def _more_partitions(image: MetadataImage, asked: CreatePartitionsTopic, made: i
     if asked.assignments is None:
         placed = place(image, more, factor, first=first)
     elif len(asked.assignments) != more:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"{more} additional partition(s) asked, {len(asked.assignments)} assignment(s) given",
         )

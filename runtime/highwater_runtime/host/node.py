@@ -6,7 +6,7 @@ raises has left the core half-changed, so the node never runs another one:
 
 * an ``OSError`` of a disk (``EIO``, ``ENOSPC`` …, see :func:`.is_disk_failure`): the disk failed. The node has crashed,
   as a broker does whose only log directory is gone.
-* ``NodeHaltError``: another node broke a promise, or ``InconsistentMetaProperties``: the data directory belongs to
+* ``NodeHaltError``: another node broke a promise, or ``InconsistentMetaPropertiesError``: the data directory belongs to
   another one. The node has halted.
 * anything else: a bug. The node has crashed, and the log has the traceback.
 
@@ -39,7 +39,7 @@ from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, Listener, O
 from highwater_runtime.host.net.outbound import HostNetwork
 from highwater_runtime.host.net.server import Server
 from highwater_runtime.host.turn import Turn, TurnWatch
-from highwater_runtime.log.errors import InconsistentMetaProperties
+from highwater_runtime.log.errors import InconsistentMetaPropertiesError
 from highwater_runtime.ports import (
     Disk,
     Endpoint,
@@ -222,7 +222,7 @@ class HostedNode:
                 self.log.error("halted", why=str(error))
                 self.turn.trace.emit(crash_of(error))
                 self._end(NodeEnd(Ending.HALTED, error))
-            case InconsistentMetaProperties():
+            case InconsistentMetaPropertiesError():
                 self.log.error("the data directory is not this node's", why=str(error))
                 self.turn.trace.emit(crash_of(error))
                 self._end(NodeEnd(Ending.HALTED, error))

@@ -29,7 +29,7 @@ Who reads this to code against it finds the whole surface here.
     .assign_epoch_start(epoch, start_offset)
     .epoch_end_offset(epoch) -> EpochEnd(epoch, end_offset)          # (-1, -1): not known (KIP-101, KIP-279)
     .epoch_of(offset) -> int
-    .truncate_to(offset, *, reason="diverging-epoch", leader_epoch=-1) -> bool      # may raise TruncationPending
+    .truncate_to(offset, *, reason="diverging-epoch", leader_epoch=-1) -> bool      # may raise TruncationPendingError
     .truncate_fully_and_start_at(offset, *, leader_epoch=-1)
     .advance_log_start_offset(offset, *, reason="delete-records") -> bool
     .delete_old_segments(now_ms, high_watermark) -> int
@@ -53,7 +53,7 @@ Who reads this to code against it finds the whole surface here.
 calls ``ensure_meta_properties(disk, cluster_id, node_id)`` itself.
 
 **Errors** (:mod:`.errors`): each class has ``KAFKA_ERROR``, the name in ``ErrorCode``. Faults of the disk are
-``OSError``; after one, and after ``close``, everything raises ``LogOffline``.
+``OSError``; after one, and after ``close``, everything raises ``LogOfflineError``.
 
 **Trace.** A log with a ``trace`` emits ``LogLoaded`` and ``LogCut`` when opened and, unless ``trace_appends=False``,
 ``LogAppended``, ``LogFlushed``, ``LogTruncated`` and ``LogStartMoved`` whenever its offsets changed, with the leader

@@ -22,12 +22,12 @@ from typing import Final, NamedTuple
 
 from highwater_runtime.log.compression import decompress
 from highwater_runtime.log.errors import (
-    CorruptRecord,
-    InvalidRecord,
-    InvalidTimestamp,
-    RecordTooLarge,
-    TransactionalRecords,
-    UnknownCompression,
+    CorruptRecordError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    RecordTooLargeError,
+    TransactionalRecordsError,
+    UnknownCompressionError,
 )
 from highwater_runtime.log.record_runs import LEAST_RUN, run_behind
 from highwater_runtime.log.records import CODECS, HEADER_SIZE, NO_TIMESTAMP, BatchView, Buffer, batch_at
@@ -71,21 +71,21 @@ def whole_batches(records: Buffer) -> list[BatchView]:
     """The batches that ``records`` consist of, to the last byte.
 
     Raises:
-        CorruptRecord, UnsupportedMessageFormat: they are not batches v2, or not whole.
-        InvalidRecord: there is none.
+        CorruptRecordError, UnsupportedMessageFormatError: they are not batches v2, or not whole.
+        InvalidRecordError: there is none.
     """
     batches: list[BatchView] = []
     position, end = 0, len(records)
     while position < end:
         if end - position < HEADER_SIZE:
-            raise CorruptRecord(f"{end - position} bytes behind the last batch")
+            raise CorruptRecordError(f"{end - position} bytes behind the last batch")
         batch = batch_at(records, position)
         position += batch.size_in_bytes
         if position > end:
-            raise CorruptRecord(f"batch of {batch.size_in_bytes} bytes, of which {position - end} are missing")
+            raise CorruptRecordError(f"batch of {batch.size_in_bytes} bytes, of which {position - end} are missing")
         batches.append(batch)
     if not batches:
-        raise InvalidRecord("no batch to append")
+        raise InvalidRecordError("no batch to append")
     return batches
 
 
@@ -93,23 +93,23 @@ def check_client_batch(batch: BatchView, admission: Admission, *, alone: bool) -
     """Refuse what a client may not write; returns the largest timestamp of the records.
 
     Raises:
-        RecordTooLarge, CorruptRecord, InvalidRecord, InvalidTimestamp: see the module.
+        RecordTooLargeError, CorruptRecordError, InvalidRecordError, InvalidTimestampError: see the module.
     """
     if batch.size_in_bytes > admission.max_message_bytes:
-        raise RecordTooLarge(f"batch of {batch.size_in_bytes} bytes, at most {admission.max_message_bytes}")
+        raise RecordTooLargeError(f"batch of {batch.size_in_bytes} bytes, at most {admission.max_message_bytes}")
     if not alone:
-        raise InvalidRecord("a batch comes alone in its partition's records")
+        raise InvalidRecordError("a batch comes alone in its partition's records")
     batch.ensure_valid()
     if batch.base_offset != 0:
-        raise InvalidRecord(f"a producer's batch begins at offset 0, not at {batch.base_offset}")
+        raise InvalidRecordError(f"a producer's batch begins at offset 0, not at {batch.base_offset}")
     plain = not batch.attributes  # not even compressed
     if not plain and not batch.is_plain:
         _check_attributes(batch)
     count = batch.record_count
     if count < 1 or count != batch.last_offset + 1:
-        raise InvalidRecord(f"{count} records in a batch from 0 to {batch.last_offset}")
+        raise InvalidRecordError(f"{count} records in a batch from 0 to {batch.last_offset}")
     if batch.producer_id >= 0 and (batch.base_sequence < 0 or batch.producer_epoch < 0):
-        raise InvalidRecord(
+        raise InvalidRecordError(
             f"producer {batch.producer_id} with epoch {batch.producer_epoch}, sequence {batch.base_sequence}"
         )
     begin, end = batch.position + HEADER_SIZE, batch.position + batch.size_in_bytes
@@ -118,7 +118,9 @@ def check_client_batch(batch: BatchView, admission: Admission, *, alone: bool) -
         return check_records(batch, data, begin, end, keyed=admission.keyed)
     parts = most_parts(admission.max_message_bytes, batch.size_in_bytes)
     if count > parts:
-        raise RecordTooLarge(f"{count} records in a batch of {batch.size_in_bytes} compressed bytes, at most {parts}")
+        raise RecordTooLargeError(
+            f"{count} records in a batch of {batch.size_in_bytes} compressed bytes, at most {parts}"
+        )
     payload = bytes(memoryview(batch.data)[begin:end])
     most = most_uncompressed(admission.max_message_bytes, batch.size_in_bytes)
     records = bytes(decompress(batch.codec, payload, most))
@@ -127,13 +129,13 @@ def check_client_batch(batch: BatchView, admission: Admission, *, alone: bool) -
 
 def _check_attributes(batch: BatchView) -> None:
     if batch.is_control:
-        raise InvalidRecord("control batches are not for clients to write")
+        raise InvalidRecordError("control batches are not for clients to write")
     if batch.is_transactional:
-        raise TransactionalRecords("transactions are not supported")
+        raise TransactionalRecordsError("transactions are not supported")
     if batch.is_log_append_time:
-        raise InvalidTimestamp("a producer cannot date its records by LogAppendTime")
+        raise InvalidTimestampError("a producer cannot date its records by LogAppendTime")
     if batch.codec not in CODECS:
-        raise UnknownCompression(f"compression type {batch.codec} is none of {', '.join(CODECS)}")
+        raise UnknownCompressionError(f"compression type {batch.codec} is none of {', '.join(CODECS)}")
 
 
 def check_records(
@@ -146,14 +148,14 @@ def check_records(
     records of one shape are compared at once (:mod:`.record_runs`).
 
     Raises:
-        InvalidRecord: they are not what the header says, or (``keyed``) one has no key.
-        InvalidTimestamp: one is dated beyond 64 bits.
-        RecordTooLarge: they are more than ``parts``, counted with their headers.
+        InvalidRecordError: they are not what the header says, or (``keyed``) one has no key.
+        InvalidTimestampError: one is dated beyond 64 bits.
+        RecordTooLargeError: they are more than ``parts``, counted with their headers.
     """
     count = batch.record_count
     headers = end - position if parts is None else parts - count
     if count * _LEAST_RECORD > end - position:
-        raise InvalidRecord(f"{count} records in {end - position} bytes")
+        raise InvalidRecordError(f"{count} records in {end - position} bytes")
     latest, earliest = -1, _NEVER
     without_key = list[int]()
     index = following = 0
@@ -170,10 +172,10 @@ def check_records(
                     else:
                         length, position = _zigzag32(data, position - 1)
                 if length & 1:
-                    raise InvalidRecord(f"record {index} has a negative length")
+                    raise InvalidRecordError(f"record {index} has a negative length")
                 record_end = position + (length >> 1)
                 if data[position]:
-                    raise InvalidRecord(f"record {index} has attributes; there are none")
+                    raise InvalidRecordError(f"record {index} has attributes; there are none")
                 delta = data[position + 1]
                 position += 2
                 if delta > 0x7F:
@@ -190,7 +192,7 @@ def check_records(
                     else:
                         number, position = _zigzag32(data, position - 1)
                 if number != index << 1:
-                    raise InvalidRecord(f"record {index} has another offset delta than its place")
+                    raise InvalidRecordError(f"record {index} has another offset delta than its place")
                 size = data[position]
                 position += 1
                 if size > 0x7F:
@@ -198,7 +200,7 @@ def check_records(
                 if not size & 1:
                     position += size >> 1
                 elif size != _NULL:
-                    raise InvalidRecord(f"record {index} has a key of negative length")
+                    raise InvalidRecordError(f"record {index} has a key of negative length")
                 elif keyed:
                     without_key.append(index)
                 size = data[position]
@@ -211,21 +213,23 @@ def check_records(
                 if not size & 1:
                     position += size >> 1
                 elif size != _NULL:
-                    raise InvalidRecord(f"record {index} has a value of negative length")
+                    raise InvalidRecordError(f"record {index} has a value of negative length")
                 if data[position]:
                     found, position = _zigzag32(data, position)
                     if (
                         found & 1 or found > record_end - position
                     ):  # two bytes each, of a number that is written doubled
-                        raise InvalidRecord(f"record {index} has {found / 2} headers in {record_end - position} bytes")
+                        raise InvalidRecordError(
+                            f"record {index} has {found / 2} headers in {record_end - position} bytes"
+                        )
                     headers -= found >> 1
                     if headers < 0:
-                        raise RecordTooLarge(f"more than {parts} records and headers in a compressed batch")
+                        raise RecordTooLargeError(f"more than {parts} records and headers in a compressed batch")
                     position = _check_headers(data, position, record_end, index, found >> 1)
                 else:
                     position += 1
                 if position != record_end:
-                    raise InvalidRecord(f"record {index} is {position - record_end} bytes longer than it says")
+                    raise InvalidRecordError(f"record {index} is {position - record_end} bytes longer than it says")
                 if index == look_at and not without_key:
                     run = run_behind(data, begin, record_end, index, count)
                     if run.length:
@@ -239,11 +243,11 @@ def check_records(
             else:
                 following = count
     except IndexError as error:
-        raise InvalidRecord(f"record {index} is cut short") from error
+        raise InvalidRecordError(f"record {index} is cut short") from error
     if position != end:
-        raise InvalidRecord(f"{count} records end {position - end} bytes behind their batch's end")
+        raise InvalidRecordError(f"{count} records end {position - end} bytes behind their batch's end")
     if without_key:
-        raise InvalidRecord(
+        raise InvalidRecordError(
             f"{len(without_key)} records without key in a compacted topic",
             tuple((index, "a compacted topic needs a key") for index in without_key[:_MOST_REPORTED]),
         )
@@ -260,7 +264,7 @@ def _zigzag32(data: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return number, behind + 1
         shift += 7
-    raise InvalidRecord(f"a number of more than 32 bits at byte {position} of the batch")
+    raise InvalidRecordError(f"a number of more than 32 bits at byte {position} of the batch")
 
 
 def _timestamp_delta(batch: BatchView, data: bytes, position: int) -> tuple[int, int]:
@@ -272,7 +276,7 @@ def _timestamp_delta(batch: BatchView, data: bytes, position: int) -> tuple[int,
 def _timestamp(batch: BatchView, delta: int) -> int:
     timestamp: int = batch.base_timestamp + delta
     if not (-_MAX_INT64 <= delta <= _MAX_INT64 and -_MAX_INT64 - 1 <= timestamp <= _MAX_INT64):
-        raise InvalidTimestamp(f"base timestamp {batch.base_timestamp} and delta {delta} do not make a timestamp")
+        raise InvalidTimestampError(f"base timestamp {batch.base_timestamp} and delta {delta} do not make a timestamp")
     return timestamp
 
 
@@ -285,11 +289,11 @@ def _check_headers(data: bytes, position: int, end: int, index: int, count: int)
         if size:
             name_end = position + (size >> 1)
             if size & 1 or name_end > end:
-                raise InvalidRecord(f"record {index} has a header whose name does not end within it")
+                raise InvalidRecordError(f"record {index} has a header whose name does not end within it")
             try:
                 str(memoryview(data)[position:name_end], "utf-8")
             except UnicodeDecodeError as error:
-                raise InvalidRecord(f"record {index} has a header whose name is not UTF-8") from error
+                raise InvalidRecordError(f"record {index} has a header whose name is not UTF-8") from error
             position = name_end
         size = data[position]
         position += 1
@@ -298,5 +302,5 @@ def _check_headers(data: bytes, position: int, end: int, index: int, count: int)
         if not size & 1:
             position += size >> 1
         elif size != _NULL:
-            raise InvalidRecord(f"record {index} has a header of negative length")
+            raise InvalidRecordError(f"record {index} has a header of negative length")
     return position

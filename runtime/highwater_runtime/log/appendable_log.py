@@ -10,12 +10,12 @@ from uuid import UUID
 
 from highwater_runtime.log.admission import Admission, check_client_batch, whole_batches
 from highwater_runtime.log.errors import (
-    CorruptRecord,
-    EpochRegression,
-    InvalidRecord,
-    LogOffline,
-    RecordBatchTooLarge,
-    UnexpectedAppendOffset,
+    CorruptRecordError,
+    EpochRegressionError,
+    InvalidRecordError,
+    LogOfflineError,
+    RecordBatchTooLargeError,
+    UnexpectedAppendOffsetError,
 )
 from highwater_runtime.log.flush import FlushDone
 from highwater_runtime.log.producer_state import write_snapshot
@@ -56,12 +56,12 @@ class AppendableLog(ReadableLog):
         the wall clock, by which a segment without timestamps ages.
 
         Raises:
-            CorruptRecord, UnsupportedMessageFormat: the bytes are not intact batches v2.
-            InvalidRecord, InvalidTimestamp, UnknownCompression, TransactionalRecords: no batch at all, or one that a
-                client may not write (:mod:`.admission`).
-            RecordTooLarge, RecordBatchTooLarge: above ``max.message.bytes`` or ``segment.bytes``.
-            InvalidProducerEpoch, OutOfOrderSequence: see :mod:`.producer_state`.
-            LogOffline: the disk failed, now or earlier, or the log was closed.
+            CorruptRecordError, UnsupportedMessageFormatError: the bytes are not intact batches v2.
+            InvalidRecordError, InvalidTimestampError, UnknownCompressionError, TransactionalRecordsError: no batch at
+                all, or one that a client may not write (:mod:`.admission`).
+            RecordTooLargeError, RecordBatchTooLargeError: above ``max.message.bytes`` or ``segment.bytes``.
+            InvalidProducerEpochError, OutOfOrderSequenceError: see :mod:`.producer_state`.
+            LogOfflineError: the disk failed, now or earlier, or the log was closed.
         """
         batches = whole_batches(records)
         if leader_epoch < self._epochs.latest_epoch:
@@ -77,7 +77,7 @@ class AppendableLog(ReadableLog):
                     first, last, timestamp = duplicate.base_offset, duplicate.last_offset, duplicate.timestamp
                     return AppendInfo(first, last, timestamp, self.log_start_offset, True, ())
         if origin == "client" and len(records) > self.config.segment_bytes:
-            raise RecordBatchTooLarge(f"append of {len(records)} bytes, segments of {self.config.segment_bytes}")
+            raise RecordBatchTooLargeError(f"append of {len(records)} bytes, segments of {self.config.segment_bytes}")
         data = bytearray(records)
         offset = self.log_end_offset
         for batch in batches:
@@ -94,11 +94,11 @@ class AppendableLog(ReadableLog):
     def append_as_follower(self, records: Buffer, *, leader_epoch: int = -1, epochs_ascend: bool = True) -> AppendInfo:
         """Write batches as a leader gave them; a batch cut off at the end of ``records`` is left out.
 
-        Raises as :meth:`append_batches`, and InvalidRecord if there is no whole batch.
+        Raises as :meth:`append_batches`, and InvalidRecordError if there is no whole batch.
         """
         batches = list(iter_batches(records))
         if not batches:
-            raise InvalidRecord(f"{self.partition}: no whole batch in {len(records)} bytes")
+            raise InvalidRecordError(f"{self.partition}: no whole batch in {len(records)} bytes")
         return self.append_batches(records, batches, leader_epoch=leader_epoch, epochs_ascend=epochs_ascend)
 
     def append_batches(
@@ -110,9 +110,9 @@ class AppendableLog(ReadableLog):
         older epoch (Kafka does not).
 
         Raises:
-            UnexpectedAppendOffset: they do not begin at the log end offset, or leave a gap between them.
-            EpochRegression: a batch of an older epoch than the log ends with.
-            CorruptRecord, LogOffline: as above.
+            UnexpectedAppendOffsetError: they do not begin at the log end offset, or leave a gap between them.
+            EpochRegressionError: a batch of an older epoch than the log ends with.
+            CorruptRecordError, LogOfflineError: as above.
         """
         expected = self.log_end_offset
         epoch = self._epochs.latest_epoch
@@ -120,11 +120,11 @@ class AppendableLog(ReadableLog):
             epoch = self._epochs.epoch_of(expected - 1)
         for batch in batches:
             if batch.base_offset != expected:
-                raise UnexpectedAppendOffset(
+                raise UnexpectedAppendOffsetError(
                     f"{self.partition}: batch at {batch.base_offset}, expected one at {expected}"
                 )
             if epochs_ascend and batch.leader_epoch < epoch:
-                raise EpochRegression(
+                raise EpochRegressionError(
                     f"{self.partition}: batch of epoch {batch.leader_epoch} at {expected}, behind epoch {epoch}"
                 )
             batch.ensure_valid()
@@ -151,7 +151,7 @@ class AppendableLog(ReadableLog):
             self.log_end_offset = end_offset = last_offset + 1
             if end_offset - self._flushes.recovery_point >= self.config.flush_messages:
                 self.flush()
-        except (OSError, CorruptRecord, LogOffline) as error:
+        except (OSError, CorruptRecordError, LogOfflineError) as error:
             raise self._go_offline(error) from error
         if self._trace is not None and self._trace_appends and self._trace.follows_records:
             self._trace.emit(
@@ -195,7 +195,7 @@ class AppendableLog(ReadableLog):
         """Make everything durable before returning. Blocks the node.
 
         Raises:
-            LogOffline: the disk failed.
+            LogOfflineError: the disk failed.
         """
         self._ensure_online()
         with self._failures_end_it():
@@ -206,7 +206,7 @@ class AppendableLog(ReadableLog):
         """Make everything written so far durable; ``on_done`` runs later, with the error if there was one.
 
         Raises:
-            LogOffline: the disk failed before that.
+            LogOfflineError: the disk failed before that.
         """
         self._ensure_online()
 

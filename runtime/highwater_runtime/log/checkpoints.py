@@ -18,7 +18,7 @@ from uuid import UUID
 
 import msgspec
 
-from highwater_runtime.log.errors import CorruptCheckpoint, InconsistentMetaProperties
+from highwater_runtime.log.errors import CorruptCheckpointError, InconsistentMetaPropertiesError
 from highwater_runtime.log.names import TEMPORARY, TopicPartition, join, parent
 from highwater_runtime.ports.disk import Disk
 
@@ -83,10 +83,10 @@ def _read_lines(disk: Disk, path: str) -> list[list[str]] | None:
     try:
         version, count, *lines = content.decode().splitlines()
         if version != "0" or int(count) != len(lines):
-            raise CorruptCheckpoint(f"{path}: version {version}, {count} lines announced, {len(lines)} found")
+            raise CorruptCheckpointError(f"{path}: version {version}, {count} lines announced, {len(lines)} found")
         return [line.split() for line in lines]
     except ValueError as error:
-        raise CorruptCheckpoint(f"{path}: {error}") from error
+        raise CorruptCheckpointError(f"{path}: {error}") from error
 
 
 def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
@@ -103,12 +103,12 @@ def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
     """An offset checkpoint's content; empty where there is no file.
 
     Raises:
-        CorruptCheckpoint: it cannot be parsed.
+        CorruptCheckpointError: it cannot be parsed.
     """
     try:
         return {TopicPartition(t, int(p)): int(offset) for t, p, offset in _read_lines(disk, path) or ()}
     except ValueError as error:
-        raise CorruptCheckpoint(f"{path}: {error}") from error
+        raise CorruptCheckpointError(f"{path}: {error}") from error
 
 
 def encode_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
@@ -125,7 +125,7 @@ def read_epochs(disk: Disk, path: str) -> list[tuple[int, int]] | None:
     """A leader-epoch checkpoint's entries; None where there is no file.
 
     Raises:
-        CorruptCheckpoint: it cannot be parsed, or is not in ascending order.
+        CorruptCheckpointError: it cannot be parsed, or is not in ascending order.
     """
     lines = _read_lines(disk, path)
     if lines is None:
@@ -133,10 +133,10 @@ def read_epochs(disk: Disk, path: str) -> list[tuple[int, int]] | None:
     try:
         entries = [(int(epoch), int(start_offset)) for epoch, start_offset in lines]
     except ValueError as error:
-        raise CorruptCheckpoint(f"{path}: {error}") from error
+        raise CorruptCheckpointError(f"{path}: {error}") from error
     for (epoch, start), (next_epoch, next_start) in pairwise(entries):
         if epoch >= next_epoch or start >= next_start:
-            raise CorruptCheckpoint(f"{path}: epoch {next_epoch} at {next_start} follows epoch {epoch} at {start}")
+            raise CorruptCheckpointError(f"{path}: epoch {next_epoch} at {next_start} follows epoch {epoch} at {start}")
     return entries
 
 
@@ -159,7 +159,7 @@ def read_partition_metadata(disk: Disk, directory: str) -> UUID | None:
     """The topic id of a partition's directory; None where none was written.
 
     Raises:
-        CorruptCheckpoint: it cannot be parsed.
+        CorruptCheckpointError: it cannot be parsed.
     """
     path = join(directory, PARTITION_METADATA)
     content = read_whole(disk, path)
@@ -167,7 +167,7 @@ def read_partition_metadata(disk: Disk, directory: str) -> UUID | None:
         return None
     topic_id = _topic_id_in(content)
     if topic_id is None:
-        raise CorruptCheckpoint(f"{path}: {content!r}")
+        raise CorruptCheckpointError(f"{path}: {content!r}")
     return topic_id
 
 
@@ -182,7 +182,7 @@ def ensure_meta_properties(disk: Disk, cluster_id: str, node_id: int) -> None:
     """Write ``meta.properties`` into a new data directory; refuse one that belongs to another node or cluster.
 
     Raises:
-        InconsistentMetaProperties: another cluster id or node id is written there.
+        InconsistentMetaPropertiesError: another cluster id or node id is written there.
     """
     content = read_whole(disk, META_PROPERTIES)
     wanted = {"version": "1", "cluster.id": cluster_id, "node.id": str(node_id)}
@@ -194,7 +194,7 @@ def ensure_meta_properties(disk: Disk, cluster_id: str, node_id: int) -> None:
     found = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
     for name, value in wanted.items():
         if found.get(name) != value:
-            raise InconsistentMetaProperties(
+            raise InconsistentMetaPropertiesError(
                 f"{META_PROPERTIES}: {name} is {found.get(name)!r}, this node's is {value!r}; "
                 "the data directory belongs to another node or cluster"
             )

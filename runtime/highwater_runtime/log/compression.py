@@ -20,7 +20,7 @@ from typing import Final
 
 import cramjam
 
-from highwater_runtime.log.errors import InvalidRecord, RecordTooLarge
+from highwater_runtime.log.errors import InvalidRecordError, RecordTooLargeError
 
 XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = 16
@@ -37,8 +37,8 @@ def decompress(codec: str, payload: bytes, most: int) -> bytes | bytearray | mem
     """The records in ``payload``, at most ``most`` bytes.
 
     Raises:
-        RecordTooLarge: they are more.
-        InvalidRecord: ``payload`` is not one whole frame of ``codec``.
+        RecordTooLargeError: they are more.
+        InvalidRecordError: ``payload`` is not one whole frame of ``codec``.
     """
     try:
         match codec:
@@ -51,12 +51,12 @@ def decompress(codec: str, payload: bytes, most: int) -> bytes | bytearray | mem
             case "zstd":
                 return _frame(payload, _end_of_zstd(payload), cramjam.zstd.decompress_into, most)
     except (cramjam.DecompressionError, zlib.error, StructError, IndexError, ValueError) as error:
-        raise InvalidRecord(f"records are not what {codec} makes: {error}") from error
+        raise InvalidRecordError(f"records are not what {codec} makes: {error}") from error
     raise ValueError(f"no codec {codec}")
 
 
-def _too_large(most: int) -> RecordTooLarge:
-    return RecordTooLarge(f"records of more than {most} bytes, decompressed")
+def _too_large(most: int) -> RecordTooLargeError:
+    return RecordTooLargeError(f"records of more than {most} bytes, decompressed")
 
 
 def _gzip(payload: bytes, most: int) -> bytes:

@@ -12,7 +12,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 (it is one)
 from typing import Final, NamedTuple
 
-from highwater_runtime.log.errors import CorruptRecord
+from highwater_runtime.log.errors import CorruptRecordError
 from highwater_runtime.log.records import NO_TIMESTAMP, BatchView, Record, build_batch
 
 _KEY: Final = Struct(">hh")
@@ -62,12 +62,12 @@ def control_type_of(record: Record) -> ControlType:
     """The type of a control batch's record.
 
     Raises:
-        CorruptRecord: its key is not one of a control record.
+        CorruptRecordError: its key is not one of a control record.
     """
     try:
         return ControlType(_KEY.unpack(record.key or b"")[1])
     except (StructError, ValueError) as error:
-        raise CorruptRecord(f"control record at offset {record.offset} has key {record.key!r}") from error
+        raise CorruptRecordError(f"control record at offset {record.offset} has key {record.key!r}") from error
 
 
 def build_leader_change(
@@ -102,13 +102,13 @@ def read_leader_change(batch: BatchView) -> LeaderChange | None:
     """What a leader-change batch says; None for any other batch.
 
     Raises:
-        CorruptRecord: it is a leader change but cannot be read, or a control batch without record.
+        CorruptRecordError: it is a leader change but cannot be read, or a control batch without record.
     """
     if not batch.is_control:
         return None
     records = batch.records()
     if not records:
-        raise CorruptRecord(f"control batch at offset {batch.base_offset} has no record")
+        raise CorruptRecordError(f"control batch at offset {batch.base_offset} has no record")
     record = records[0]
     value = record.value or b""
     if control_type_of(record) is not ControlType.LEADER_CHANGE:
@@ -123,7 +123,7 @@ def read_leader_change(batch: BatchView) -> LeaderChange | None:
             groups.append(tuple(_VOTER.unpack_from(value, position + 5 * i)[0] for i in range(count)))
             position += 5 * count
     except (IndexError, StructError) as error:
-        raise CorruptRecord(f"leader change at offset {batch.base_offset} cannot be read") from error
+        raise CorruptRecordError(f"leader change at offset {batch.base_offset} cannot be read") from error
     return LeaderChange(leader_id, *groups)
 
 

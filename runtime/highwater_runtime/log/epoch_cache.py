@@ -34,7 +34,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from highwater_runtime.log.checkpoints import LEADER_EPOCHS, encode_epochs, read_epochs
-from highwater_runtime.log.errors import CorruptCheckpoint
+from highwater_runtime.log.errors import CorruptCheckpointError
 from highwater_runtime.log.names import join
 from highwater_runtime.log.write_behind import DiskTask, Replace
 from highwater_runtime.ports.disk import Disk
@@ -70,7 +70,7 @@ class EpochCache:
         """Read the checkpoint. False where there is none, or none that can be read: rebuild it from the log."""
         try:
             entries = read_epochs(self._disk, self._path)
-        except CorruptCheckpoint:
+        except CorruptCheckpointError:
             entries = None
         self._epochs = [epoch for epoch, _ in entries or ()]
         self._starts = [start for _, start in entries or ()]

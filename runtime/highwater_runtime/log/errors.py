@@ -18,19 +18,19 @@ class LogError(Exception):
     KAFKA_ERROR: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
 
 
-class OffsetOutOfRange(LogError):  # noqa: N818 (Kafka's name)
+class OffsetOutOfRangeError(LogError):
     """A read below the log start offset or above the log end offset."""
 
     KAFKA_ERROR = "OFFSET_OUT_OF_RANGE"
 
 
-class CorruptRecord(LogError):  # noqa: N818
+class CorruptRecordError(LogError):
     """A batch whose size, magic or CRC is wrong."""
 
     KAFKA_ERROR = "CORRUPT_MESSAGE"
 
 
-class InvalidRecord(PortableError, LogError):  # noqa: N818
+class InvalidRecordError(PortableError, LogError):
     """A batch that is intact but that a client may not write: control batches, records that are not as announced.
 
     ``record_errors``: index and fault of single records, where the others are fine (KIP-467).
@@ -43,90 +43,90 @@ class InvalidRecord(PortableError, LogError):  # noqa: N818
         self.record_errors = record_errors
 
 
-class InvalidTimestamp(LogError):  # noqa: N818
+class InvalidTimestampError(LogError):
     """A batch that says that its leader has dated it, though that is for its leader to say; or no timestamp at all."""
 
     KAFKA_ERROR = "INVALID_TIMESTAMP"
 
 
-class TransactionalRecords(LogError):  # noqa: N818
+class TransactionalRecordsError(LogError):
     """A batch of a transaction; there are none here."""
 
     KAFKA_ERROR = "INVALID_TXN_STATE"
 
 
-class UnsupportedMessageFormat(LogError):  # noqa: N818
+class UnsupportedMessageFormatError(LogError):
     """A message of magic 0 or 1, which this log does not store."""
 
     KAFKA_ERROR = "UNSUPPORTED_FOR_MESSAGE_FORMAT"
 
 
-class CompressedRecords(LogError):  # noqa: N818
+class CompressedRecordsError(LogError):
     """The records inside a compressed batch were asked for; compressed batches are only passed through."""
 
     KAFKA_ERROR = "UNSUPPORTED_COMPRESSION_TYPE"
 
 
-class UnknownCompression(LogError):  # noqa: N818
+class UnknownCompressionError(LogError):
     """A batch compressed in a way that no reader could undo."""
 
     KAFKA_ERROR = "UNSUPPORTED_COMPRESSION_TYPE"
 
 
-class RecordTooLarge(LogError):  # noqa: N818
+class RecordTooLargeError(LogError):
     """A batch larger than ``max.message.bytes``, or one that is too large when it is decompressed."""
 
     KAFKA_ERROR = "MESSAGE_TOO_LARGE"
 
 
-class RecordBatchTooLarge(LogError):  # noqa: N818
+class RecordBatchTooLargeError(LogError):
     """An append larger than a whole segment may be."""
 
     KAFKA_ERROR = "RECORD_LIST_TOO_LARGE"
 
 
-class OutOfOrderSequence(LogError):  # noqa: N818
+class OutOfOrderSequenceError(LogError):
     """An idempotent producer's batch does not follow its last one."""
 
     KAFKA_ERROR = "OUT_OF_ORDER_SEQUENCE_NUMBER"
 
 
-class InvalidProducerEpoch(LogError):  # noqa: N818
+class InvalidProducerEpochError(LogError):
     """A batch of a producer that a newer epoch of the same producer id has fenced."""
 
     KAFKA_ERROR = "INVALID_PRODUCER_EPOCH"
 
 
-class UnexpectedAppendOffset(LogError):  # noqa: N818
+class UnexpectedAppendOffsetError(LogError):
     """A follower's append that does not begin at its log end offset (would overlap or leave a gap)."""
 
 
-class InconsistentTopicId(LogError):  # noqa: N818
+class InconsistentTopicIdError(LogError):
     """A partition's directory belongs to another topic id than the one asked for."""
 
     KAFKA_ERROR = "INCONSISTENT_TOPIC_ID"
 
 
-class LogOffline(LogError):  # noqa: N818
+class LogOfflineError(LogError):
     """The disk failed under this log (or it was closed); nothing more can be read from or written to it."""
 
     KAFKA_ERROR = "KAFKA_STORAGE_ERROR"
 
 
-class TruncationPending(LogError):  # noqa: N818
+class TruncationPendingError(LogError):
     """A truncation has to wait until the checkpoint of the recovery point is lowered, which is under way: nothing has
     changed, ask again a little later."""
 
 
-class InconsistentMetaProperties(LogError):  # noqa: N818
+class InconsistentMetaPropertiesError(LogError):
     """``meta.properties`` says that the data directory belongs to another node or another cluster."""
 
 
-class CorruptCheckpoint(LogError):  # noqa: N818
+class CorruptCheckpointError(LogError):
     """A checkpoint file that cannot be parsed."""
 
 
-class EpochRegression(LogError):  # noqa: N818
+class EpochRegressionError(LogError):
     """A follower was given a batch of an older leader epoch than its log already ends with."""
 
     KAFKA_ERROR = "FENCED_LEADER_EPOCH"

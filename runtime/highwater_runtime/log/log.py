@@ -7,11 +7,11 @@ The rules that the rest of the system relies on:
 * Appends go to the page cache. ``recovery_point`` is the offset below which all is known to be durable; it moves by a
   flush and moves back by a truncation. Once a write or a flush fails, nothing is known about the file any more (the
   kernel forgets the error, and the pages with it), so the log goes offline until the node restarts. That is the end of
-  this log and of nothing else: an ``OSError`` of a log's own files does not leave this class, ``LogOffline`` does.
+  this log and of nothing else: an ``OSError`` of a log's own files does not leave this class, ``LogOfflineError`` does.
 * A truncation is durable when it returns. Before it begins, no checkpoint may vouch for what it cuts: if one does, the
-  call raises ``TruncationPending`` until a lower recovery point has been written behind it. Apache Kafka syncs nothing
-  then and writes the recovery point afterwards: that is the switch ``truncation-sync``. Whatever points into the log
-  (epoch cache, producer state) is cut back in the same step.
+  call raises ``TruncationPendingError`` until a lower recovery point has been written behind it. Apache Kafka syncs
+  nothing then and writes the recovery point afterwards: that is the switch ``truncation-sync``. Whatever points into
+  the log (epoch cache, producer state) is cut back in the same step.
 * The checkpoint of epochs is written behind (:mod:`.epoch_cache`).
 
 See the package's docstring for the whole surface, and for which trace events a log emits itself.
@@ -32,11 +32,11 @@ from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.creation import Creation
 from highwater_runtime.log.errors import (
-    CorruptRecord,
-    InconsistentTopicId,
-    LogOffline,
-    OffsetOutOfRange,
-    TruncationPending,
+    CorruptRecordError,
+    InconsistentTopicIdError,
+    LogOfflineError,
+    OffsetOutOfRangeError,
+    TruncationPendingError,
 )
 from highwater_runtime.log.loading import FoundLog
 from highwater_runtime.log.producer_state import write_snapshot
@@ -110,8 +110,8 @@ class Log(AppendableLog):
         that does not exist yet.
 
         Raises:
-            InconsistentTopicId: the directory belongs to another topic id.
-            CorruptCheckpoint: ``partition.metadata`` cannot be read.
+            InconsistentTopicIdError: the directory belongs to another topic id.
+            CorruptCheckpointError: ``partition.metadata`` cannot be read.
         """
         if not disk.is_dir(directory):
             task = Creation(
@@ -127,7 +127,7 @@ class Log(AppendableLog):
             return cls.created(task, clock, trace, trace_appends=trace_appends)
         found = read_partition_metadata(disk, directory)
         if found is not None and topic_id is not None and found != topic_id:
-            raise InconsistentTopicId(f"{directory} belongs to topic id {found.hex}, not {topic_id.hex}")
+            raise InconsistentTopicIdError(f"{directory} belongs to topic id {found.hex}, not {topic_id.hex}")
         if found is None and topic_id is not None:
             write_partition_metadata(disk, directory, topic_id)
         loader = Loader(
@@ -173,8 +173,8 @@ class Log(AppendableLog):
         """Write the topic id of a log that has none yet.
 
         Raises:
-            InconsistentTopicId: it has another one.
-            LogOffline: the disk failed.
+            InconsistentTopicIdError: it has another one.
+            LogOfflineError: the disk failed.
         """
         if self.topic_id is None:
             self._ensure_online()
@@ -182,7 +182,7 @@ class Log(AppendableLog):
                 write_partition_metadata(self._disk, self._directory, topic_id)
             self.topic_id = topic_id
         elif self.topic_id != topic_id:
-            raise InconsistentTopicId(f"{self.partition} has topic id {self.topic_id.hex}, not {topic_id.hex}")
+            raise InconsistentTopicIdError(f"{self.partition} has topic id {self.topic_id.hex}, not {topic_id.hex}")
 
     def update_config(self, config: LogConfig) -> None:
         """Obey ``config`` from now on."""
@@ -198,8 +198,8 @@ class Log(AppendableLog):
         them, and they may contradict the leader. Returns whether the log end offset moved.
 
         Raises:
-            LogOffline: the disk failed.
-            TruncationPending: not yet; nothing has changed.
+            LogOfflineError: the disk failed.
+            TruncationPendingError: not yet; nothing has changed.
         """
         self._ensure_online()
         old_end = self.log_end_offset
@@ -217,8 +217,8 @@ class Log(AppendableLog):
         """Drop everything and begin again, empty, at ``offset``: the leader has deleted all that this replica has.
 
         Raises:
-            LogOffline: the disk failed.
-            TruncationPending: not yet; nothing has changed.
+            LogOfflineError: the disk failed.
+            TruncationPendingError: not yet; nothing has changed.
         """
         self._ensure_online()
         old_end = self.log_end_offset
@@ -272,7 +272,7 @@ class Log(AppendableLog):
         self._flushes.cut_to(end_offset)
         lower, sync = self.lower_recovery_point, self.config.truncation_sync
         if sync and lower is not None and not lower(end_offset):
-            raise TruncationPending(f"{self.partition}: its recovery point is not lowered to {end_offset} yet")
+            raise TruncationPendingError(f"{self.partition}: its recovery point is not lowered to {end_offset} yet")
         yield
         if not sync and lower is not None:
             lower(end_offset)
@@ -283,10 +283,10 @@ class Log(AppendableLog):
         """Make records below ``offset`` unreadable, to be deleted by retention; whether anything changed.
 
         Raises:
-            OffsetOutOfRange: ``offset`` is above the log end offset.
+            OffsetOutOfRangeError: ``offset`` is above the log end offset.
         """
         if offset > self.log_end_offset:
-            raise OffsetOutOfRange(f"{self.partition}: start offset {offset} above the end, {self.log_end_offset}")
+            raise OffsetOutOfRangeError(f"{self.partition}: start offset {offset} above the end, {self.log_end_offset}")
         old = self.log_start_offset
         if not self._begin_at(offset):
             return False
@@ -381,7 +381,7 @@ class Log(AppendableLog):
             if self._offline is None:
                 try:
                     step()
-                except (OSError, CorruptRecord, LogOffline) as error:
+                except (OSError, CorruptRecordError, LogOfflineError) as error:
                     self._go_offline(error)  # a step is an event of its own: nobody is there to hear of it
 
         def done() -> None:
@@ -427,7 +427,7 @@ class Log(AppendableLog):
         The checkpoint of epochs is not among that: see :meth:`save_epochs_later`.
 
         Raises:
-            LogOffline: the disk failed; the log cannot be called clean then.
+            LogOfflineError: the disk failed; the log cannot be called clean then.
         """
         self._ensure_online()
         task = self.close_later(lambda: None)
@@ -461,7 +461,7 @@ class Log(AppendableLog):
         return Closing(self._directory, prepare, done)
 
     def abandon(self, reason: str) -> None:
-        """Release the files as they are; every later use raises ``LogOffline`` with ``reason``. Idempotent."""
+        """Release the files as they are; every later use raises ``LogOfflineError`` with ``reason``. Idempotent."""
         if self._offline is None:
             self._offline = reason
         self._chain.release()

@@ -42,7 +42,7 @@ from highwater_runtime.log.checkpoints import (
 from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.creation import Creation
-from highwater_runtime.log.errors import CorruptCheckpoint, LogOffline
+from highwater_runtime.log.errors import CorruptCheckpointError, LogOfflineError
 from highwater_runtime.log.loading import FoundLog, Loading, LogPlace
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import DELETE_DIR, METADATA_LOG_DIR, STRAY_DIR, TopicPartition, parse_partition_dir
@@ -124,7 +124,7 @@ class LogManager:
         ``on_loaded`` is called once :attr:`is_loaded` holds: within this call if there are few logs, or later.
 
         Raises:
-            InconsistentMetaProperties: the directory belongs to another node or cluster.
+            InconsistentMetaPropertiesError: the directory belongs to another node or cluster.
             OSError: the disk failed. Of logs that are loaded later, it is raised in the event in which it comes.
         """
         ensure_meta_properties(self._disk, self._cluster_id, self._node_id)
@@ -182,7 +182,7 @@ class LogManager:
     def _read(self, path: str) -> dict[TopicPartition, int]:
         try:
             return self._checkpoints.read(path)
-        except CorruptCheckpoint:
+        except CorruptCheckpointError:
             # Nothing known is always safe to begin with (recover everything, HW 0), and costs only time.
             self._ports.metrics.counter("highwater_log_corrupt_checkpoints_total", file=path)
             return {}
@@ -226,7 +226,7 @@ class LogManager:
         if log.is_online and log.recovery_point < log.log_end_offset:
             try:
                 log.flush_later(lambda _error: None)
-            except LogOffline:
+            except LogOfflineError:
                 return  # this log's failure, which _failed has noted
 
     def _log_config(self, properties: Mapping[str, str] | None) -> LogConfig:
@@ -389,7 +389,7 @@ class LogManager:
             try:
                 log.delete_old_segments(now_ms, high_watermarks.get(tp, 0))
                 log.remove_expired_producers(now_ms)
-            except LogOffline:
+            except LogOfflineError:
                 continue  # this log's failure, which _failed has noted: the others go on
         if self._cleaning:
             self._ports.clock.call_later(0, self._clean_slice)

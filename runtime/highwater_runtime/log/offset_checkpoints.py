@@ -60,7 +60,7 @@ class OffsetCheckpoints:
     # --- reading, writing --------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> dict[TopicPartition, int]:
-        """The content of a file. Raises ``CorruptCheckpoint``."""
+        """The content of a file. Raises ``CorruptCheckpointError``."""
         offsets = read_offsets(self._disk, path)
         self._files[path].offsets = dict(offsets)
         return offsets

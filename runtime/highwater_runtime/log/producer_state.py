@@ -3,11 +3,11 @@
 For each producer id: its epoch and its last five batches. The rule at the leader, for a batch of epoch e with
 sequences [s, t]:
 
-* e below the known epoch: the producer is fenced, ``InvalidProducerEpoch``;
+* e below the known epoch: the producer is fenced, ``InvalidProducerEpochError``;
 * the same epoch and exactly the sequences of one of the last five batches: a duplicate, answered with the offsets it
   was given then;
 * a newer epoch must begin with s = 0; the same one must go on where the last batch ended (2^31−1 is followed by 0):
-  else ``OutOfOrderSequence``;
+  else ``OutOfOrderSequenceError``;
 * nothing known of the producer (its records may have been deleted): any s will do.
 
 The state is a function of the log, and of nothing else: followers update it from the batches they copy, so that a
@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 from crc32c import crc32c
 
 from highwater_runtime.log.checkpoints import read_whole
-from highwater_runtime.log.errors import CorruptCheckpoint, InvalidProducerEpoch, OutOfOrderSequence
+from highwater_runtime.log.errors import CorruptCheckpointError, InvalidProducerEpochError, OutOfOrderSequenceError
 from highwater_runtime.log.names import SNAPSHOT, file_name, join
 from highwater_runtime.log.records import NO_PRODUCER_EPOCH, BatchView, advance_sequence
 from highwater_runtime.ports.disk import Disk
@@ -86,20 +86,20 @@ class ProducerStates:
         """Judge a client's batch before it is appended; the original where it is a duplicate.
 
         Raises:
-            InvalidProducerEpoch: a newer epoch of this producer id has written here.
-            OutOfOrderSequence: it does not follow the producer's last batch.
+            InvalidProducerEpochError: a newer epoch of this producer id has written here.
+            OutOfOrderSequenceError: it does not follow the producer's last batch.
         """
         entry = self._entries.get(batch.producer_id)
         if entry is None:
             return None
         epoch, base_sequence = batch.producer_epoch, batch.base_sequence
         if epoch < entry.epoch:
-            raise InvalidProducerEpoch(
+            raise InvalidProducerEpochError(
                 f"producer {batch.producer_id} has epoch {epoch}, but epoch {entry.epoch} has written here"
             )
         if epoch > entry.epoch:
             if base_sequence != 0 and entry.epoch != NO_PRODUCER_EPOCH:
-                raise OutOfOrderSequence(
+                raise OutOfOrderSequenceError(
                     f"producer {batch.producer_id} begins epoch {epoch} with sequence {base_sequence}, not 0"
                 )
             return None
@@ -110,7 +110,7 @@ class ProducerStates:
         if entry.batches:
             expected = advance_sequence(entry.batches[-1].last_sequence, 1)
             if base_sequence != expected:
-                raise OutOfOrderSequence(
+                raise OutOfOrderSequenceError(
                     f"producer {batch.producer_id}, epoch {epoch}: sequence {base_sequence}, expected {expected}"
                 )
         return None
@@ -179,15 +179,15 @@ class ProducerStates:
         """Inverse of :meth:`encode`.
 
         Raises:
-            CorruptCheckpoint: wrong version, size or CRC.
+            CorruptCheckpointError: wrong version, size or CRC.
         """
         if len(data) < _SNAPSHOT_HEADER.size:
-            raise CorruptCheckpoint(f"producer snapshot of {len(data)} bytes")
+            raise CorruptCheckpointError(f"producer snapshot of {len(data)} bytes")
         version, crc, count = _SNAPSHOT_HEADER.unpack_from(data)
         if version != _SNAPSHOT_VERSION or len(data) != _SNAPSHOT_HEADER.size + count * _SNAPSHOT_ROW.size:
-            raise CorruptCheckpoint(f"producer snapshot of version {version}, {count} rows, {len(data)} bytes")
+            raise CorruptCheckpointError(f"producer snapshot of version {version}, {count} rows, {len(data)} bytes")
         if crc != crc32c(memoryview(data)[_CRC_END:]):
-            raise CorruptCheckpoint("producer snapshot with a wrong CRC")
+            raise CorruptCheckpointError("producer snapshot with a wrong CRC")
         states = cls()
         for row in _SNAPSHOT_ROW.iter_unpack(memoryview(data)[_SNAPSHOT_HEADER.size :]):
             producer_id, epoch, last_sequence, last_offset, offset_delta, timestamp, _, _ = row
@@ -224,6 +224,6 @@ def latest_snapshot(disk: Disk, directory: str, offsets: Iterable[int]) -> tuple
         path = join(directory, file_name(offset, SNAPSHOT))
         try:
             return offset, ProducerStates.decode(read_whole(disk, path) or b"")
-        except CorruptCheckpoint:
+        except CorruptCheckpointError:
             disk.unlink(path)
     return None

@@ -12,7 +12,7 @@ from uuid import UUID
 from highwater_runtime.log.compaction import without_joined_before
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.epoch_cache import EpochEnd
-from highwater_runtime.log.errors import CorruptRecord, LogOffline, OffsetOutOfRange
+from highwater_runtime.log.errors import CorruptRecordError, LogOfflineError, OffsetOutOfRangeError
 from highwater_runtime.log.flush import Flushes
 from highwater_runtime.log.producer_state import ProducerStates
 from highwater_runtime.log.records import BatchView
@@ -30,7 +30,7 @@ class ReadableLog:
     ``partition`` is the directory's name, ``recovery`` says how the log was found when it was opened.
 
     A disk error, or files that do not hold what was written to them, takes the log offline until the node restarts
-    (``failure`` says why, ``failed_by`` is the error): that call and every later one raises ``LogOffline``.
+    (``failure`` says why, ``failed_by`` is the error): that call and every later one raises ``LogOfflineError``.
     ``on_failure`` runs once, in the event in which the log failed, perhaps deep inside of a call: it only notes that.
     """
 
@@ -116,12 +116,12 @@ class ReadableLog:
         """The headers of all batches from ``from_offset`` on. For an observer: an error has no consequence for the log.
 
         Raises:
-            CorruptRecord: the files do not hold what was written to them.
+            CorruptRecordError: the files do not hold what was written to them.
         """
         return self._chain.headers(from_offset)
 
     def batches(self, from_offset: int) -> Iterator[BatchView]:
-        """As :meth:`headers`, each batch with its bytes. Raises ``LogOffline`` as well."""
+        """As :meth:`headers`, each batch with its bytes. Raises ``LogOfflineError`` as well."""
         return self._chain.batches_between(from_offset, self.log_end_offset)
 
     @property
@@ -163,12 +163,12 @@ class ReadableLog:
         ``max_bytes`` is given nevertheless under ``min_one_batch``. Empty at the log end offset.
 
         Raises:
-            OffsetOutOfRange: ``offset`` is below the log start offset or above the log end offset.
-            LogOffline: an earlier disk error, or closed.
+            OffsetOutOfRangeError: ``offset`` is below the log start offset or above the log end offset.
+            LogOfflineError: an earlier disk error, or closed.
         """
         end_offset = self.log_end_offset
         if not self.log_start_offset <= offset <= end_offset:
-            raise OffsetOutOfRange(
+            raise OffsetOutOfRangeError(
                 f"{self.partition}: offset {offset} is not in [{self.log_start_offset}, {end_offset}]"
             )
         self._ensure_online()
@@ -177,15 +177,15 @@ class ReadableLog:
         try:
             data = self._chain.read(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
             return without_joined_before(data, offset)
-        except (OSError, CorruptRecord, LogOffline) as error:
+        except (OSError, CorruptRecordError, LogOfflineError) as error:
             raise self._go_offline(error) from error
 
     def batches_between(self, from_offset: int, to_offset: int) -> Iterator[BatchView]:
         """The batches that hold any offset of [``from_offset``, ``to_offset``), each with its bytes.
 
         Raises:
-            OffsetOutOfRange: ``from_offset`` is below the log start offset.
-            LogOffline: an earlier disk error, or closed.
+            OffsetOutOfRangeError: ``from_offset`` is below the log start offset.
+            LogOfflineError: an earlier disk error, or closed.
         """
         self._ensure_readable(from_offset, to_offset)
         return self._guarded(self._chain.batches_between(from_offset, min(to_offset, self.log_end_offset)))
@@ -194,7 +194,7 @@ class ReadableLog:
         # Not by _failures_end_it: a manager made for each call costs as much as to read a batch.
         try:
             yield from batches
-        except (OSError, CorruptRecord, LogOffline) as error:
+        except (OSError, CorruptRecordError, LogOfflineError) as error:
             raise self._go_offline(error) from error
 
     def batch_marks(self, from_offset: int, to_offset: int) -> list[BatchMark]:
@@ -207,7 +207,7 @@ class ReadableLog:
 
     def _ensure_readable(self, from_offset: int, to_offset: int) -> None:
         if from_offset < self.log_start_offset and from_offset < to_offset:
-            raise OffsetOutOfRange(f"{self.partition}: offset {from_offset} is below {self.log_start_offset}")
+            raise OffsetOutOfRangeError(f"{self.partition}: offset {from_offset} is below {self.log_start_offset}")
         self._ensure_online()
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
@@ -236,7 +236,7 @@ class ReadableLog:
 
     # --- its end -----------------------------------------------------------------------------------------------------
 
-    def _go_offline(self, error: Exception) -> LogOffline:
+    def _go_offline(self, error: Exception) -> LogOfflineError:
         """The log failed: nothing is known about its files any more. Returns what to raise."""
         if self._offline is None:
             self._offline = self.failure = f"disk error: {error}"
@@ -245,16 +245,16 @@ class ReadableLog:
                 self._trace.emit(TransitionTaken(reason="log-offline", partition=self.partition))
             if self.on_failure is not None:
                 self.on_failure()
-        return LogOffline(f"{self.partition} is offline: {self._offline}")
+        return LogOfflineError(f"{self.partition} is offline: {self._offline}")
 
     @contextmanager
     def _failures_end_it(self) -> Iterator[None]:
         """Around what touches the files: whatever is wrong with them takes the log offline."""
         try:
             yield
-        except (OSError, CorruptRecord, LogOffline) as error:
+        except (OSError, CorruptRecordError, LogOfflineError) as error:
             raise self._go_offline(error) from error
 
     def _ensure_online(self) -> None:
         if self._offline is not None:
-            raise LogOffline(f"{self.partition} is offline: {self._offline}")
+            raise LogOfflineError(f"{self.partition} is offline: {self._offline}")

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
-from highwater_runtime.log.errors import CompressedRecords, CorruptRecord, UnsupportedMessageFormat
+from highwater_runtime.log.errors import CompressedRecordsError, CorruptRecordError, UnsupportedMessageFormatError
 from highwater_runtime.log.varint import read_varint, write_varint
 
 Buffer = bytes | bytearray | memoryview
@@ -185,15 +185,15 @@ class BatchView:
         """Check what the header says of itself, and the CRC.
 
         Raises:
-            CorruptRecord: with what was expected and found.
+            CorruptRecordError: with what was expected and found.
         """
         crc = self.computed_crc()
         if crc != self.crc:
-            raise CorruptRecord(
+            raise CorruptRecordError(
                 f"batch at offset {self.base_offset}: CRC {crc:#010x}, its header says {self.crc:#010x}"
             )
         if self.base_offset < 0 or self.last_offset < self.base_offset or self.record_count < 0:
-            raise CorruptRecord(
+            raise CorruptRecordError(
                 f"batch at offset {self.base_offset}: last offset {self.last_offset}, {self.record_count} records"
             )
 
@@ -201,11 +201,11 @@ class BatchView:
         """Its records, keys and values copied out of the buffer.
 
         Raises:
-            CompressedRecords: the payload is compressed.
-            CorruptRecord: the payload is not what the header says.
+            CompressedRecordsError: the payload is compressed.
+            CorruptRecordError: the payload is not what the header says.
         """
         if self.is_compressed:
-            raise CompressedRecords(
+            raise CompressedRecordsError(
                 f"batch at offset {self.base_offset} is compressed with {self.codec}; only its header can be read"
             )
         payload = bytes(memoryview(self.data)[self.position + HEADER_SIZE : self.position + self.size_in_bytes])
@@ -216,9 +216,11 @@ class BatchView:
                 record, position = self._record(payload, position)
                 records.append(record)
         except (IndexError, UnicodeDecodeError) as error:
-            raise CorruptRecord(f"batch at offset {self.base_offset}: record {len(records)} is cut short") from error
+            raise CorruptRecordError(
+                f"batch at offset {self.base_offset}: record {len(records)} is cut short"
+            ) from error
         if position != len(payload):
-            raise CorruptRecord(
+            raise CorruptRecordError(
                 f"batch at offset {self.base_offset}: {len(payload) - position} bytes behind its last record"
             )
         return records
@@ -310,7 +312,7 @@ def iter_batches(data: Buffer) -> Iterator[BatchView]:
     """The complete batches of ``data`` in order; a batch cut off at the end is left out, as Fetch allows.
 
     Raises:
-        CorruptRecord: for a size or magic that no batch can have (see :func:`batch_at`).
+        CorruptRecordError: for a size or magic that no batch can have (see :func:`batch_at`).
     """
     position, end = 0, len(data)
     while end - position >= HEADER_SIZE:
@@ -327,16 +329,18 @@ def batch_at(data: Buffer, position: int) -> BatchView:
     """The batch that begins at ``position``, of which at least the header must be there.
 
     Raises:
-        CorruptRecord: for a size smaller than a header.
-        UnsupportedMessageFormat: for magic 0 or 1.
+        CorruptRecordError: for a size smaller than a header.
+        UnsupportedMessageFormatError: for magic 0 or 1.
     """
     batch = BatchView(data, position)
     if batch.magic != 2:
         if batch.magic in (0, 1):
-            raise UnsupportedMessageFormat(f"message of magic {batch.magic} at byte {position}; only 2 is stored")
-        raise CorruptRecord(f"batch at byte {position} has magic {batch.magic}")
+            raise UnsupportedMessageFormatError(f"message of magic {batch.magic} at byte {position}; only 2 is stored")
+        raise CorruptRecordError(f"batch at byte {position} has magic {batch.magic}")
     if batch.size_in_bytes < HEADER_SIZE:
-        raise CorruptRecord(f"batch at byte {position} says it has {batch.size_in_bytes} bytes, less than its header")
+        raise CorruptRecordError(
+            f"batch at byte {position} says it has {batch.size_in_bytes} bytes, less than its header"
+        )
     return batch
 
 

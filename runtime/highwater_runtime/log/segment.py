@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from highwater_runtime.log.config import LogConfig
-from highwater_runtime.log.errors import CorruptRecord, LogOffline
+from highwater_runtime.log.errors import CorruptRecordError, LogOfflineError
 from highwater_runtime.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from highwater_runtime.log.names import DELETED, LOG, OFFSET_INDEX, SEGMENT_SUFFIXES, TIME_INDEX, file_name, join
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, Buffer
@@ -112,7 +112,7 @@ class Segment:
                 self._note(batch, position)
                 expected, last_epoch = self.end_offset, batch.leader_epoch
                 end = position + batch.size_in_bytes
-        except CorruptRecord:
+        except CorruptRecordError:
             return None
         if end != self.size or (len(self.time_index) and self.time_index.last[1] >= self.end_offset):
             return None
@@ -142,7 +142,7 @@ class Segment:
         """Write ``data``, which is ``batches`` one after the other with their final offsets."""
         position = self.file.append(data)
         if position != self.size:
-            raise LogOffline(f"{self._path}{LOG}: written at byte {position}, expected {self.size}")
+            raise LogOfflineError(f"{self._path}{LOG}: written at byte {position}, expected {self.size}")
         self.size += len(data)
         for batch in batches:
             self._index(batch, position)
@@ -220,18 +220,18 @@ class Segment:
         """The bytes [start, end).
 
         Raises:
-            LogOffline: the file is shorter than it was written.
+            LogOfflineError: the file is shorter than it was written.
         """
         data = self.file.read(start, end - start)
         if len(data) != end - start:
-            raise LogOffline(f"{self._path}{LOG}: {len(data)} bytes at {start}, expected {end - start}")
+            raise LogOfflineError(f"{self._path}{LOG}: {len(data)} bytes at {start}, expected {end - start}")
         return data
 
     def headers(self, position: int) -> Iterator[tuple[int, BatchView]]:
         """(position, header) of each batch from ``position`` on; the views hold the header only.
 
         Raises:
-            CorruptRecord: a batch that is smaller than its header, or runs over the end of the file.
+            CorruptRecordError: a batch that is smaller than its header, or runs over the end of the file.
         """
         buffer, start = b"", position
         while position < self.size:
@@ -239,11 +239,11 @@ class Segment:
             if at + HEADER_SIZE > len(buffer):
                 buffer, start, at = self.file.read(position, _WALK_BYTES), position, 0
                 if len(buffer) < HEADER_SIZE:
-                    raise CorruptRecord(f"{self._path}{LOG}: {len(buffer)} bytes at {position} are no batch")
+                    raise CorruptRecordError(f"{self._path}{LOG}: {len(buffer)} bytes at {position} are no batch")
             batch = BatchView(buffer, at)
             size = batch.size_in_bytes
             if size < HEADER_SIZE or position + size > self.size:
-                raise CorruptRecord(f"{self._path}{LOG}: batch of {size} bytes at {position}, file of {self.size}")
+                raise CorruptRecordError(f"{self._path}{LOG}: batch of {size} bytes at {position}, file of {self.size}")
             yield position, batch
             position += size
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from highwater_runtime.log.config import LogConfig
-from highwater_runtime.log.errors import CompressedRecords, CorruptRecord, LogOffline
+from highwater_runtime.log.errors import CompressedRecordsError, CorruptRecordError, LogOfflineError
 from highwater_runtime.log.names import SNAPSHOT, file_name, join, offsets_in
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches
 from highwater_runtime.log.results import BatchMark, TimestampOffset
@@ -126,7 +126,7 @@ class SegmentChain:
         while from_offset < end:
             data = self.read(from_offset, _READ_BYTES, None, min_one_batch=True)
             if not data:
-                raise LogOffline(f"{self._directory}: no batch holds offset {from_offset}, below its end")
+                raise LogOfflineError(f"{self._directory}: no batch holds offset {from_offset}, below its end")
             for batch in iter_batches(data):
                 if batch.base_offset >= end:
                     return
@@ -143,7 +143,7 @@ class SegmentChain:
                     return marks
                 marks.append(BatchMark.of(batch))
             if segment.end_offset <= from_offset:
-                raise LogOffline(f"{self._directory}: no batch holds offset {from_offset}, below its end")
+                raise LogOfflineError(f"{self._directory}: no batch holds offset {from_offset}, below its end")
             from_offset = segment.end_offset
         return marks
 
@@ -334,7 +334,7 @@ class SegmentChain:
 def _first_in_batch(batch: BatchView, timestamp: int, start_offset: int) -> TimestampOffset | None:
     try:
         records = batch.records()
-    except (CompressedRecords, CorruptRecord):  # the latter: written before records were validated
+    except (CompressedRecordsError, CorruptRecordError):  # the latter: written before records were validated
         return TimestampOffset(batch.max_timestamp, max(batch.base_offset, start_offset), batch.leader_epoch)
     for record in records:
         if record.timestamp >= timestamp and record.offset >= start_offset:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from highwater_runtime.raft.errors import NotLeader
+from highwater_runtime.raft.errors import NotLeaderError
 from highwater_runtime.raft.listener import RaftListener
 from highwater_runtime.raft.replica import RaftReplica
 
-__all__ = ["NotLeader", "RaftListener", "RaftReplica"]
+__all__ = ["NotLeaderError", "RaftListener", "RaftReplica"]

@@ -21,11 +21,11 @@ def halt(trace: Trace, invariant: str, epoch: int, leader_id: int | None, what: 
     return QuorumBrokenError(what)
 
 
-class InvalidResponse(Exception):  # noqa: N818 - like the errors of a log
+class InvalidResponseError(Exception):
     """A response that no correct leader sends. The follower changes nothing and sends the request again later."""
 
 
-class NotLeader(PortableError):  # noqa: N818 - the field's word for it
+class NotLeaderError(PortableError):
     """This replica does not lead the quorum; ``leader_id`` is who does in ``epoch``, as far as it knows."""
 
     def __init__(self, leader_id: int | None, epoch: int) -> None:

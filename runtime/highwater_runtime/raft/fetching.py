@@ -26,7 +26,7 @@ from highwater_runtime.ports import RpcFailure
 from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft.download import SnapshotDownload
 from highwater_runtime.raft.election import LogEnd, retry_backoff_ns
-from highwater_runtime.raft.errors import InvalidResponse
+from highwater_runtime.raft.errors import InvalidResponseError
 from highwater_runtime.raft.messages import FETCH_VERSION, MAX_FETCH_BYTES, FetchParams, fetch, fetched_of
 from highwater_runtime.raft.scope import Actions, Scope, Shared
 from highwater_runtime.raft.snapshots import SnapshotId
@@ -139,8 +139,8 @@ class Fetching:
             if snapshot_id.end_offset < 0:
                 self._take(data)
             elif not 0 < snapshot_id.epoch <= answer.epoch:
-                raise InvalidResponse(f"snapshot {snapshot_id}: expected an epoch from 1 to {answer.epoch}")
-        except (InvalidResponse, LogError):
+                raise InvalidResponseError(f"snapshot {snapshot_id}: expected an epoch from 1 to {answer.epoch}")
+        except (InvalidResponseError, LogError):
             self._shared.ports.trace.emit(TransitionTaken(reason="leader-response-refused"))
             self._failed()
             return

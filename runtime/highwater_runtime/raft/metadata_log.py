@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from highwater_runtime.log.control import build_leader_change
-from highwater_runtime.log.errors import LogOffline, RecordBatchTooLarge
+from highwater_runtime.log.errors import LogOfflineError, RecordBatchTooLargeError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import LOG, file_name, offsets_in, parent
 from highwater_runtime.log.records import BatchView, build_batch, iter_batches
@@ -21,7 +21,7 @@ from highwater_runtime.log.results import AppendInfo
 from highwater_runtime.ports import Clock, Disk, Trace
 from highwater_runtime.ports.trace import RaftAppended, RaftTruncated
 from highwater_runtime.raft.election import LogEnd
-from highwater_runtime.raft.errors import InvalidResponse, halt
+from highwater_runtime.raft.errors import InvalidResponseError, halt
 from highwater_runtime.raft.messages import MAX_FETCH_BYTES
 
 MAX_BATCH_BYTES: Final = MAX_FETCH_BYTES
@@ -36,15 +36,17 @@ def _offline_means_disk_error() -> Iterator[None]:
     """A log that an earlier disk error (of a sealed segment's flush, say) took offline is one: the node must end."""
     try:
         yield
-    except LogOffline as error:
+    except LogOfflineError as error:
         raise OSError(errno.EIO, str(error)) from error
 
 
 def ensure_fits(records: list[bytes]) -> None:
-    """Raise ``RecordBatchTooLarge`` if these values are too large for one batch."""
+    """Raise ``RecordBatchTooLargeError`` if these values are too large for one batch."""
     size = sum(map(len, records))
     if size > MAX_BATCH_BYTES:
-        raise RecordBatchTooLarge(f"{len(records)} records of {size} bytes; one batch holds at most {MAX_BATCH_BYTES}")
+        raise RecordBatchTooLargeError(
+            f"{len(records)} records of {size} bytes; one batch holds at most {MAX_BATCH_BYTES}"
+        )
 
 
 def close_metadata_log(log: Log) -> None:
@@ -123,7 +125,7 @@ class MetadataLog:
         return self._append_as_leader(batch, epoch)
 
     def append_records(self, records: list[bytes], epoch: int) -> int:
-        """Append the values as one batch of ``epoch``; returns the last offset. Raises ``RecordBatchTooLarge``."""
+        """Append the values as one batch of ``epoch``; returns the last offset. Raises ``RecordBatchTooLargeError``."""
         assert records, "an empty batch has no offset"
         ensure_fits(records)
         return self._append_as_leader(
@@ -144,15 +146,15 @@ class MetadataLog:
         """Append the batches that the leader of ``epoch`` sent. Leave out a batch that is cut off at the end.
 
         Raises:
-            InvalidResponse: a batch is not at the log's end, or its epoch is out of order; nothing was appended.
+            InvalidResponseError: a batch is not at the log's end, or its epoch is out of order; nothing was appended.
             LogError: a batch is corrupt; nothing was appended.
         """
         whole, expected, last_epoch = 0, self.end_offset, self.last_epoch
         for batch in iter_batches(records):
             if batch.base_offset != expected:
-                raise InvalidResponse(f"expected a batch at offset {expected}, found one at {batch.base_offset}")
+                raise InvalidResponseError(f"expected a batch at offset {expected}, found one at {batch.base_offset}")
             if not last_epoch <= batch.leader_epoch <= epoch:
-                raise InvalidResponse(
+                raise InvalidResponseError(
                     f"batch at offset {expected}: expected an epoch from {last_epoch} to {epoch}, "
                     f"found {batch.leader_epoch}"
                 )
@@ -262,14 +264,14 @@ class MetadataLog:
         """Truncate to the offset up to which this log and the leader's may agree.
 
         Raises:
-            InvalidResponse: ``diverging`` leaves nothing to truncate.
+            InvalidResponseError: ``diverging`` leaves nothing to truncate.
             QuorumBrokenError: the truncation would remove committed records.
         """
         own = self.end_of_epoch(diverging.epoch)
         target = min(own.offset, diverging.offset) if own.epoch == diverging.epoch else own.offset
         before = self.end_offset
         if not 0 <= target < before:
-            raise InvalidResponse(f"expected a diverging epoch below the log's end {self.end}, found {diverging}")
+            raise InvalidResponseError(f"expected a diverging epoch below the log's end {self.end}, found {diverging}")
         if target < high_watermark:
             what = f"would cut the log to {target}, below the committed {high_watermark}"
             raise halt(self._trace, "raft-committed-data", epoch, None, what)

@@ -25,7 +25,7 @@ from highwater_runtime.raft.commit_feed import MOST_AT_ONCE, CommitFeed, Leaders
 from highwater_runtime.raft.describe import describe_quorum
 from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.election_timer import ElectionTimer
-from highwater_runtime.raft.errors import NotLeader, halt
+from highwater_runtime.raft.errors import NotLeaderError, halt
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.listener import RaftListener
@@ -236,13 +236,13 @@ class RaftReplica:
         The batch is committed when ``on_commit`` says so; it may be lost if this replica loses its leadership before.
 
         Raises:
-            NotLeader: this replica does not lead.
-            highwater_runtime.log.errors.RecordBatchTooLarge: the values hold more than
+            NotLeaderError: this replica does not lead.
+            highwater_runtime.log.errors.RecordBatchTooLargeError: the values hold more than
                 ``metadata_log.MAX_BATCH_BYTES``; nothing was appended.
             OSError: the disk failed.
         """
         if not isinstance(self._role, Leading):
-            raise NotLeader(self.leader_id, self.epoch)
+            raise NotLeaderError(self.leader_id, self.epoch)
         last_offset = self._role.append(records)
         if not self._is_settling:
             self._purgatory.recheck()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from highwater_runtime.seeds import derive_random, derive_seed
 from highwater_runtime.sim.clock import EPOCH_MS
-from highwater_runtime.sim.disk import DiskTiming, PowerCut, PowerLossEvidence, SimDisk
+from highwater_runtime.sim.disk import DiskTiming, PowerCutError, PowerLossEvidence, SimDisk
 from highwater_runtime.sim.faults import NetworkFaults
 from highwater_runtime.sim.garbage import freeze_collector, frozen_collector
 from highwater_runtime.sim.metrics import MetricSample, SimMetrics
@@ -27,7 +27,7 @@ __all__ = [
     "NetworkFaults",
     "NetworkTiming",
     "NodeCrash",
-    "PowerCut",
+    "PowerCutError",
     "PowerLossEvidence",
     "RpcRule",
     "SimDisk",

@@ -34,7 +34,7 @@ DiskErrors = Literal["all", "writes", "fsync"]
 """Which calls fail with ``EIO``: all of them, everything that changes something, or fsync alone."""
 
 
-class PowerCut(BaseException):
+class PowerCutError(BaseException):
     """Raised by the operation at which :meth:`SimDisk.cut_power_at` cuts. No ``Exception``: no core may catch it."""
 
 
@@ -261,7 +261,8 @@ class SimDisk:
         return held
 
     def cut_power_at(self, operation: int | None) -> None:
-        """Raise :class:`PowerCut` instead of the ``operation``-th changing operation from now (1: the next one)."""
+        """Raise :class:`PowerCutError` instead of the ``operation``-th changing operation from now (1: the next
+        one)."""
         self._cut_at = None if operation is None else self.operations + operation
         self._arm()
 
@@ -366,7 +367,7 @@ class SimDisk:
         if self._cut_at is not None and self.operations >= self._cut_at:
             self._cut_at = None
             self._arm()
-            raise PowerCut
+            raise PowerCutError
 
     def block(self) -> None:
         """Hold the owner if the disk takes no writes now."""

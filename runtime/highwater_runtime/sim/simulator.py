@@ -22,7 +22,7 @@ from highwater_runtime.ports import Disk, NodeHaltError, Ports, Timer
 from highwater_runtime.ports.trace import NodeStarted, NodeStopped
 from highwater_runtime.seeds import derive_random
 from highwater_runtime.sim.clock import HostClock, SimClock
-from highwater_runtime.sim.disk import DiskTiming, KeepChoice, PowerCut, PowerLossEvidence, SimDisk
+from highwater_runtime.sim.disk import DiskTiming, KeepChoice, PowerCutError, PowerLossEvidence, SimDisk
 from highwater_runtime.sim.faults import NetworkFaults
 from highwater_runtime.sim.loop import FOREVER, EventLoop
 from highwater_runtime.sim.metrics import MetricSample
@@ -320,7 +320,7 @@ class Simulator:
             raise error
         node: SimNode = process.host
         match error:
-            case PowerCut():
+            case PowerCutError():
                 self.power_loss(node.name, node.keep_at_power_cut)
             case OSError() if is_disk_failure(error):
                 self._crash(process, error, "disk-error")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.config import LogConfig
-from highwater_runtime.log.errors import RecordBatchTooLarge
+from highwater_runtime.log.errors import RecordBatchTooLargeError
 from highwater_runtime.log.log import Log
 from highwater_runtime.ports import MS, ApiMessage, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.ports.coordination import (
@@ -27,7 +27,7 @@ from highwater_runtime.ports.coordination import (
     Result,
     SessionKey,
 )
-from highwater_runtime.raft import NotLeader, RaftReplica
+from highwater_runtime.raft import NotLeaderError, RaftReplica
 from highwater_runtime.raft.metadata_log import close_metadata_log
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
@@ -406,7 +406,7 @@ class ZooKeeperServer:
     def _append(self, session: int, action: object, record: bytes) -> bool:
         try:
             self.raft.append([record])
-        except (NotLeader, RecordBatchTooLarge):
+        except (NotLeaderError, RecordBatchTooLargeError):
             return False
         if isinstance(action, CloseSession) and self._tracker is not None:
             self._tracker.close(session)

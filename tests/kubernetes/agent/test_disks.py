@@ -14,7 +14,7 @@ from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import try_to_write
 from highwater_chaos.machine.proc import boot_id
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import (
     VOLUME_CLUSTER_UID,
     VOLUME_CRASHABLE,
@@ -167,7 +167,7 @@ def test_data_move_to_the_cluster_s_folder_and_user(world: World, tmp_path: Path
         owners = {data.stat().st_uid, (data / "orders-0").stat().st_uid, (data / "orders-0" / "log").stat().st_uid}
         assert owners == {1_000_007}
         assert theirs.stat().st_uid == 0, "a pod's link gives it no file of others"
-        with pytest.raises(Refusal, match="no uid of a LogCluster"):
+        with pytest.raises(RefusalError, match="no uid of a LogCluster"):
             volumes.ensure(replace(record, name="default_x", cluster="../../etc"))
     finally:
         volumes.remove(old.name)
@@ -181,7 +181,7 @@ def test_retained_data_make_way_for_nobody(world: World, tmp_path: Path) -> None
         (volumes.data(first.name) / "kept").write_text("kept")
         # Asked for by hand: that says nothing of whose it is, nor of its end.
         assert volumes.ensure(replace(first, cluster="", retain=False)) == replace(first, made=True)
-        with pytest.raises(Refusal, match="is retained from another LogCluster; delete it first"):
+        with pytest.raises(RefusalError, match="is retained from another LogCluster; delete it first"):
             volumes.ensure(replace(first, cluster="second", retain=False))
         assert (volumes.data(first.name) / "kept").read_text() == "kept"
     finally:

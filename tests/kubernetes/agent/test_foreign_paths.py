@@ -15,7 +15,7 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.records.dump import DUMPED, DumpedBatch, Mark
 from highwater_operator.agent import pod_files
 from highwater_operator.agent.pods import Pod
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 from highwater_runtime.log.records import Record, build_batch
 
@@ -78,7 +78,7 @@ def test_a_dump_is_of_the_pod_s_own_files(
     try:
         for piece in pod_files.replica_rows(pod, volumes):
             got += piece
-    except (MachineError, Refusal) as error:
+    except (MachineError, RefusalError) as error:
         refused = str(error)
     assert bool(refused) == (plant not in (link_of_a_directory, link_of_the_topic)), "what is no log is left out"
     dumped = DUMPED.decode_lines(got)

@@ -17,7 +17,7 @@ from highwater_operator.agent import pools
 from highwater_operator.agent.background import Background
 from highwater_operator.agent.health import Health
 from highwater_operator.agent.pools import Pool
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 
 
 def test_a_thread_that_died_or_is_stuck_is_named_with_the_reason() -> None:
@@ -76,7 +76,7 @@ def test_a_pod_has_one_thread_and_others_theirs(monkeypatch: pytest.MonkeyPatch)
     async def check(pool: Pool, release: threading.Event) -> None:
         first = asyncio.create_task(pool.run("hostile", release.wait))
         await asyncio.sleep(0)
-        with pytest.raises(Refusal, match="the pod is busy") as refused:
+        with pytest.raises(RefusalError, match="the pod is busy") as refused:
             await pool.run("hostile", release.wait)
         assert refused.value.status == 503
         assert await pool.run("other", lambda: "answered") == "answered"

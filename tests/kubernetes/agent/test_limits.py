@@ -15,7 +15,7 @@ from highwater_chaos.machine import linux
 from highwater_chaos.machine.power_loss import PowerLoss, try_to_write
 from highwater_chaos.machine.wipe import Wipe
 from highwater_operator.agent.limits import Limits
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 from highwater_operator.reconcile.pod_troubles import Trouble, refused_volume
 
@@ -76,7 +76,7 @@ def test_what_has_no_room_is_refused_and_leaves_nothing(disk: Path, tmp_path: Pa
     volumes.ensure(FIRST)
     second = replace(FIRST, name="default_b-broker-0")
     try:
-        with pytest.raises(Refusal, match="no room for default_b-broker-0") as refused:
+        with pytest.raises(RefusalError, match="no room for default_b-broker-0") as refused:
             volumes.ensure(second)
         assert refused.value.status == 507
         assert [one.name for one in volumes.all()] == [FIRST.name]
@@ -94,9 +94,9 @@ def test_one_namespace_does_not_take_the_disk_of_all() -> None:
     limits.check("default_b", 50, others)
     limits.check("default_a", 100, others)  # itself again
     limits.check("other_b", 50, others)
-    with pytest.raises(Refusal, match="beside the others of namespace default"):
+    with pytest.raises(RefusalError, match="beside the others of namespace default"):
         limits.check("default_b", 51, others)
-    with pytest.raises(Refusal, match="too large for this node's agent"):
+    with pytest.raises(RefusalError, match="too large for this node's agent"):
         limits.check("third_a", 101, others)
 
 

@@ -18,7 +18,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from highwater_operator.agent.http_api import QUIET, _body
 from highwater_operator.agent.listener import IDLE_S, MOST_OF_ONE, Listener
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 
 AUTHORITY = trustme.CA()
 ENDS = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
@@ -147,7 +147,7 @@ def test_a_body_that_is_never_whole_ends(monkeypatch: pytest.MonkeyPatch) -> Non
     async def read(request: web.Request) -> web.Response:
         try:
             await _body(request)
-        except Refusal as refusal:
+        except RefusalError as refusal:
             return web.Response(status=refusal.status)
         return web.Response()
 

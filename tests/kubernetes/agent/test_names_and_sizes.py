@@ -16,7 +16,7 @@ from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import FaultRecord, Records
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes, wanted_by
 
 MIB = 1 << 20
@@ -79,7 +79,7 @@ def test_a_record_is_that_of_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_a_size_is_a_size(size: str, tmp_path: Path) -> None:
     pod = Pod("ns", "demo-broker-0", "u", "node-1", annotations={VOLUME_CRASHABLE: "true", VOLUME_SIZE: size})
-    with pytest.raises((ValueError, Refusal), match=r"volume-size|needs more|at most"):
+    with pytest.raises((ValueError, RefusalError), match=r"volume-size|needs more|at most"):
         Volumes(tmp_path / "state", tmp_path / "mounts").ensure(wanted_by(pod) or pytest.fail("it wants one"))
 
 

@@ -15,7 +15,7 @@ from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.orphans import GRACE, LOOK_EVERY, Collector, Grace, why_kept
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import FaultRecord, State
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Surroundings:
 
     def uids(self, namespace: str) -> frozenset[str]:
         if self.silent:
-            raise Refusal(503, "the API server does not answer")
+            raise RefusalError(503, "the API server does not answer")
         return frozenset(self.clusters.get(namespace, ()))
 
     def known(self) -> list[Pod]:
@@ -176,7 +176,7 @@ def test_nothing_is_removed_while_the_api_server_is_silent(around: Surroundings)
     around.silent = True
     for _ in range(10):
         around.now += LOOK_EVERY
-        with pytest.raises(Refusal, match="does not answer"):
+        with pytest.raises(RefusalError, match="does not answer"):
             collector.look()
     around.silent = False
     look_for(collector, around, GRACE)
@@ -227,12 +227,12 @@ def test_what_the_api_server_says_and_what_is_no_answer(kube_api: ApiServer) -> 
     assert clusters.uids("default") == frozenset(made[:2])
     for what in ({"status": 500}, {"status": 403}, {"status": 404}, {"reset": True}):
         kube_api.fault(verb="list", resource="logclusters", **what)
-        with pytest.raises(Refusal):
+        with pytest.raises(RefusalError):
             clusters.uids("default")
     kube_api.delete("highwater.dev/v1alpha1", "LogCluster", "one", "default")
     assert clusters.uids("default") == frozenset(made[1:2])
 
 
 def test_an_api_server_without_the_definition_has_not_said_that_there_are_none(bare_kube_api: ApiServer) -> None:
-    with pytest.raises(Refusal, match="list logclusters default: 404"):
+    with pytest.raises(RefusalError, match="list logclusters default: 404"):
         ApiClusters(bare_kube_api.configuration()).uids("default")

@@ -20,7 +20,7 @@ from highwater_chaos.kube.kinds import (
     VOLUME_USED,
 )
 from highwater_operator.agent.pods import Pod
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import Volumes, wanted_by
 
 DECLARED = {
@@ -72,7 +72,7 @@ def test_a_disk_that_was_given_up_never_comes_back(tmp_path: Path) -> None:
         assert (volumes.data(first.name) / "votes").exists()
         again = wanted_by(replace(pod, uid="uid-2", annotations={**pod.annotations, VOLUME_GENERATION: "1"}))
         assert again is not None
-        with pytest.raises(Refusal, match="was used on this node and is gone"):
+        with pytest.raises(RefusalError, match="was used on this node and is gone"):
             volumes.ensure_is_there(again)
         volumes.ensure(again)
         assert list(volumes.data(first.name).iterdir()) == [], "it is the new one"

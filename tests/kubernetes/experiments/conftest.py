@@ -23,7 +23,7 @@ from operator_thread import OperatorThread
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import store_recordings
 from highwater_chaos.backends.kubernetes.claim import Claim
-from highwater_chaos.kube.client import Kube, Refused
+from highwater_chaos.kube.client import Kube, RefusedError
 from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.kubernetes_jobs.runner import EarlyEnd, Runner
@@ -257,7 +257,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         )
         try:
             return runner.run()
-        except Refused:
+        except RefusedError:
             # A process of a pod that was deleted would be gone.
             assert kube_api.get("v1", "ServiceAccount", account, SYSTEM) is None
             return 137

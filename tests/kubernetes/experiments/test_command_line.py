@@ -13,7 +13,7 @@ from experiments.conftest import KIND, experiment, until
 from highwater_chaos.backends.kubernetes import following
 from highwater_chaos.backends.kubernetes.archive import store
 from highwater_chaos.cli import execute
-from highwater_chaos.kube.client import Kube, Unavailable
+from highwater_chaos.kube.client import Kube, UnavailableError
 from highwater_operator.objects.naming import Owner
 from highwater_operator.reconcile.problems import problem_of
 from highwater_operator.resources import LogClusterSpec
@@ -130,7 +130,7 @@ def test_an_api_server_that_is_away_for_a_while_is_waited_for(kube_api: Any, mon
     assert (status["verdict"], len(away.hits)) == ("pass", 20)
     monkeypatch.setattr(following, "_AWAY_WITHIN", 0.2)
     kube_api.fault(verb="get", resource="chaosexperiments", status=503, times=None)
-    with pytest.raises(Unavailable):
+    with pytest.raises(UnavailableError):
         following.follow(api, "default", "demo", lambda phase: None)
 
 

@@ -13,7 +13,7 @@ from highwater_chaos.backends.kubernetes.agents import AgentClient
 from highwater_chaos.backends.kubernetes.faults import FaultClient, PodPlace
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.protocol import BackendError
-from highwater_chaos.kube.client import Kube, Refused
+from highwater_chaos.kube.client import Kube, RefusedError
 from highwater_runtime.ports import SECOND
 
 
@@ -63,7 +63,7 @@ def test_an_api_server_that_is_away_says_nothing_and_one_that_refuses_ends_the_r
         until(lambda: looked(journal), "the look")
         journal.check_now_and_then()
     until(lambda: looked(journal), "the look")
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         journal.check_now_and_then()
 
 

@@ -21,7 +21,7 @@ from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kube.kinds import CONFIG_MAP, JOB
 from highwater_chaos.kubernetes_jobs.judge import Judge
-from highwater_chaos.run.manifest import BadSummary
+from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.verdict.judging import judge_recordings
 from highwater_operator.experiments.context import JudgingSettings
 
@@ -348,7 +348,7 @@ def test_recordings_that_were_changed_are_not_judged(kube_api: Any, passing: Rec
     (edited / "run.json").write_bytes((edited / "run.json").read_bytes() + b" ")
     api = Kube(kube_api.configuration())
     assert store_recordings(api, kube_api.get(*KIND, "demo", "default"), edited)
-    with pytest.raises(BadSummary, match=r"run\.json: expected what the run wrote"):
+    with pytest.raises(BadSummaryError, match=r"run\.json: expected what the run wrote"):
         Judge(api, "default", "demo", uid, judge=judge_recordings).run()
 
 

@@ -17,7 +17,7 @@ from cryptography import x509
 
 from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME, Trust
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_chaos.kube.client import Kube, Refused
+from highwater_chaos.kube.client import Kube, RefusedError
 from highwater_operator.certificates.issuing import AUTHORITY_FOR, CERTIFICATE_FOR, Holdings, Issued, due
 from highwater_operator.certificates.keeper import CertificateError, CertificateSettings, keep, keep_always
 from highwater_operator.experiments.context import RunnerSettings
@@ -227,7 +227,7 @@ def test_an_authority_that_callers_cannot_read_is_never_published_and_is_read_ag
 
 def test_the_operators_rights_reach_no_other_secret(installed: Any) -> None:
     kube = Kube(installed.configuration("operator"), patience=0.0)
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         keep(kube, CertificateSettings(SYSTEM, secret="highwater-agent-token"), datetime.now(UTC))
 
 

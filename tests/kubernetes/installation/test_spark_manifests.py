@@ -18,7 +18,7 @@ import yaml
 from highwater_chaos.cli import execute
 from highwater_pipeline.java import find_java
 from highwater_pipeline.spark import class_archive, driver
-from highwater_pipeline.spark.executor import NotAPod, command_of
+from highwater_pipeline.spark.executor import NotAPodError, command_of
 
 ROOT = Path(__file__).parents[3]
 MANIFEST = ROOT / "manifests" / "spark" / "judge.yaml"
@@ -147,12 +147,12 @@ def test_the_program_of_a_driver_judges(tmp_path: Path) -> None:
     ],
 )
 def test_elsewhere_a_driver_says_what_is_missing(arguments: list[str], environment: dict[str, str], why: str) -> None:
-    with pytest.raises(NotAPod, match=why):
+    with pytest.raises(NotAPodError, match=why):
         driver.command_of(environment, arguments)
 
 
 def test_elsewhere_it_says_what_is_missing() -> None:
-    with pytest.raises(NotAPod, match=r"missing: SPARK_DRIVER_URL$"):
+    with pytest.raises(NotAPodError, match=r"missing: SPARK_DRIVER_URL$"):
         command_of({name: value for name, value in POD.items() if name != "SPARK_DRIVER_URL"}, Path("/java"))
     many = {**POD, **{f"SPARK_JAVA_OPT_{number}": f"-Dnumber={number}" for number in range(12)}}
     options = [word for word in command_of(many, Path("/java")) if word.startswith("-Dnumber")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.kube.client import Conflict, Refused, Unavailable
+from highwater_chaos.kube.client import ConflictError, RefusedError, UnavailableError
 from highwater_chaos.kube.kinds import CONFIG_MAP, LOG_CLUSTER, POD
 from highwater_operator.kube import FIELD_MANAGER, AsyncKube
 
@@ -82,20 +82,20 @@ def test_retry_after_is_heeded(play: Any, kube_api: Any) -> None:
 
 def test_whoever_asks_for_more_time_than_there_is_gets_none(play: Any, kube_api: Any) -> None:
     met = kube_api.fault(status=429, retry_after=3600, times=None)
-    with pytest.raises(Unavailable, match="429"):
+    with pytest.raises(UnavailableError, match="429"):
         play(lambda kube: kube.apply(config_map()))
     assert len(met.hits) == 1
 
 
 def test_patience_ends(play: Any, kube_api: Any) -> None:
     kube_api.fault(status=503, times=None)
-    with pytest.raises(Unavailable, match="apply configmaps default/one: 503: injected"):
+    with pytest.raises(UnavailableError, match="apply configmaps default/one: 503: injected"):
         play(lambda kube: kube.apply(config_map()))
 
 
 def test_refusals_are_told_at_once(play: Any, kube_api: Any) -> None:
     met = kube_api.fault(status=403, times=None)
-    with pytest.raises(Refused, match="403"):
+    with pytest.raises(RefusedError, match="403"):
         play(lambda kube: kube.apply(config_map()))
     assert len(met.hits) == 1
 
@@ -115,7 +115,7 @@ def test_a_status_is_written_over_what_was_read_only(play: Any, kube_api: Any) -
         assert found is not None
         version = found["metadata"]["resourceVersion"]
         await kube.patch_status(LOG_CLUSTER, "default", "demo", {"phase": "One"}, resource_version=version)
-        with pytest.raises(Conflict):
+        with pytest.raises(ConflictError):
             await kube.patch_status(LOG_CLUSTER, "default", "demo", {"phase": "Two"}, resource_version=version)
 
     play(story)
@@ -131,7 +131,7 @@ def test_only_the_object_that_was_meant_is_deleted(play: Any, kube_api: Any) -> 
 def test_creating_twice_is_a_conflict(play: Any) -> None:
     async def story(kube: AsyncKube) -> None:
         await kube.create(config_map())
-        with pytest.raises(Conflict):
+        with pytest.raises(ConflictError):
             await kube.create(config_map())
 
     play(story)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from highwater_chaos.kube.client import Unavailable
+from highwater_chaos.kube.client import UnavailableError
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.queue import Key, Queue
 
@@ -83,7 +83,7 @@ def test_failures_delay_longer_and_longer_and_success_forgets_them() -> None:
         async def work(key: Key) -> Outcome:
             times.append(time.monotonic())
             if len(times) == 1:
-                raise Unavailable("get x", 503, "away")
+                raise UnavailableError("get x", 503, "away")
             if len(times) == 2:
                 raise ValueError("a bug")
             return Outcome(0.01) if len(times) < 4 else Outcome(None)

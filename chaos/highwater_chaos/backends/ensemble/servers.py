@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
-from highwater_pipeline.java import Java, JavaNotFound, find_java
+from highwater_pipeline.java import Java, JavaNotFoundError, find_java
 
 CLIENT_PORT: Final = 2181
 QUORUM_PORT: Final = 2888
@@ -86,7 +86,7 @@ def server_config(
 
 
 def command(config: Path) -> tuple[str, ...]:
-    """The command line of a server on this machine. Raises :class:`ZooKeeperUnavailable`."""
+    """The command line of a server on this machine. Raises :class:`ZooKeeperUnavailableError`."""
     java = _java()
     return (
         *(str(java.home / "bin" / "java"), *JVM_OPTIONS),
@@ -94,7 +94,7 @@ def command(config: Path) -> tuple[str, ...]:
     )
 
 
-class ZooKeeperUnavailable(RuntimeError):  # noqa: N818 - what is not there is the name
+class ZooKeeperUnavailableError(RuntimeError):
     """ZooKeeper cannot be run on this machine; the message says what is missing and what to do."""
 
 
@@ -102,18 +102,18 @@ def available() -> str | None:
     """Why ZooKeeper's servers cannot run on this machine; None: they can."""
     try:
         _java()
-    except ZooKeeperUnavailable as error:
+    except ZooKeeperUnavailableError as error:
         return str(error)
     return None
 
 
 def _java() -> Java:
     if missing := [str(jar) for jar in JARS if not jar.exists()]:
-        raise ZooKeeperUnavailable(
+        raise ZooKeeperUnavailableError(
             f"mode zookeeper needs ZooKeeper's servers, and {' and '.join(missing)} is not there:"
             " as root, apt-get install zookeeper libslf4j-java (scripts/system-packages does it)"
         )
     try:
         return find_java(who="ZooKeeper")
-    except JavaNotFound as error:
-        raise ZooKeeperUnavailable(str(error)) from error
+    except JavaNotFoundError as error:
+        raise ZooKeeperUnavailableError(str(error)) from error

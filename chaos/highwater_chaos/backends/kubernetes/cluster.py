@@ -14,7 +14,7 @@ from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, quorum_names
-from highwater_chaos.kube.client import Conflict, Kube
+from highwater_chaos.kube.client import ConflictError, Kube
 from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import API_VERSION, CLUSTER_LABEL, EXPERIMENT_LABEL, LOG_CLUSTER, POD, Json, label_value
 from highwater_runtime.ports import Endpoint
@@ -88,7 +88,7 @@ def bring_up(api: Kube, place: Place, cluster: Cluster, timeout: float, still_mi
         ClusterError: it is another's, or not Ready in time.
         TakenOverError: by ``still_mine``, which is asked now and then.
     """
-    with suppress(Conflict):  # with an attempt whose response was lost, perhaps: looked at below
+    with suppress(ConflictError):  # with an attempt whose response was lost, perhaps: looked at below
         api.create(cluster_manifest(place, cluster))
     deadline = time.monotonic() + timeout
     message = "it has no condition Ready"

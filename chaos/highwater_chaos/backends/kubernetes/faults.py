@@ -20,7 +20,7 @@ from typing import Any, Final
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError
 from highwater_chaos.backends.kubernetes.journal import StatusJournal
 from highwater_chaos.backends.protocol import BackendError
-from highwater_chaos.kube.client import Unavailable
+from highwater_chaos.kube.client import UnavailableError
 from highwater_chaos.kube.kinds import Json
 from highwater_runtime.ports import SECOND
 
@@ -110,7 +110,7 @@ class FaultClient:
         lasts = self.longest_ns if lasts_ns is None else max(SECOND, min(lasts_ns, self.longest_ns))
         try:
             fault, deadline = self._journal.intend(what, [place.name], lasts)
-        except Unavailable as error:
+        except UnavailableError as error:
             raise BackendError(
                 f"{what}: it could not be written down first, so it was not asked for: {error}"
             ) from error

@@ -15,7 +15,7 @@ import kubernetes
 
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.kube.client import Kube, Unavailable
+from highwater_chaos.kube.client import Kube, UnavailableError
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 
 OnStatus = Callable[[Json, Json], None]
@@ -88,7 +88,7 @@ def follow(
     while True:
         try:
             found, cluster = _look(api, namespace, name, with_cluster=on_status is not None)
-        except Unavailable:
+        except UnavailableError:
             if time.monotonic() - heard > _AWAY_WITHIN:
                 raise
             time.sleep(_POLL)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound, Unavailable
+from highwater_chaos.kube.client import ConflictError, Kube, KubeError, NotFoundError, UnavailableError
 from highwater_chaos.kube.conditions import condition_of, stamp
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
 
@@ -85,9 +85,9 @@ class StatusJournal:
                         {"journal": self._entries, **status} if self._is_behind else status,
                         resource_version=found["metadata"]["resourceVersion"],
                     )
-                except NotFound as error:
+                except NotFoundError as error:
                     raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone") from error
-                except Conflict:
+                except ConflictError:
                     continue
                 self._is_behind = False
                 return
@@ -118,7 +118,7 @@ class StatusJournal:
         """
         if self._looking is not None and self._looking.done():
             looking, self._looking = self._looking, None
-            with suppress(Unavailable):  # it is looked at again
+            with suppress(UnavailableError):  # it is looked at again
                 looking.result()
         if self._looking is None and time.monotonic() - self._looked > _LOOK_EVERY:
             self._looking = self._thread.submit(self._refresh)
@@ -128,7 +128,7 @@ class StatusJournal:
         extra, status = self.extra(), found.get("status") or {}
         if any(status.get(name) != value for name, value in extra.items()):
             version = found["metadata"]["resourceVersion"]
-            with suppress(Conflict, NotFound):  # another write comes with what is known by then
+            with suppress(ConflictError, NotFoundError):  # another write comes with what is known by then
                 self._api.patch_status(CHAOS_EXPERIMENT, self._namespace, self._name, extra, resource_version=version)
         return found
 
@@ -186,7 +186,7 @@ class StatusJournal:
                 entry["evidence"] = evidence[:_LONGEST]
             try:
                 self._store()
-            except Unavailable:
+            except UnavailableError:
                 self._is_behind = True
 
     def _make_room(self) -> None:

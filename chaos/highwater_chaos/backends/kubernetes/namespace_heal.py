@@ -24,7 +24,7 @@ from highwater_chaos.backends.kubernetes.healing import NOT_SEEN, end_of, heal, 
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, trust_of, tunnelled
-from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
+from highwater_chaos.kube.client import ConflictError, Kube, KubeError, NotFoundError
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
 from highwater_chaos.kube.kinds import (
     CHAOS_EXPERIMENT,
@@ -170,7 +170,7 @@ class _Heal:
             raise HealRefusedError(f"rights are missing, nothing was done: {'; '.join(map(str, missing))}")
         try:
             found = self._api.list(CHAOS_EXPERIMENT, self._namespace)
-        except NotFound as error:
+        except NotFoundError as error:
             raise HealRefusedError(
                 "this cluster does not know chaosexperiments.highwater.dev: Highwater is not installed here"
             ) from error
@@ -353,7 +353,7 @@ class _Heal:
             rest = [one for one in finalizers if one != FINALIZER]
             try:
                 self._api.set_finalizers(CHAOS_EXPERIMENT, found, rest)
-            except (NotFound, Conflict):
+            except (NotFoundError, ConflictError):
                 continue
             self._healed.undone.append(
                 f"{found['metadata']['name']}: the operator's finalizer, since no operator answers"
@@ -381,7 +381,7 @@ class _Heal:
                     status,
                     resource_version=metadata["resourceVersion"],
                 )
-            except (NotFound, Conflict):
+            except (NotFoundError, ConflictError):
                 continue  # another writer was faster, the operator perhaps: look again
             return
 

@@ -2,8 +2,8 @@
 
 Each file is in order of time, and a process writes its lines soon after their time. So a line is returned once every
 file has a later line, or once its time is *settled*: some seconds ago. Only a process that was stopped or starved in
-between writes a line later than that. This raises :class:`LateLine`, and the reader starts again and waits longer. So
-the order is always that of a merge of the finished files, and does not depend on when they were read.
+between writes a line later than that. This raises :class:`LateLineError`, and the reader starts again and waits longer.
+So the order is always that of a merge of the finished files, and does not depend on when they were read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TimeOf = Callable[[bytes], int | None]
 _TIME: Final = itemgetter(0)
 
 
-class LateLine(Exception):  # noqa: N818 - says what came
+class LateLineError(Exception):
     """A line came after later ones had been handed out."""
 
 
@@ -46,7 +46,7 @@ class _File:
         """Bytes that are read next: more than a chunk in a line that is longer."""
 
     def read(self, time_of: TimeOf, after: int, *, ended: bool) -> None:
-        """Read on, unless many rows of several times are waiting. Raises :class:`LateLine`, ``OSError``."""
+        """Read on, unless many rows of several times are waiting. Raises :class:`LateLineError`, ``OSError``."""
         while True:
             if len(self.rows) >= _WAITING and self.rows[0][0] != self.rows[-1][0]:
                 self.has_more = True  # perhaps: it is not looked at
@@ -72,7 +72,7 @@ class _File:
                 continue
             if time < after:
                 if not ended:
-                    raise LateLine(f"{self._path}: a line of {time} ns came after those before {after} ns")
+                    raise LateLineError(f"{self._path}: a line of {time} ns came after those before {after} ns")
                 time = after
             # A file that is not by time keeps the order of its lines.
             self.rows.append((max(time, self.rows[-1][0]) if self.rows else time, line))
@@ -102,7 +102,7 @@ class Merge:
         ``settled``: lines before this time have been written; None: all lines have.
 
         Raises:
-            LateLine: one had not been.
+            LateLineError: one had not been.
             OSError: a file cannot be read.
         """
         for file in self._files:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from highwater_chaos.backends.local.recording import numbered
 from highwater_chaos.backends.local.recording import time_of as time_of_event
-from highwater_chaos.run.recorder.follow import LateLine, Merge
+from highwater_chaos.run.recorder.follow import LateLineError, Merge
 from highwater_chaos.run.recorder.messages import (
     DECODE,
     ENCODE,
@@ -68,23 +68,23 @@ class Conversion:
                 merge.add(path)
 
     def go_on(self) -> bool:
-        """Convert some more; returns whether there is more right now. Raises ``BadTable``, ``OSError``."""
+        """Convert some more; returns whether there is more right now. Raises ``BadTableError``, ``OSError``."""
         settled = self._clock() - self._patience  # before the files are read
         try:
             return self._convert((settled - self._begin.start_ns, settled))
-        except LateLine as late:
+        except LateLineError as late:
             self._patience *= 2
             self._begin_anew(late)
             return True
 
     def finish(self, message: Finish, progress: Callable[[], None]) -> Done:
-        """Convert all the rest, and end the tables; ``progress`` is called after each part. Raises ``BadTable``,
+        """Convert all the rest, and end the tables; ``progress`` is called after each part. Raises ``BadTableError``,
         ``OSError``."""
         before = sum(self.rows.values())
         try:
             while self._convert((None, None)):
                 progress()
-        except LateLine as late:
+        except LateLineError as late:
             before = 0
             self._begin_anew(late, ended=True)
             while self._convert((None, None)):
@@ -98,7 +98,7 @@ class Conversion:
         self._writer.close(run, message.checks, progress=progress)
         return Done(self.begun_anew, self.rows, left)
 
-    def _begin_anew(self, late: LateLine, *, ended: bool = False) -> None:
+    def _begin_anew(self, late: LateLineError, *, ended: bool = False) -> None:
         _log.warning("beginning anew: %s", late)
         self.begun_anew += 1
         self._start(ended=ended)

@@ -11,7 +11,7 @@ from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import Volume
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
 R = TypeVar("R", bound=Resource)
@@ -32,10 +32,10 @@ class Context:
         return self.run.make(resource, lasts_ns=self.lasts_ns if lasts_ns is None else lasts_ns, tag=self.id).resource
 
     def volume(self) -> tuple[VolumeRecord, Volume]:
-        """The pod's crashable volume. Raises ``Refusal`` (422) where it has none."""
+        """The pod's crashable volume. Raises ``RefusalError`` (422) where it has none."""
         record = self.volumes.get(self.pod.volume)
         if record is None:
-            raise Refusal(
+            raise RefusalError(
                 422,
                 f"pod {self.pod.namespace}/{self.pod.name} has no volume that can be broken",
                 expected=f"a crashable volume {self.pod.volume}",
@@ -57,7 +57,7 @@ class FaultKind(Protocol):
     """How one kind of fault begins, and what is seen when it is over. Undoing is the machine run's."""
 
     def inject(self, context: Context) -> list[Evidence]:
-        """Bring it about and see that it is there. Raises ``Refusal``, ``MachineError``, ``OSError``."""
+        """Bring it about and see that it is there. Raises ``RefusalError``, ``MachineError``, ``OSError``."""
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """What is seen once it is undone."""

@@ -24,7 +24,7 @@ from highwater_operator.agent.faults.base import Context, HealContext
 from highwater_operator.agent.places import CONTROL_PATH
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.requests import (
     ClockSkewRequest,
     DiskRequest,
@@ -92,7 +92,7 @@ def answer_as(kind: Any, answer: Any, method: str) -> Any:
 
 
 def control_socket(pod: Pod) -> Control:
-    """The control socket of the pod's node. Raises ``Refusal`` (409) where it does not run."""
+    """The control socket of the pod's node. Raises ``RefusalError`` (409) where it does not run."""
     container = running_node(pod)
     return Control(f"{container.root}{CONTROL_PATH}/{_SOCKET}", container.processes[0])
 
@@ -102,12 +102,12 @@ def session_key(pod: Pod) -> dict[str, Any] | None:
     has none.
 
     Raises:
-        Refusal: 409, the node does not run; 502, it does not say.
+        RefusalError: 409, the node does not run; 502, it does not say.
     """
     try:
         key: SessionKey | None = control_socket(pod).ask("session", SessionKey | None)
     except MachineError as error:
-        raise Refusal(502, str(error), expected="the node's session", found="no such answer") from error
+        raise RefusalError(502, str(error), expected="the node's session", found="no such answer") from error
     return None if key is None else asdict(key)
 
 
@@ -177,7 +177,7 @@ class DiskStallKind:
         """Fsyncs are held."""
         control = control_socket(context.pod)
         if control.ask("isStalled", bool):
-            raise Refusal(
+            raise RefusalError(
                 409, "the node's disk is stalled by another fault", expected="a disk that works", found="stalled"
             )
         context.make(control.instruction("diskStall", {"on": False}, "isStalled", "diskStall", {"on": True}))
@@ -212,7 +212,9 @@ class ClockSkewKind:
         control = control_socket(context.pod)
         wrong = control.ask("clockError", ClockError)
         if not _is_right(wrong):
-            raise Refusal(409, "the node's clock is wrong already", expected="a right clock", found=str(asdict(wrong)))
+            raise RefusalError(
+                409, "the node's clock is wrong already", expected="a right clock", found=str(asdict(wrong))
+            )
         right, skew = {"offsetNs": 0, "rate": 1.0}, {"offsetNs": self.request.offset, "rate": self.request.rate}
         context.make(control.instruction("clock", right, "", "clock", skew))
         return [self._seen(control.ask("clockError", ClockError))]

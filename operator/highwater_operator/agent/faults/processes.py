@@ -21,7 +21,7 @@ from highwater_operator.agent.faults.base import Context, HealContext
 from highwater_operator.agent.places import CONTROL_VOLUME, HOLD_FILES, volume_directory
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
-from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.requests import KillRequest, PauseRequest, StopRequest
 
 _STOPS_WITHIN: Final = 75.0
@@ -51,11 +51,11 @@ def bar(context: Context, fault: str, kubelet: Path) -> None:
     """Keep the node that the kubelet will start from beginning, on a fault's behalf.
 
     Raises:
-        Refusal: 409 where the pod's control volume is not to be found.
+        RefusalError: 409 where the pod's control volume is not to be found.
     """
     directory = volume_directory(kubelet, context.pod.uid, CONTROL_VOLUME)
     if not directory.is_dir():
-        raise Refusal(
+        raise RefusalError(
             409,
             f"the node of pod {context.pod.namespace}/{context.pod.name} could not be kept down",
             expected=f"its control volume, {directory} (HIGHWATER_KUBELET_DIR says where the kubelet keeps volumes)",

@@ -19,7 +19,7 @@ from typing import Final
 from highwater_runtime.broker import metrics
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
-from highwater_runtime.log.errors import InvalidRecord, LogError, OutOfOrderSequence, UnknownCompression
+from highwater_runtime.log.errors import InvalidRecordError, LogError, OutOfOrderSequenceError, UnknownCompressionError
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, iter_batches, peek_batch
 from highwater_runtime.log.results import AppendInfo
 from highwater_runtime.metadata import reachable
@@ -103,10 +103,10 @@ def _append(
     try:
         appended = leading.append(_one_batch(records, version))
     except LogError as error:
-        if isinstance(error, OutOfOrderSequence):
+        if isinstance(error, OutOfOrderSequenceError):
             _took(partition, "out-of-order-sequence-refused")
         refusal = _refuse(partition.index, ErrorCode[error.KAFKA_ERROR], str(error))
-        if isinstance(error, InvalidRecord):
+        if isinstance(error, InvalidRecordError):
             refusal.record_errors = [
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
                 for index, message in error.record_errors
@@ -125,15 +125,15 @@ def _append(
 def _one_batch(records: bytes | None, version: int) -> bytes:
     """Produce v3 and above carry exactly one batch per partition, compressed with zstd from v7 on (KIP-110)."""
     if not records:
-        raise InvalidRecord("a produce without records")
+        raise InvalidRecordError("a produce without records")
     if version < ZSTD_SINCE and len(records) >= HEADER_SIZE and BatchView(records).codec == "zstd":
-        raise UnknownCompression(f"zstd needs Produce v{ZSTD_SINCE} or later, not v{version}")
+        raise UnknownCompressionError(f"zstd needs Produce v{ZSTD_SINCE} or later, not v{version}")
     if len(records) >= HEADER_SIZE and peek_batch(records, 0)[1] == len(records):
         return records  # whether it is intact, the log finds out
     first = next(iter_batches(records), None)
     size = 0 if first is None else first.size_in_bytes
     if size != len(records):
-        raise InvalidRecord(f"expected exactly one record batch; the first has {size} of {len(records)} bytes")
+        raise InvalidRecordError(f"expected exactly one record batch; the first has {size} of {len(records)} bytes")
     return records
 
 

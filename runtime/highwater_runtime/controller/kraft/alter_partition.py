@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from highwater_runtime.controller.decision import Refused, check_broker_epoch
+from highwater_runtime.controller.decision import RefusedError, check_broker_epoch
 from highwater_runtime.controller.partition_change import (
     PartitionTarget,
     UncleanAllowed,
@@ -98,7 +98,7 @@ def alter_partition(
     decision = AlterPartitionDecision(AlterPartitionResponse())
     try:
         check_broker_epoch(image, request.broker_id, request.broker_epoch)
-    except Refused as refused:
+    except RefusedError as refused:
         decision.response.error_code = int(refused.code)
         for asked in request.topics:
             known = image.topics_by_id.get(asked.topic_id)

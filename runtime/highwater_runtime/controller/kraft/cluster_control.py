@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, assert_never
 
-from highwater_runtime.controller.decision import Decision, Refused, check_broker_epoch
+from highwater_runtime.controller.decision import Decision, RefusedError, check_broker_epoch
 from highwater_runtime.controller.kraft import broker_state
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.controller.partition_change import UncleanAllowed, never_unclean
@@ -50,21 +50,21 @@ def register_broker(
     """Register a broker; ``base_offset`` is where the first record will be. That of its registration is its epoch.
 
     Raises:
-        Refused: INCONSISTENT_CLUSTER_ID, DUPLICATE_BROKER_REGISTRATION, UNSUPPORTED_VERSION (the cluster's
+        RefusedError: INCONSISTENT_CLUSTER_ID, DUPLICATE_BROKER_REGISTRATION, UNSUPPORTED_VERSION (the cluster's
             metadata.version is out of the broker's range), INVALID_REGISTRATION (no listener).
     """
     if request.cluster_id != cluster_id:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INCONSISTENT_CLUSTER_ID, f"expected cluster id {cluster_id!r}, found {request.cluster_id!r}"
         )
     existing = image.brokers.get(request.broker_id)
     same_incarnation = existing is not None and existing.incarnation_id == request.incarnation_id
     if session_alive and not same_incarnation:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.DUPLICATE_BROKER_REGISTRATION, f"another broker {request.broker_id} is registered and alive"
         )
     if not request.listeners:
-        raise Refused(ErrorCode.INVALID_REGISTRATION, f"broker {request.broker_id} names no listener")
+        raise RefusedError(ErrorCode.INVALID_REGISTRATION, f"broker {request.broker_id} names no listener")
     _check_feature_range(image.metadata_version, request)
     if existing is not None and same_incarnation:
         records: list[Any] = []
@@ -84,7 +84,7 @@ def _check_feature_range(current: MetadataVersion, request: BrokerRegistrationRe
         if feature.name == FEATURE_NAME:
             least, most = feature.min_supported_version, feature.max_supported_version
     if not least <= current <= most:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.UNSUPPORTED_VERSION,
             f"the cluster is at metadata.version {int(current)}; broker {request.broker_id} supports {least} to {most}",
         )
@@ -148,7 +148,7 @@ def heartbeat(
     """Judge one heartbeat; the caller keeps the session as :class:`Heartbeat` says.
 
     Raises:
-        Refused: STALE_BROKER_EPOCH.
+        RefusedError: STALE_BROKER_EPOCH.
     """
     check_broker_epoch(image, request.broker_id, request.broker_epoch)
     broker = image.brokers[request.broker_id]
@@ -214,8 +214,8 @@ def unregister_broker(
     """Take a broker out of the cluster.
 
     Raises:
-        Refused: BROKER_ID_NOT_REGISTERED.
+        RefusedError: BROKER_ID_NOT_REGISTERED.
     """
     if request.broker_id not in image.brokers:
-        raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {request.broker_id} is not registered")
+        raise RefusedError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {request.broker_id} is not registered")
     return Decision(UnregisterBrokerResponse(), broker_state.unregister(image, request.broker_id, unclean))

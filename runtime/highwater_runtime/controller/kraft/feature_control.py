@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highwater_runtime.controller.decision import Decision, Refused
+from highwater_runtime.controller.decision import Decision, RefusedError
 from highwater_runtime.controller.kraft.settings import upgrade_metadata_version
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
@@ -19,12 +19,12 @@ def update_features(image: MetadataImage, request: UpdateFeaturesRequest) -> Dec
         result = UpdatableFeatureResult(feature=update.feature, error_message=None)
         try:
             if update.feature != FEATURE_NAME:
-                raise Refused(ErrorCode.INVALID_UPDATE_VERSION, f"unknown feature {update.feature!r}")
+                raise RefusedError(ErrorCode.INVALID_UPDATE_VERSION, f"unknown feature {update.feature!r}")
             if update.feature in done:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"feature {update.feature!r} is named more than once")
+                raise RefusedError(ErrorCode.INVALID_REQUEST, f"feature {update.feature!r} is named more than once")
             done[update.feature] = None
             records = upgrade_metadata_version(image, update.max_version_level)
-        except Refused as refused:
+        except RefusedError as refused:
             result.error_code, result.error_message = int(refused.code), refused.message
         else:
             if not request.validate_only:

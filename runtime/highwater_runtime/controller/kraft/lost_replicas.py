@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from highwater_runtime.controller.decision import Decision, Refused, check_broker_epoch
+from highwater_runtime.controller.decision import Decision, RefusedError, check_broker_epoch
 from highwater_runtime.controller.kraft.broker_state import leave_isr
 from highwater_runtime.controller.partition_change import UncleanAllowed, never_unclean
 from highwater_runtime.metadata import NO_LEADER, MetadataImage
@@ -38,14 +38,14 @@ def assign_replicas_to_dirs(
     """Take lost replicas out of leaderships and ISRs.
 
     Raises:
-        Refused: STALE_BROKER_EPOCH, or INVALID_REQUEST for a directory that is not LOST.
+        RefusedError: STALE_BROKER_EPOCH, or INVALID_REQUEST for a directory that is not LOST.
     """
     check_broker_epoch(image, request.broker_id, request.broker_epoch)
     decision = Decision(AssignReplicasToDirsResponse())
     changed: dict[tuple[UUID, int], None] = {}
     for directory in request.directories:
         if directory.id != LOST_DIRECTORY:
-            raise Refused(
+            raise RefusedError(
                 ErrorCode.INVALID_REQUEST, f"expected the directory LOST, {LOST_DIRECTORY}, found {directory.id}"
             )
         result = DirectoryData(id=directory.id)

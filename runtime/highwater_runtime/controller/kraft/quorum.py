@@ -50,7 +50,8 @@ def open_quorum(options: ControllerOptions, ports: Ports, listener: RaftListener
     """Open the metadata log from this node's disk, with a replica over it.
 
     Raises:
-        InconsistentMetaProperties: the disk belongs to another node or cluster. Its votes are not those of this node.
+        InconsistentMetaPropertiesError: the disk belongs to another node or cluster. Its votes are not those of this
+            node.
         OSError: the disk failed.
     """
     ensure_meta_properties(ports.disk, options.cluster_id, options.node_id)

@@ -20,7 +20,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.controller import configs, leadership, topics
-from highwater_runtime.controller.decision import MOST_RECORDS, Refused
+from highwater_runtime.controller.decision import MOST_RECORDS, RefusedError
 from highwater_runtime.controller.kraft import broker_state, cluster_control, settings
 from highwater_runtime.controller.kraft.alter_partition import AlterPartitionDecision, alter_partition
 from highwater_runtime.controller.kraft.answers import api_versions
@@ -32,13 +32,13 @@ from highwater_runtime.controller.kraft.quorum import ControllerOptions, Metadat
 from highwater_runtime.controller.kraft.scram_control import alter_user_scram_credentials
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.controller.partition_change import UncleanAllowed
-from highwater_runtime.log.errors import RecordBatchTooLarge
+from highwater_runtime.log.errors import RecordBatchTooLargeError
 from highwater_runtime.metadata import NO_LEADER, MetadataImage, image_of, replica_epoch_matches, snapshot_records
 from highwater_runtime.metadata.effective_config import allows_unclean_election
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import AlterPartitionHandled, TransitionTaken
-from highwater_runtime.raft import NotLeader, RaftReplica
+from highwater_runtime.raft import NotLeaderError, RaftReplica
 from highwater_runtime.raft.metadata_log import close_metadata_log, ensure_fits
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -239,11 +239,11 @@ class QuorumController:
     def _judge(self, request: InboundRequest, latest: MetadataImage) -> None:
         try:
             response = self._decide(request, latest)
-        except Refused as refused:
+        except RefusedError as refused:
             response = refusal(request.body, refused.code, refused.message, version=request.version)
-        except NotLeader as lost:
+        except NotLeaderError as lost:
             response = refusal(request.body, ErrorCode.NOT_CONTROLLER, str(lost), version=request.version)
-        except RecordBatchTooLarge as large:
+        except RecordBatchTooLargeError as large:
             response = refusal(request.body, ErrorCode.RECORD_LIST_TOO_LARGE, str(large), version=request.version)
         if latest.offset > self._committed_offset:
             self._waiting.append(_Waiting(latest.offset, request, response))
@@ -256,7 +256,7 @@ class QuorumController:
         They are one atomic batch, or several where they are more than :data:`MOST_RECORDS` (see :mod:`.decision`); all
         of them wait for the same flush. Without records nothing happens, and the offset is −1.
 
-        Raises ``NotLeader`` and ``RecordBatchTooLarge``; nothing was written then.
+        Raises ``NotLeaderError`` and ``RecordBatchTooLargeError``; nothing was written then.
         """
         if not records:
             return -1
@@ -275,7 +275,7 @@ class QuorumController:
     def _decide(self, request: InboundRequest, latest: MetadataImage) -> ApiMessage:
         """Judge ``request`` against the latest image, write what follows, return the response to send later.
 
-        Raises ``Refused``, ``NotLeader`` and ``RecordBatchTooLarge``; nothing is written then.
+        Raises ``RefusedError``, ``NotLeaderError`` and ``RecordBatchTooLargeError``; nothing is written then.
         """
         match request.body:
             case BrokerHeartbeatRequest() as body:
@@ -320,7 +320,7 @@ class QuorumController:
             case UpdateFeaturesRequest() as body:
                 decision = update_features(latest, body)
             case body:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"a controller does not serve {body.NAME}")
+                raise RefusedError(ErrorCode.INVALID_REQUEST, f"a controller does not serve {body.NAME}")
         self._write(decision.records)
         response: ApiMessage = decision.response
         return response

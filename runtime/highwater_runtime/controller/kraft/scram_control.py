@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from highwater_runtime.controller.decision import Decision, Refused
+from highwater_runtime.controller.decision import Decision, RefusedError
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.metadata.scram import (
     MAX_ITERATIONS,
@@ -39,10 +39,10 @@ def alter_user_scram_credentials(
     """Change the credentials of each user for himself.
 
     Raises:
-        Refused: UNSUPPORTED_VERSION where metadata.version is too low for the records.
+        RefusedError: UNSUPPORTED_VERSION where metadata.version is too low for the records.
     """
     if not image.metadata_version.scram_supported:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.UNSUPPORTED_VERSION,
             f"metadata.version {image.metadata_version.version} knows no SCRAM credentials; 3.5-IV2 does",
         )
@@ -56,7 +56,7 @@ def alter_user_scram_credentials(
     for user, own_changes in of_user.items():
         try:
             own = [_record(image, change, named[change.name, change.mechanism]) for change in own_changes]
-        except Refused as refused:
+        except RefusedError as refused:
             result = AlterUserScramCredentialsResult(user=user, error_code=refused.code, error_message=refused.message)
         else:
             records += own
@@ -67,28 +67,32 @@ def alter_user_scram_credentials(
 
 def _record(image: MetadataImage, change: ScramCredentialDeletion | ScramCredentialUpsertion, times: int) -> Any:
     if not change.name:
-        raise Refused(ErrorCode.UNACCEPTABLE_CREDENTIAL, "a user name must not be empty")
+        raise RefusedError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "a user name must not be empty")
     if len(change.name.encode()) > MOST_NAME_BYTES:
-        raise Refused(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"a user name has at most {MOST_NAME_BYTES} bytes of UTF-8")
+        raise RefusedError(
+            ErrorCode.UNACCEPTABLE_CREDENTIAL, f"a user name has at most {MOST_NAME_BYTES} bytes of UTF-8"
+        )
     if times > 1:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.DUPLICATE_RESOURCE, "a user's credential for one mechanism cannot be altered twice in a request"
         )
     try:
         mechanism = ScramMechanism(change.mechanism)
     except ValueError:
-        raise Refused(ErrorCode.UNSUPPORTED_SASL_MECHANISM, f"there is no SCRAM mechanism {change.mechanism}") from None
+        raise RefusedError(
+            ErrorCode.UNSUPPORTED_SASL_MECHANISM, f"there is no SCRAM mechanism {change.mechanism}"
+        ) from None
     if isinstance(change, ScramCredentialDeletion):
         if (change.name, mechanism) not in image.scram_credentials:
-            raise Refused(ErrorCode.RESOURCE_NOT_FOUND, "there is no such credential to delete")
+            raise RefusedError(ErrorCode.RESOURCE_NOT_FOUND, "there is no such credential to delete")
         return RemoveUserScramCredentialRecord(name=change.name, mechanism=int(mechanism))
     if not MIN_ITERATIONS <= change.iterations <= MAX_ITERATIONS:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.UNACCEPTABLE_CREDENTIAL,
             f"iterations must be {MIN_ITERATIONS} to {MAX_ITERATIONS}, not {change.iterations}",
         )
     if len(change.salt) < MIN_SALT_BYTES or not change.salted_password:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.UNACCEPTABLE_CREDENTIAL, f"a salt of at least {MIN_SALT_BYTES} bytes and a password are needed"
         )
     credential = credential_of_salted(mechanism, change.salt, change.salted_password, change.iterations)

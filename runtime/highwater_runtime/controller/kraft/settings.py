@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from highwater_runtime.controller.decision import Decision, Refused, check_broker_epoch
+from highwater_runtime.controller.decision import Decision, RefusedError, check_broker_epoch
 from highwater_runtime.metadata import MetadataImage, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
 from highwater_runtime.wire.errors import ErrorCode
@@ -29,21 +29,21 @@ def upgrade_metadata_version(image: MetadataImage, level: int) -> list[Any]:
     """Records that raise ``metadata.version`` to ``level``; none where it is there already.
 
     Raises:
-        Refused: INVALID_UPDATE_VERSION for an unknown level, a downgrade, or one that a registered broker does not
+        RefusedError: INVALID_UPDATE_VERSION for an unknown level, a downgrade, or one that a registered broker does not
             support.
     """
     if level not in [int(version) for version in MetadataVersion]:
         known = ", ".join(str(int(version)) for version in MetadataVersion)
-        raise Refused(ErrorCode.INVALID_UPDATE_VERSION, f"unknown metadata.version {level}; known are {known}")
+        raise RefusedError(ErrorCode.INVALID_UPDATE_VERSION, f"unknown metadata.version {level}; known are {known}")
     if level < image.metadata_version:
-        raise Refused(
+        raise RefusedError(
             ErrorCode.INVALID_UPDATE_VERSION,
             f"metadata.version is at {int(image.metadata_version)} and cannot go back to {level}",
         )
     for broker_id in sorted(image.brokers):
         least, most = image.brokers[broker_id].features.get(FEATURE_NAME, (0, 0))
         if not least <= level <= most:
-            raise Refused(
+            raise RefusedError(
                 ErrorCode.INVALID_UPDATE_VERSION,
                 f"broker {broker_id} supports metadata.version {least} to {most}, not {level}",
             )
@@ -56,12 +56,12 @@ def allocate_producer_ids(
     """Give the broker a block of producer ids that nobody else ever gets.
 
     Raises:
-        Refused: STALE_BROKER_EPOCH, UNKNOWN_SERVER_ERROR when the ids are used up.
+        RefusedError: STALE_BROKER_EPOCH, UNKNOWN_SERVER_ERROR when the ids are used up.
     """
     check_broker_epoch(image, request.broker_id, request.broker_epoch)
     start = image.next_producer_id
     if start > _LAST_PRODUCER_ID - PRODUCER_ID_BLOCK_SIZE:
-        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "all producer ids have been handed out")
+        raise RefusedError(ErrorCode.UNKNOWN_SERVER_ERROR, "all producer ids have been handed out")
     record = ProducerIdsRecord(
         broker_id=request.broker_id,
         broker_epoch=request.broker_epoch,

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from highwater_runtime.controller import configs, leadership, topics
-from highwater_runtime.controller.decision import Refused, check_broker_epoch
+from highwater_runtime.controller.decision import RefusedError, check_broker_epoch
 from highwater_runtime.controller.partition_change import Election
 from highwater_runtime.controller.zk.active import ActiveController
 from highwater_runtime.controller.zk.commands import Commands
 from highwater_runtime.controller.zk.context import PartitionKey
-from highwater_runtime.controller.zk.work import Deposed, Work, in_batches, read
+from highwater_runtime.controller.zk.work import DeposedError, Work, in_batches, read
 from highwater_runtime.controller.zk.writes import order_path
 from highwater_runtime.metadata import NO_LEADER
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigResource
@@ -152,7 +152,7 @@ class Admin:
     def _serve(self, number: int, request: InboundRequest) -> Work[None]:
         try:
             response = yield from self._judge(number, request)
-        except Refused as refused:
+        except RefusedError as refused:
             response = refusal(request.body, refused.code, refused.message, version=request.version)
         if response is not None:
             self._reply(number, response)
@@ -179,7 +179,7 @@ class Admin:
             case ControlledShutdownRequest() as body:
                 return (yield from self._shut_down(body))
             case body:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"a controller does not serve {body.NAME}")
+                raise RefusedError(ErrorCode.INVALID_REQUEST, f"a controller does not serve {body.NAME}")
 
     # --- topics ---------------------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Admin:
             if isinstance(outcome, tuple):
                 return True
             if isinstance(outcome, Aborted) and outcome.index == 0:
-                raise Deposed
+                raise DeposedError
             (found,) = yield from read([Get(topic_path(name))])
             if isinstance(found, Data):
                 return found.data == data and outcome is Failure.CONNECTION_LOSS
@@ -301,7 +301,7 @@ class Admin:
         """Create or delete each node, unless it is so, fenced by the controller's epoch.
 
         Raises:
-            Deposed: there is a newer controller.
+            DeposedError: there is a newer controller.
         """
         todo = steps
         while todo:
@@ -309,7 +309,7 @@ class Admin:
             again: list[Step] = []
             for step, outcome in zip(todo, (yield multis), strict=True):
                 if isinstance(outcome, Aborted) and outcome.index == 0:
-                    raise Deposed
+                    raise DeposedError
                 if outcome is Failure.CONNECTION_LOSS:
                     again.append(step)
             todo = again
@@ -366,7 +366,7 @@ class Admin:
             batches = in_batches(steps, lambda _: 1, _AT_ONCE)
             outcomes = (yield [Multi(steps=(active.elected.guard, *batch)) for batch in batches]) if batches else []
             if any(isinstance(outcome, Aborted) and outcome.index == 0 for outcome in outcomes):
-                raise Deposed
+                raise DeposedError
             if all(isinstance(outcome, tuple) for outcome in outcomes):
                 todo = {}
         yield from active.orders_changed()
@@ -377,7 +377,7 @@ class Admin:
         active = self._active
         context, broker_id = active.context, body.broker_id
         if broker_id not in context.image.brokers:
-            raise Refused(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {broker_id} is not registered")
+            raise RefusedError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {broker_id} is not registered")
         if body.broker_epoch != -1:
             check_broker_epoch(context.image, broker_id, body.broker_epoch)
         context.begin_shutdown(broker_id)
@@ -440,7 +440,7 @@ class Admin:
                 multis.append(Multi(steps=(active.elected.guard, write, tell)))
             outcomes = (yield multis) if multis else []
             if any(isinstance(outcome, Aborted) and outcome.index == 0 for outcome in outcomes):
-                raise Deposed
+                raise DeposedError
             if all(isinstance(outcome, tuple) for outcome in outcomes):
                 for resource, own in altered.items():
                     active.context.configure(resource, own)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from highwater_runtime.controller.zk.context import ControllerContext, PartitionKey
 from highwater_runtime.controller.zk.election import Elected
-from highwater_runtime.controller.zk.work import Deposed, EventQueue, Work, read
+from highwater_runtime.controller.zk.work import DeposedError, EventQueue, Work, read
 from highwater_runtime.controller.zk.writes import take_up
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.metadata.znodes import (
@@ -59,7 +59,7 @@ def read_topics(
                 named = encode_node(replace_id(node, new_uuid()))
                 (outcome,) = yield [Multi(steps=(elected.guard, Set(path, named, data.stat.version)))]
                 if isinstance(outcome, Aborted) and outcome.index == 0:
-                    raise Deposed
+                    raise DeposedError
                 again.append(topic)
                 continue
             context.add_topic(topic, node, data.stat.version, data.stat.czxid)

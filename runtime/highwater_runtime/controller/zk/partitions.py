@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from highwater_runtime.controller.zk.context import NO_NODE, ControllerContext, PartitionKey
 from highwater_runtime.controller.zk.election import Elected
 from highwater_runtime.controller.zk.loading import Tree
-from highwater_runtime.controller.zk.work import Deposed, Work, in_batches
+from highwater_runtime.controller.zk.work import DeposedError, Work, in_batches
 from highwater_runtime.controller.zk.writes import reread
 from highwater_runtime.metadata import PartitionRegistration
 from highwater_runtime.metadata.znodes import (
@@ -35,7 +35,7 @@ def add_partitions(context: ControllerContext, elected: Elected, asked: Tree) ->
     """Assign what is asked for. False: not all could be written; read again what is asked for, and go on.
 
     Raises:
-        Deposed: there is a newer controller.
+        DeposedError: there is a newer controller.
     """
     done = True
     for topic, nodes in asked.by_topic().items():
@@ -58,7 +58,7 @@ def remove_partitions(context: ControllerContext, elected: Elected, asked: Tree)
     """Take out of the assignment what is asked for, but never the whole topic. False: as :func:`add_partitions`.
 
     Raises:
-        Deposed: there is a newer controller.
+        DeposedError: there is a newer controller.
     """
     done = True
     for topic, nodes in asked.by_topic().items():
@@ -100,7 +100,7 @@ def _assign(
         context.assign(topic, node, version + 1)
         return True
     if isinstance(outcome, Aborted) and outcome.index == 0:
-        raise Deposed
+        raise DeposedError
     image = context.image.topics_by_name[topic]
     yield from reread(context, [PartitionKey(topic, index) for index in image.partitions])
     return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.zk.context import ControllerContext, PartitionKey
 from highwater_runtime.controller.zk.election import Elected
-from highwater_runtime.controller.zk.work import Deposed, Work, in_batches, read
+from highwater_runtime.controller.zk.work import DeposedError, Work, in_batches, read
 from highwater_runtime.metadata.znodes import (
     DELETE_TOPICS,
     PARTITIONS_ADD,
@@ -45,7 +45,7 @@ def delete_nodes(context: ControllerContext, elected: Elected, topic: str) -> Wo
     """Delete every node of the topic.
 
     Raises:
-        Deposed: there is a newer controller.
+        DeposedError: there is a newer controller.
     """
     indexes = list(context.image.topics_by_name[topic].partitions)
     while True:
@@ -61,7 +61,7 @@ def delete_nodes(context: ControllerContext, elected: Elected, topic: str) -> Wo
         batches = in_batches(steps, lambda _: 1, MOST_STEPS)
         outcomes = yield [Multi(steps=(elected.guard, *batch)) for batch in batches]
         if any(isinstance(outcome, Aborted) and outcome.index == 0 for outcome in outcomes):
-            raise Deposed
+            raise DeposedError
         (left,) = yield from read([Exists(f"{DELETE_TOPICS}/{topic}")])
         if not isinstance(left, Stat):
             return

@@ -20,7 +20,7 @@ _AT_ONCE: Final = 1000
 """Operations that are under way at a time: more would only fill the queues of client and server."""
 
 
-class Deposed(Exception):  # noqa: N818 - an outcome, not a failure
+class DeposedError(Exception):
     """There is a newer controller, or the session has ended: nothing of this controller counts from now on."""
 
 
@@ -104,7 +104,7 @@ class EventQueue:
             operations = next(current) if results is None else current.send(results)
         except StopIteration:
             self._ended()
-        except Deposed:
+        except DeposedError:
             self.drop()
             self._on_deposed()
         else:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from highwater_runtime.controller.zk.context import NO_NODE, ControllerContext, PartitionKey, Target
 from highwater_runtime.controller.zk.decisions import Change
 from highwater_runtime.controller.zk.election import Elected
-from highwater_runtime.controller.zk.work import Deposed, Work, in_batches, read
+from highwater_runtime.controller.zk.work import DeposedError, Work, in_batches, read
 from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
 from highwater_runtime.metadata.znodes import (
     PARTITIONS_REASSIGNED,
@@ -61,7 +61,7 @@ def write(
     than it was, each with the one before.
 
     Raises:
-        Deposed: there is a newer controller.
+        DeposedError: there is a newer controller.
     """
     changed: dict[PartitionKey, PartitionRegistration] = {}
     todo = list(keys)
@@ -78,7 +78,7 @@ def write(
                     changed.setdefault(change.key, change.before)
                     _apply(context, elected.epoch, change)
             elif isinstance(outcome, Aborted) and outcome.index == 0:
-                raise Deposed
+                raise DeposedError
             else:
                 again += [change.key for change in changes]
                 empty += [change.key for change in changes if change.before.partition_epoch == NO_NODE]

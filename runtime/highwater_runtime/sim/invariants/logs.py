@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 
 from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN, LOG_START_OFFSETS, read_offsets
 from highwater_runtime.log.epoch_cache import UNDEFINED_EPOCH
-from highwater_runtime.log.errors import CorruptCheckpoint, LogError
+from highwater_runtime.log.errors import CorruptCheckpointError, LogError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import TopicPartition, parse_partition_dir
 from highwater_runtime.ports.trace import (
@@ -182,7 +182,7 @@ class LogInvariants:
         known = self._start.get((node, event.partition), 0) if event.reason == "clean" else 0
         try:
             checkpointed = read_offsets(self._live.disk(node), LOG_START_OFFSETS)
-        except CorruptCheckpoint:  # a fault on the disk
+        except CorruptCheckpointError:  # a fault on the disk
             return
         owed = min(max(known, checkpointed.get(_partition(event.partition), 0)), event.end_offset)
         if event.offset < owed:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, get_args
 
 from highwater_runtime.broker.partition import Partition
-from highwater_runtime.log.errors import LogError, LogOffline
+from highwater_runtime.log.errors import LogError, LogOfflineError
 from highwater_runtime.metadata import LeaderRecoveryState
 from highwater_runtime.ports.trace import (
     AlterPartitionHandled,
@@ -288,7 +288,7 @@ class PartitionInvariants:
             return
         try:
             held = list(log.batches_between(log.log_start_offset, min(owed, log.log_end_offset)))
-        except LogOffline:  # the disk has failed since: there is nothing to compare
+        except LogOfflineError:  # the disk has failed since: there is nothing to compare
             return
         for batch in held:
             known = record.committed.get(batch.base_offset)

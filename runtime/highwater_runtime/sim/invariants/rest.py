@@ -35,7 +35,7 @@ from highwater_runtime.log.checkpoints import (
     read_offsets,
 )
 from highwater_runtime.log.config import LogConfig
-from highwater_runtime.log.errors import CorruptCheckpoint
+from highwater_runtime.log.errors import CorruptCheckpointError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import (
     DELETE_DIR,
@@ -207,7 +207,7 @@ def _disk(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
     for path, most in ends.items():
         try:
             checkpointed = read_offsets(disk, path)
-        except CorruptCheckpoint as error:
+        except CorruptCheckpointError as error:
             yield Unrest("disk-leftover", name, f"{name} has a checkpoint that cannot be read: {error}")
             continue
         for tp, offset in checkpointed.items():

@@ -2,11 +2,11 @@
 
 from highwater_chaos.backends.local.apache_kafka.installation import (
     VERSION,
-    ApacheKafkaUnavailable,
+    ApacheKafkaUnavailableError,
     Installation,
     available,
     install,
 )
 from highwater_chaos.backends.local.apache_kafka.program import ApacheKafkaProgram
 
-__all__ = ["VERSION", "ApacheKafkaProgram", "ApacheKafkaUnavailable", "Installation", "available", "install"]
+__all__ = ["VERSION", "ApacheKafkaProgram", "ApacheKafkaUnavailableError", "Installation", "available", "install"]

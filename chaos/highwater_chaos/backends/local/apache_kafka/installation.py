@@ -26,7 +26,7 @@ from typing import Final
 from highwater_chaos.backends.local.apache_kafka.training import make_class_archive
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.ownership import check_kept
-from highwater_pipeline.java import Java, JavaNotFound, find_java, search_path
+from highwater_pipeline.java import Java, JavaNotFoundError, find_java, search_path
 
 VERSION: Final = "4.3.1"
 """Needs Java 17."""
@@ -61,7 +61,7 @@ _POM: Final = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 _log = logging.getLogger(__name__)
 
 
-class ApacheKafkaUnavailable(RuntimeError):  # noqa: N818 - what is not there is the name
+class ApacheKafkaUnavailableError(RuntimeError):
     """Apache Kafka cannot be had on this machine; the message says what is missing and what to do."""
 
 
@@ -92,7 +92,7 @@ class Installation:
         """The file ``bootstrap.checkpoint`` of a new cluster's nodes: the features that it begins with.
 
         ``metadata_version`` as Kafka names it (``3.9-IV0``); None: that of this version. Made by Kafka's own
-        StorageTool, once for each version. Raises :class:`ApacheKafkaUnavailable` where Kafka refuses the version.
+        StorageTool, once for each version. Raises :class:`ApacheKafkaUnavailableError` where Kafka refuses the version.
         """
         kept = self.directory / f"bootstrap-{metadata_version or 'default'}.checkpoint"
         if not kept.exists():
@@ -124,7 +124,7 @@ def available() -> str | None:
     """Why Apache Kafka cannot be run here; None where it can, if need be after a download. Quick: fetches nothing."""
     try:
         find_java(who="Apache Kafka")
-    except JavaNotFound as error:
+    except JavaNotFoundError as error:
         return str(error)
     directory = _directory()
     try:
@@ -143,10 +143,10 @@ def available() -> str | None:
 def install() -> Installation:
     """The installation, made first where it is not there yet (some 45 MB from Maven Central, once).
 
-    Raises :class:`ApacheKafkaUnavailable`.
+    Raises :class:`ApacheKafkaUnavailableError`.
     """
     if why := available():
-        raise ApacheKafkaUnavailable(why)
+        raise ApacheKafkaUnavailableError(why)
     installation = Installation(_directory(), find_java(who="Apache Kafka"))
     directory = installation.directory
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -205,11 +205,11 @@ def _run(argv: Sequence[str], seconds: float, what: str) -> None:
             cwd="/",  # from the working directory on upwards mvn looks for a directory .mvn, and does what it says
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ApacheKafkaUnavailable(f"{what} did not work: {error}") from error
+        raise ApacheKafkaUnavailableError(f"{what} did not work: {error}") from error
     if done.returncode != 0:
         # StorageTool prints its whole configuration, indented, before it says what is wrong.
         lines = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("\t")][-_LAST_LINES:]
-        raise ApacheKafkaUnavailable(f"{what} did not work (exit status {done.returncode}): {' | '.join(lines)}")
+        raise ApacheKafkaUnavailableError(f"{what} did not work (exit status {done.returncode}): {' | '.join(lines)}")
 
 
 @contextmanager

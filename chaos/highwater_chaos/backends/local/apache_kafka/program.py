@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from highwater_chaos.backends.local.apache_kafka.disks import format_disk, is_formatted
-from highwater_chaos.backends.local.apache_kafka.installation import ApacheKafkaUnavailable, Installation, install
+from highwater_chaos.backends.local.apache_kafka.installation import ApacheKafkaUnavailableError, Installation, install
 from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options, misplaced, node_properties
 from highwater_chaos.backends.local.apache_kafka.observing import ClusterObserver
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
@@ -74,7 +74,7 @@ class ApacheKafkaProgram:
             )
         try:
             self._installation().bootstrap_checkpoint(cluster.metadata_version)
-        except ApacheKafkaUnavailable as error:
+        except ApacheKafkaUnavailableError as error:
             problems.append(str(error))
         return problems
 
