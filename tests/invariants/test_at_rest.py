@@ -21,7 +21,7 @@ from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResou
 from highwater_runtime.ports.trace import PartitionChanged
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.invariants.live import LiveCluster
-from highwater_runtime.sim.invariants.partitions import PartitionInvariants
+from highwater_runtime.sim.invariants.reported import ReportInvariants
 from highwater_runtime.sim.invariants.violation import Violations
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -157,7 +157,7 @@ def test_another_leader_and_fewer_replicas_need_another_epoch() -> None:
         )
 
     simulator, violations = Simulator(1), Violations()
-    judge = PartitionInvariants(LiveCluster(simulator), violations)
+    judge = ReportInvariants(LiveCluster(simulator), violations)
     for event in (
         changed(0, 0, 0, [0, 1, 2]),
         changed(1, 0, 0, [0, 1, 2, 3]),  # one more: nobody has to be fenced

@@ -14,6 +14,7 @@ from highwater_chaos.backends import view
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
+from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
 
 
 def kinds_asked_for(function: Callable[..., Any]) -> set[str]:
@@ -27,10 +28,11 @@ def kinds_asked_for(function: Callable[..., Any]) -> set[str]:
     [
         (PartitionInvariants.on_event, OF_PARTITIONS),
         (ReplicaInvariants.on_event, OF_REPLICAS),
+        (ReportInvariants.on_event, OF_REPORTS),
         (QuorumInvariants.on_event, OF_QUORUM),
         (view.ClusterView.observe, view._NEWS),
     ],
-    ids=["partitions", "replicas", "quorum", "view"],
+    ids=["partitions", "replicas", "reports", "quorum", "view"],
 )
 def test_every_kind_that_is_asked_for_is_seen(function: Callable[..., Any], seen: frozenset[type]) -> None:
     asked_for = kinds_asked_for(function)

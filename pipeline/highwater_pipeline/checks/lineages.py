@@ -1,26 +1,13 @@
-"""What a partition promises ends with an allowed unclean election, and with the disk of an only replica.
+"""The lineages of a partition: what it promises ends with each break (:class:`highwater_runtime.model.breaks.Breaks`).
 
-*Example.* ``unclean.leader.election.enable`` is true. Brokers 0 and 1 have records 0 to 9, and both are dead. Broker 2,
-which left the ISR at offset 5, is elected: records 5 to 9 are gone. That is what the setting asks for, so no check may
-call it a loss. If a record that broker 2 commits from then on is lost by a clean election, it is one.
-
-*The rule.* At such a *break* a new lineage of the partition begins. Within each lineage everything is judged. What was
-committed, acknowledged or read before a break is owed to nobody after it. There are two kinds of breaks:
-
-* The settings allow an unclean election, and the committed states show one: a new leader that was not in the ISR
-  before. (A leader's proposal and the election of the proposed replica may be one state in KRaft mode: that is clean.)
-* The partition has one replica, and its broker loses its disk (a log is created where one had been). Kafka keeps what
-  is committed as long as one in-sync replica lives. A power loss alone is no break: what was flushed must be there.
-
-*The trap* is a deposed leader that does not know of the election. It is the only member of its ISR, as far as it knows,
-so it goes on to commit and to acknowledge. So what is reported in a leader epoch below that of the election counts for
-the lineage before, however late it is.
+Within each lineage everything is judged. What was committed, acknowledged or read before a break is owed to nobody
+after it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -29,6 +16,8 @@ from highwater_pipeline.checks.columns import broker_of, ints, is_any
 from highwater_pipeline.checks.promises import expand, recorded
 from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
+from highwater_runtime.model.breaks import Breaks
+from highwater_runtime.model.decisions import Decided
 
 _CLAIMS: Final = ("high-watermark", "batch-committed")
 """Events that say what is committed."""
@@ -38,9 +27,6 @@ EACH: Final = ("committed-loss", "isr-incomplete", "hw-regression")
 """Checks that look at each lineage."""
 LAST: Final = ("divergence", "replica-incomplete")
 """Checks that look at the logs at the end, and so at the last lineage."""
-_FIELDS: Final = (
-    *("kind", "node", "reason", "leader", "leader_epoch", "isr", "replicas", "metadata_offset", "partition_epoch"),
-)
 
 
 class Break(NamedTuple):
@@ -68,54 +54,20 @@ def breaks(unit: Unit) -> list[Break]:
     proposals = ("alter-partition-handled",) if recorded(facts, "alter-partition-handled") else ()
     kinds = ("partition-changed", *loads, *(proposals if may_be_unclean else ()))
     positions = np.flatnonzero(is_any(events, "kind", *kinds))
-    rows = events.take(positions).to_pylist(*_FIELDS)
-    found = _Search(may_be_unclean)
-    return [one for position, row in zip(positions.tolist(), rows, strict=True) for one in found.at(position, row)]
-
-
-class _Search:
-    """Goes through events in order; controllers report each committed state, and its first report counts."""
-
-    def __init__(self, may_be_unclean: bool) -> None:
-        self._may_be_unclean = may_be_unclean
-        self._accepted: set[int] = set()
-        self._state: dict[str, Any] | None = None
-        self._have_logs: set[str] = set()
-
-    def at(self, position: int, event: dict[str, Any]) -> list[Break]:
-        """The break that an event shows, if any."""
-        match event["kind"]:
+    rows = events.take(positions).to_pylist("kind", "node", *Decided._fields)
+    search, found = Breaks(), []
+    for position, row in zip(positions.tolist(), rows, strict=True):
+        kind, broker = row.pop("kind"), broker_of(row.pop("node"))
+        match kind:
             case "alter-partition-handled":
-                self._accepted.add(event["metadata_offset"])
-            case "partition-changed":
-                return self._changed(position, event)
+                search.accept(row["metadata_offset"])
+            case "partition-changed" if search.decide(Decided(**row), may_be_unclean=may_be_unclean):
+                found.append(Break(position, row["leader_epoch"]))
             case "log-removed":
-                self._have_logs.discard(event["node"])
-            case "log-loaded":
-                is_gone = event["node"] in self._have_logs and event["reason"] == "created"
-                self._have_logs.add(event["node"])
-                return [Break(position, -1)] if is_gone and self._is_only(event["node"]) else []
-        return []
-
-    def _is_only(self, node: str) -> bool:
-        return self._state is not None and self._state["replicas"] == [broker_of(node)]
-
-    def _changed(self, position: int, event: dict[str, Any]) -> list[Break]:
-        before = self._state
-        if before is not None and event["metadata_offset"] <= before["metadata_offset"]:
-            return []
-        if event["reason"] == "deleted":
-            return []
-        self._state = event
-        is_unclean = (
-            self._may_be_unclean
-            and before is not None
-            and event["leader"] >= 0
-            and event["leader_epoch"] > before["leader_epoch"]
-            and event["leader"] not in before["isr"]
-            and event["metadata_offset"] not in self._accepted
-        )
-        return [Break(position, event["leader_epoch"])] if is_unclean else []
+                search.remove(broker)
+            case "log-loaded" if search.load(broker, is_created=row["reason"] == "created"):
+                found.append(Break(position, -1))
+    return found
 
 
 def lineages(unit: Unit, check: str) -> list[Unit]:

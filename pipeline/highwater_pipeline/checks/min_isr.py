@@ -1,9 +1,7 @@
 """min-isr: an ``acks=all`` write was acknowledged while the committed ISR was below ``min.insync.replicas``.
 
 Example: the topic asks for two in-sync replicas. Broker 1 is taken out of the ISR, and the leader, broker 0, still
-answers a producer that its record is safe. The trap: the leader may count a replica that it has only *proposed* to add,
-so the size of the ISR is taken from the controller's committed state of the same partition epoch; from the leader's
-report only if no controller reported that state.
+answers a producer that its record is safe. The trap is told with the rule (``highwater_runtime.model.in_sync``).
 
 Leaders report the first acknowledgement under each pair of partition epoch and ``min.insync.replicas``
 (``write-acknowledged``), and an instance is such a pair. They report
@@ -18,6 +16,7 @@ from highwater_pipeline.checks.columns import NOTHING, finding, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_runtime.model.in_sync import too_few_in_sync
 
 _STATE: Final = ("leader_epoch", "partition_epoch", "isr", "row")
 
@@ -34,7 +33,7 @@ def min_isr(unit: Unit) -> Finding:
     found: list[Example] = []
     for report in reports:
         state = committed.get((report["leader_epoch"], report["partition_epoch"]), report)
-        if len(state["isr"]) < report["min_isr"]:
+        if too_few_in_sync(state["isr"], report["isr"], report["min_isr"]) is not None:
             found.append(_example(unit, report, state))
     return finding(len(found), found)
 

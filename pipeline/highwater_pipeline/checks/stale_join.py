@@ -18,8 +18,8 @@ from highwater_pipeline.checks.columns import NOTHING, finding, first_per, ints,
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_runtime.model.in_sync import UNKNOWN, claimed_epoch, joins_stale
 
-UNKNOWN = -1
 _WHEN: Final = ("node", "time_ns", "row")
 _REQUEST: Final = (
     *_WHEN,
@@ -72,13 +72,11 @@ def _stale(unit: Unit, handled: list[Example]) -> Iterator[Example]:
             if member in old_isr:
                 continue
             proposal = _proposal(proposals, request, member, places)
-            claimed = sent if sent != UNKNOWN or proposal is None else _epoch_in(proposal, member)
-            if claimed != UNKNOWN:
-                stale, again = claimed != in_force, None
-            else:
+            claimed = claimed_epoch(sent, UNKNOWN if proposal is None else _epoch_in(proposal, member))
+            again = None
+            if claimed == UNKNOWN:
                 again = _registered_between(registered, member, proposal, request, is_before)
-                stale = again is not None
-            if stale:
+            if joins_stale(claimed, in_force, registered_since=again is not None):
                 yield _example(unit, request, member, claimed, in_force, proposal, again)
 
 

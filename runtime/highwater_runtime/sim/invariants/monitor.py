@@ -14,6 +14,7 @@ from highwater_runtime.sim.invariants.membership import OF_MEMBERS, MemberInvari
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
+from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
 from highwater_runtime.sim.simulator import Simulator
 
@@ -76,8 +77,9 @@ class InvariantMonitor:
         self._simulator = simulator
         self._violations = Violations()
         self._live = LiveCluster(simulator)
-        self._partitions = PartitionInvariants(self._live, self._violations)
-        self._replicas = ReplicaInvariants(self._live, self._violations)
+        reports = ReportInvariants(self._live, self._violations)
+        self._partitions = PartitionInvariants(self._live, reports, self._violations)
+        self._replicas = ReplicaInvariants(self._live, reports, self._violations)
         self._logs = LogInvariants(self._live, self._violations)
         self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
@@ -89,6 +91,7 @@ class InvariantMonitor:
         for kinds, look, passes_over in (
             ((BrokerRegistered,), self._live.registered, False),
             ((PartitionChanged,), self._namesakes.on_event, False),
+            (OF_REPORTS, reports.on_event, True),
             (OF_PARTITIONS, self._partitions.on_event, True),
             (OF_REPLICAS, self._replicas.on_event, True),
             (OF_QUORUM, self._quorum.on_event, False),

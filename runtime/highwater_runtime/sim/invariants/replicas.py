@@ -1,6 +1,5 @@
-"""Invariants of what replicas do: acknowledge, copy, number and delete.
+"""Invariants of what replicas do: copy, number and delete.
 
-* ``min-isr``: no ``acks=all`` acknowledgement while the committed ISR is below ``min.insync.replicas``.
 * ``replica-incomplete``: what passes the HW is in the log of every live member of the ISR, byte for byte, but for what
   lies below the latest log start that a replica had: nothing is promised there.
 * ``silent-isr-join``: a leader proposes no replica for the ISR that has not fetched since it left.
@@ -24,7 +23,6 @@ from highwater_runtime.metadata.effective_config import topic_properties
 from highwater_runtime.ports.trace import (
     BatchCommitted,
     BecameLeader,
-    HighWatermarkAdvanced,
     IsrProposed,
     LogAppended,
     LogLoaded,
@@ -32,15 +30,14 @@ from highwater_runtime.ports.trace import (
     LogTruncated,
     PartitionChanged,
     RecordsDeletionAsked,
-    WriteAcknowledged,
 )
 from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.reported import Reported, ReportInvariants
 from highwater_runtime.sim.invariants.violation import Violations
 
 PartitionEvent = (
     BatchCommitted
     | BecameLeader
-    | HighWatermarkAdvanced
     | IsrProposed
     | LogAppended
     | LogLoaded
@@ -48,7 +45,6 @@ PartitionEvent = (
     | RecordsDeletionAsked
     | LogTruncated
     | PartitionChanged
-    | WriteAcknowledged
 )
 
 OF_REPLICAS: Final = frozenset(get_args(PartitionEvent))
@@ -69,17 +65,9 @@ class _Record:
 
     name: str
     topic_id: str
-    isr: list[int] = field(default_factory=list)
-    applied: int = -1
-    epochs: tuple[int, int] = (-1, -1)
-    """Leader epoch and partition epoch of the present state."""
+    reported: Reported
     left: dict[int, tuple[str, int]] = field(default_factory=dict)
     """Who has left the ISR under the present leader: that leader, and when by its clock (ns)."""
-    states: dict[tuple[int, int], PartitionChanged] = field(default_factory=dict)
-    """Committed states by leader epoch and partition epoch."""
-    true_hw: int = 0
-    since_epoch: int = -1
-    """That of the last allowed unclean election: a leader of a lower epoch may not know of it, and commits alone."""
     starts: dict[str, int] = field(default_factory=dict)
     """The furthest log start that each node has reported."""
     deletions_asked: dict[str, int] = field(default_factory=dict)
@@ -98,28 +86,26 @@ class _Record:
 class ReplicaInvariants:
     """Checks replicas; the monitor feeds it every node event, and calls it after every simulated event."""
 
-    def __init__(self, live: LiveCluster, violations: Violations) -> None:
+    def __init__(self, live: LiveCluster, reports: ReportInvariants, violations: Violations) -> None:
         self._live = live
+        self._reports = reports
         self._violations = violations
         self._records: dict[tuple[str, str], _Record] = {}
         self._passed: dict[tuple[str, str], _Record] = {}
 
     def on_event(self, node: str, incarnation: int, event: PartitionEvent) -> None:
         """Take in one node event and check it."""
-        key = (event.partition, self._live.topic_of(node, event))
+        reported = self._reports.of(node, event)
+        key = reported.name, reported.topic_id
         record = self._records.get(key)
         if record is None:
-            record = self._records[key] = _Record(*key)
+            record = self._records[key] = _Record(*key, reported)
         match event:
-            case PartitionChanged():
+            case PartitionChanged() if reported.state is event:
                 self._partition_changed(record, event)
             case IsrProposed():
                 self._proposed(record, node, event)
-            case WriteAcknowledged():
-                self._acknowledged(record, node, event)
-            case HighWatermarkAdvanced():
-                record.true_hw = max(record.true_hw, event.offset)
-            case BatchCommitted() if event.leader_epoch >= record.since_epoch:
+            case BatchCommitted() if event.leader_epoch >= reported.since_epoch:
                 stamp = record.stamps.pop((event.offset, event.crc), None)
                 if stamp is not None:
                     record.committed[event.offset] = (event.end_offset, stamp)
@@ -130,7 +116,7 @@ class ReplicaInvariants:
             case LogLoaded() | LogTruncated(reason="restart-at"):
                 record.starts[node] = max(event.offset, record.starts.get(node, 0))
             case RecordsDeletionAsked():
-                offset = record.true_hw if event.offset < 0 else event.offset
+                offset = record.reported.highest_hw if event.offset < 0 else event.offset
                 record.deletions_asked[node] = max(offset, record.deletions_asked.get(node, 0))
             case LogStartMoved():
                 self._start_moved(record, node, event)
@@ -143,22 +129,14 @@ class ReplicaInvariants:
         self._passed.clear()
 
     def _partition_changed(self, record: _Record, event: PartitionChanged) -> None:
-        if event.metadata_offset > record.applied:
-            is_led_from_outside = event.leader >= 0 and record.isr and event.leader not in record.isr
-            if is_led_from_outside and self._live.allows_unclean_election(record.name.rpartition("-")[0]):
-                record.since_epoch = event.leader_epoch
-            record.applied = event.metadata_offset
-            record.epochs = event.leader_epoch, event.partition_epoch
-            leader = f"broker-{event.leader}"
-            if event.leader >= 0:
-                left = {broker: (leader, self._live.node_time_ns(leader)) for broker in record.isr}
-                record.left = {
-                    broker: at
-                    for broker, at in {**left, **record.left}.items()
-                    if broker not in event.isr and at[0] == leader
-                }
-            record.isr = [] if event.reason == "deleted" else event.isr
-            record.states[event.leader_epoch, event.partition_epoch] = event
+        leader = f"broker-{event.leader}"
+        if event.leader >= 0:
+            left = {broker: (leader, self._live.node_time_ns(leader)) for broker in record.reported.left}
+            record.left = {
+                broker: at
+                for broker, at in {**left, **record.left}.items()
+                if broker not in event.isr and at[0] == leader
+            }
 
     def _replica(self, record: _Record, node: str) -> Partition | None:
         return self._live.replica(node, record.name, record.topic_id)
@@ -175,35 +153,24 @@ class ReplicaInvariants:
     def _proposed(self, record: _Record, node: str, event: IsrProposed) -> None:
         replica = self._replica(record, node)
         # A leader that does not know of the present state yet does not know who has left.
-        if replica is None or replica.leading is None or record.epochs != (event.leader_epoch, event.partition_epoch):
+        state = record.reported.state
+        if replica is None or replica.leading is None or state is None:
+            return
+        if (state.leader_epoch, state.partition_epoch) != (event.leader_epoch, event.partition_epoch):
             return
         for broker in event.isr:
             leader, left_ns = record.left.get(broker, ("", 0))
             follower = replica.leading.followers.get(broker)
-            if leader == node and broker not in record.isr and follower and follower.fetched_ns < left_ns:
+            if leader == node and broker not in record.reported.isr and follower and follower.fetched_ns < left_ns:
                 what = f"{node} proposes broker {broker} for the ISR, which has not fetched since it left"
                 self._violations.add(
                     "silent-isr-join", record.name, what, (record.topic_id, event.leader_epoch, broker)
                 )
 
-    # --- acknowledgements ----------------------------------------------------------------------------------------
-
-    def _acknowledged(self, record: _Record, node: str, event: WriteAcknowledged) -> None:
-        replica = self._replica(record, node)
-        state = record.states.get((event.leader_epoch, event.partition_epoch))
-        if replica is None or state is None:
-            return
-        configured = self._settings(record, node).get("min.insync.replicas")
-        wanted = replica.context.config.min_insync_replicas if configured is None else int(configured)
-        least = min(wanted, len(state.replicas))
-        if len(state.isr) < least:
-            what = f"{node} acknowledged offset {event.offset} under ISR {state.isr}, min.insync.replicas is {least}"
-            self._violations.add("min-isr", record.name, what, (record.topic_id, event.partition_epoch))
-
     # --- replication ---------------------------------------------------------------------------------------------
 
     def _in_sync_replicas_have(self, record: _Record) -> None:
-        for broker_id, replica in self._live.members(record.isr, record.name, record.topic_id):
+        for broker_id, replica in self._live.members(record.reported.isr, record.name, record.topic_id):
             node = f"broker-{broker_id}"
             if replica is None or not self._is_readable(node, replica):
                 continue  # a member without a replica is isr-incomplete
@@ -211,8 +178,8 @@ class ReplicaInvariants:
             for batch in record.passing:
                 if batch.offset >= start and not _has(replica, batch):
                     what = (
-                        f"broker {broker_id} is in ISR {record.isr} without the batch at offset {batch.offset}, which"
-                        f" the leader of epoch {batch.leader_epoch} calls committed"
+                        f"broker {broker_id} is in ISR {record.reported.isr} without the batch at offset"
+                        f" {batch.offset}, which the leader of epoch {batch.leader_epoch} calls committed"
                     )
                     self._violations.add("replica-incomplete", record.name, what, (record.topic_id, broker_id))
 
@@ -263,8 +230,8 @@ class ReplicaInvariants:
 
     def _why_not(self, record: _Record, node: str, replica: Partition, event: LogStartMoved) -> str:
         """Why a log start may not move so far; empty if it may."""
-        if event.end_offset > record.true_hw:
-            return f"the HW is {record.true_hw}"
+        if event.end_offset > record.reported.highest_hw:
+            return f"the HW is {record.reported.highest_hw}"
         settings, config = self._settings(record, node), replica.context.config
         match event.reason:
             case "retention-time":
