@@ -51,6 +51,8 @@ _FIELDS: Final = (
     "partition_epoch",
     "replicas",
     "isr",
+    "isr_epochs",
+    "registered_epochs",
     "offset",
     "end_offset",
     "epoch",

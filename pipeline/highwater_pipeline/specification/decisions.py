@@ -14,8 +14,17 @@ from operator import itemgetter
 from typing import Any, Final
 
 from highwater_pipeline.specification.refusal import Refusal
+from highwater_runtime.model.breaks import Breaks
+from highwater_runtime.model.decisions import (
+    NO_LEADER,
+    Decided,
+    elects_from_outside,
+    is_led_from_outside,
+    needs_leader_epoch,
+    unassigned,
+)
+from highwater_runtime.model.in_sync import UNKNOWN, claimed_epoch, joins_stale
 
-NO_LEADER: Final = -1
 _ACCEPTED: Final = ("NONE", "NEW_LEADER_ELECTED")
 """The second: the ISR was changed as proposed, by which a reassignment is complete, and the leader has to go."""
 Event = dict[str, Any]
@@ -28,42 +37,52 @@ class Decisions:
 
     is_zookeeper: bool = False
     unclean: bool = False
-    states: list[Event] = field(default_factory=list)
+    states: list[Decided] = field(default_factory=list)
     accepted: dict[int, Event] = field(default_factory=dict)
     refused: set[tuple[int, int, int]] = field(default_factory=set)
-    proposed: set[tuple[int, int, int, frozenset[int]]] = field(default_factory=set)
-    by_partition_epoch: dict[int, Event] = field(default_factory=dict)
+    proposed: dict[tuple[int, int, int, frozenset[int]], dict[int, int]] = field(default_factory=dict)
+    """The broker epochs under which a leader proposed an ISR, by its leader and partition epoch."""
+    by_partition_epoch: dict[int, Decided] = field(default_factory=dict)
     leader_of: dict[int, set[int]] = field(default_factory=dict)
+    breaks: list[int] = field(default_factory=list)
+    """Leader epochs of unclean elections: what was committed before is owed to no leader from then on."""
+    only_replicas: set[int] = field(default_factory=set)
+    """Brokers with whose disk the partition was lost."""
     _lives: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, events: Iterable[Event], *, is_zookeeper: bool, unclean: bool) -> Decisions:
         """Read ``events`` of a partition and of its cluster, in any order of nodes."""
         found = cls(is_zookeeper, unclean)
-        states: dict[int, Event] = {}
+        states: dict[int, Decided] = {}
         lives: dict[tuple[int, int, str], None] = {}
         for event in events:
             match event["kind"]:
                 case "partition-changed":
-                    states.setdefault(event["metadata_offset"], event)
+                    states.setdefault(event["metadata_offset"], Decided(*(event[name] for name in Decided._fields)))
                 case "alter-partition-handled" if event["reason"] in _ACCEPTED:
                     found.accepted[event["metadata_offset"]] = event
                 case "alter-partition-handled":
                     found.refused.add((event["broker"], event["leader_epoch"], event["partition_epoch"]))
                 case "isr-proposed" if event["node"].startswith("broker-"):
                     broker = int(event["node"].rpartition("-")[2])
-                    isr = frozenset(event["isr"])
-                    found.proposed.add((broker, event["leader_epoch"], event["partition_epoch"], isr))
+                    base = broker, event["leader_epoch"], event["partition_epoch"], frozenset(event["isr"])
+                    found.proposed[base] = _by_broker(event, "isr_epochs")
                 case "broker-registered":
                     lives[event["metadata_offset"], event["broker"], "registered"] = None
                 case "broker-registration-changed":
                     lives[event["metadata_offset"], event["broker"], event["reason"]] = None
         for offset, broker, what in sorted(lives):
             found._lives.setdefault(broker, []).append((offset, what))
-        found.states = [states[offset] for offset in sorted(states) if states[offset]["reason"] != "deleted"]
+        found.states = [states[offset] for offset in sorted(states) if states[offset].reason != "deleted"]
+        search = Breaks(found.accepted)
         for state in found.states:
-            found.by_partition_epoch.setdefault(state["partition_epoch"], state)
-            found.leader_of.setdefault(state["leader_epoch"], set()).add(state["leader"])
+            found.by_partition_epoch.setdefault(state.partition_epoch, state)
+            found.leader_of.setdefault(state.leader_epoch, set()).add(state.leader)
+            if search.decide(state, may_be_unclean=unclean):
+                found.breaks.append(state.leader_epoch)
+            if len(state.replicas) == 1:
+                found.only_replicas.update(state.replicas)
         return found
 
     def life_of(self, broker: int, offset: int) -> str:
@@ -76,10 +95,10 @@ class Decisions:
 
 def judge_decisions(decisions: Decisions) -> Iterator[Refusal]:
     """Yield the decisions that may not follow the ones before them."""
-    before: Event | None = None
+    before: Decided | None = None
     move = _Move()
     for state in decisions.states:
-        if state["reason"] == "created":
+        if state.reason == "created":
             before = None
         for rule, what in (*_broken(decisions, before, state), *move.broken(decisions, before, state)):
             yield _refusal(decisions, before, state, rule, what)
@@ -97,79 +116,108 @@ class _Move:
 
     settled: frozenset[int] | None = None
 
-    def broken(self, decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:
+    def broken(self, decisions: Decisions, before: Decided | None, state: Decided) -> Iterator[tuple[str, str]]:
         """Judge ``state``. Decisions that are missing in between may have been anything."""
-        replicas, isr = frozenset(state["replicas"]), frozenset(state["isr"])
-        if before is None or state["partition_epoch"] != before["partition_epoch"] + 1:
-            self.settled = replicas if state["reason"] == "created" else None
+        replicas, isr = frozenset(state.replicas), frozenset(state.isr)
+        if before is None or state.partition_epoch != before.partition_epoch + 1:
+            self.settled = replicas if state.reason == "created" else None
         elif left := sorted((self.settled or replicas) - replicas):
             missing = sorted(replicas - isr)
             if missing and not decisions.is_zookeeper:
                 yield (
                     "reassignment-in-sync",
-                    f"{_brokers(left)} left the replicas, now {state['replicas']}, while {_brokers(missing)} were not"
-                    f" in the ISR, now {state['isr']}",
+                    f"{_brokers(left)} left the replicas, now {state.replicas}, while {_brokers(missing)} were not"
+                    f" in the ISR, now {state.isr}",
                 )
             self.settled = replicas
         if replicas <= isr:
             self.settled = replicas  # a reassignment that adds only is complete
 
 
-def _broken(decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:
-    isr, leader = state["isr"], state["leader"]
-    if not isr or len(set(isr)) < len(isr) or not set(isr) <= set(state["replicas"]):
-        yield "isr-of-replicas", f"the ISR became {isr} of the replicas {state['replicas']}"
-    elif leader != NO_LEADER and leader not in isr:
+def _broken(decisions: Decisions, before: Decided | None, state: Decided) -> Iterator[tuple[str, str]]:
+    isr, leader = state.isr, state.leader
+    if not isr or len(set(isr)) < len(isr) or unassigned(state):
+        yield "isr-of-replicas", f"the ISR became {isr} of the replicas {state.replicas}"
+    elif is_led_from_outside(state):
         yield "isr-of-replicas", f"broker {leader} became leader, and the ISR {isr}"
     if before is not None:
         yield from _broken_epochs(before, state)
         unclean = decisions.unclean and isr == [leader]
         if not unclean and not _is_proposed(decisions, before, state):
-            from_outside = {leader} - {NO_LEADER, *before["isr"]}
+            from_outside = {leader} if elects_from_outside(before, state) else set()
             if from_outside:
-                yield "leader-from-isr", f"broker {leader} became leader, but the ISR was {before['isr']}"
-            joining = sorted(set(isr) - set(before["isr"]) - from_outside)
+                yield "leader-from-isr", f"broker {leader} became leader, but the ISR was {before.isr}"
+            joining = sorted(set(isr) - set(before.isr) - from_outside)
             if joining:
-                yield "isr-grows-by-proposal", f"{_brokers(joining)} joined the ISR {before['isr']} without a proposal"
+                yield "isr-grows-by-proposal", f"{_brokers(joining)} joined the ISR {before.isr} without a proposal"
+        for broker in isr:
+            if broker not in before.isr and _joins_stale(decisions, state, broker):
+                yield "join-incarnation", f"broker {broker} joined the ISR {isr} under a broker epoch of before"
     if not decisions.is_zookeeper:
         yield from _broken_lives(decisions, before, state)
 
 
-def _broken_epochs(before: Event, state: Event) -> Iterator[tuple[str, str]]:
-    if state["partition_epoch"] <= before["partition_epoch"]:
+def _broken_epochs(before: Decided, state: Decided) -> Iterator[tuple[str, str]]:
+    if state.partition_epoch <= before.partition_epoch:
         yield (
             "epochs-advance",
-            f"partition epoch {state['partition_epoch']} followed partition epoch {before['partition_epoch']}",
+            f"partition epoch {state.partition_epoch} followed partition epoch {before.partition_epoch}",
         )
-    if state["leader_epoch"] < before["leader_epoch"]:
-        yield "epochs-advance", f"leader epoch {state['leader_epoch']} followed leader epoch {before['leader_epoch']}"
-    elif state["leader_epoch"] == before["leader_epoch"] and state["leader"] != before["leader"]:
+    if not needs_leader_epoch(before, state):
+        return
+    if state.leader_epoch < before.leader_epoch:
+        yield "epochs-advance", f"leader epoch {state.leader_epoch} followed leader epoch {before.leader_epoch}"
+    elif state.leader != before.leader:
         yield (
             "epochs-advance",
-            f"the leader became {state['leader']} instead of {before['leader']} in leader epoch"
-            f" {state['leader_epoch']}, the epoch of before",
+            f"the leader became {state.leader} instead of {before.leader} in leader epoch {state.leader_epoch}, the"
+            " epoch of before",
+        )
+    else:
+        yield (
+            "epochs-advance",
+            f"the replicas became {state.replicas} instead of {before.replicas} in leader epoch {state.leader_epoch},"
+            " the epoch of before",
         )
 
 
-def _is_proposed(decisions: Decisions, before: Event, state: Event) -> bool:
-    base = (before["leader"], before["leader_epoch"], before["partition_epoch"])
+def _joins_stale(decisions: Decisions, state: Decided, broker: int) -> bool:
+    """Whether the controller accepted a broker under another epoch than it had then (KRaft mode)."""
+    request = decisions.accepted.get(state.metadata_offset)
+    in_force = None if request is None else _by_broker(request, "registered_epochs").get(broker)
+    if request is None or in_force is None:
+        return False
+    base = request["broker"], request["leader_epoch"], request["partition_epoch"], frozenset(request["isr"])
+    known = decisions.proposed.get(base, {}).get(broker, UNKNOWN)
+    # Whether it has registered since the proposal is not known: decisions are in the order of the metadata alone.
+    claimed = claimed_epoch(_by_broker(request, "isr_epochs").get(broker, UNKNOWN), known)
+    return joins_stale(claimed, in_force, registered_since=False)
+
+
+def _by_broker(event: Event, name: str) -> dict[int, int]:
+    """A list of numbers that belong to the ISR of an event."""
+    return dict(zip(event["isr"], event[name] or (), strict=False))
+
+
+def _is_proposed(decisions: Decisions, before: Decided, state: Decided) -> bool:
+    base = (before.leader, before.leader_epoch, before.partition_epoch)
     if decisions.is_zookeeper:
-        return (*base, frozenset(state["isr"])) in decisions.proposed
-    request = decisions.accepted.get(state["metadata_offset"])
+        return (*base, frozenset(state.isr)) in decisions.proposed
+    request = decisions.accepted.get(state.metadata_offset)
     return (
         request is not None
-        and set(state["isr"]) <= set(request["isr"])
+        and set(state.isr) <= set(request["isr"])
         and base == (request["broker"], request["leader_epoch"], request["partition_epoch"])
     )
 
 
-def _broken_lives(decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:
+def _broken_lives(decisions: Decisions, before: Decided | None, state: Decided) -> Iterator[tuple[str, str]]:
     """What depends on which brokers are alive, at the place of ``state`` in the metadata."""
     if before is None:
         return
-    offset, leader, isr = state["metadata_offset"], state["leader"], state["isr"]
+    offset, leader, isr = state.metadata_offset, state.leader, state.isr
     lives = {broker: decisions.life_of(broker, offset) for broker in {leader, *isr} if broker != NO_LEADER}
-    if leader not in (NO_LEADER, before["leader"]) and lives[leader] not in ("unfenced", "unknown"):
+    if leader not in (NO_LEADER, before.leader) and lives[leader] not in ("unfenced", "unknown"):
         yield "leader-alive", f"broker {leader} became leader, which was {_said(lives[leader])}"
     elif leader != NO_LEADER and lives[leader] in ("fenced", "registered", "unregistered"):
         yield "fenced-leaves-isr", f"broker {leader} went on as leader, which was {_said(lives[leader])}"
@@ -186,21 +234,20 @@ def _brokers(brokers: list[int]) -> str:
     return f"broker {brokers[0]}" if len(brokers) == 1 else f"brokers {brokers}"
 
 
-def _refusal(decisions: Decisions, before: Event | None, state: Event, rule: str, what: str) -> Refusal:
+def _refusal(decisions: Decisions, before: Decided | None, state: Decided, rule: str, what: str) -> Refusal:
     known = before or state
-    brokers = sorted({*state["replicas"], *state["isr"]})
-    lives = {str(b): decisions.life_of(b, state["metadata_offset"]) for b in brokers}
+    brokers = sorted({*state.replicas, *state.isr})
+    lives = {str(b): decisions.life_of(b, state.metadata_offset) for b in brokers}
     names = ("leader", "leader_epoch", "partition_epoch", "isr", "replicas")
+    state_of = {name: getattr(known, name) for name in names}
     permitted = ["a leader of the ISR in a higher leader epoch, or none", "an ISR without some of its members"]
-    if before is not None and before["leader"] != NO_LEADER:
+    if before is not None and before.leader != NO_LEADER:
         permitted.append(
-            f"an ISR that broker {before['leader']} proposes in leader epoch {before['leader_epoch']}, based on"
-            f" partition epoch {before['partition_epoch']}"
+            f"an ISR that broker {before.leader} proposes in leader epoch {before.leader_epoch}, based on"
+            f" partition epoch {before.partition_epoch}"
         )
-    because = () if before is None else (before["row"],)
-    request = decisions.accepted.get(state["metadata_offset"])
+    because = () if before is None else (before.row,)
+    request = decisions.accepted.get(state.metadata_offset)
     if request is not None:
         because = (*because, request["row"])
-    return Refusal(
-        rule, what, state["row"], {**{n: known[n] for n in names}, "brokers": lives}, tuple(permitted), because
-    )
+    return Refusal(rule, what, state.row, {**state_of, "brokers": lives}, tuple(permitted), because)

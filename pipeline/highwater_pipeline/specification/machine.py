@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from highwater_pipeline.specification.decisions import NO_LEADER, Decisions
+from highwater_pipeline.specification.decisions import Decisions
 from highwater_pipeline.specification.lineage import UNKNOWN
 from highwater_pipeline.specification.permitted import Led, permitted_steps
 from highwater_pipeline.specification.refusal import Refusal
 from highwater_pipeline.specification.replica import Replica
+from highwater_runtime.model.decisions import NO_LEADER
+from highwater_runtime.model.in_sync import too_few_in_sync
+from highwater_runtime.model.leaders import Claim, HighWatermarks, Leaders, Move
 
 Event = dict[str, Any]
 Broken = Iterator[tuple[str, str]]
@@ -35,6 +38,8 @@ class Machine:
         self._replicas: dict[int, Replica] = {}
         self._led: dict[int | None, Led] = {}
         self._high_watermark = 0
+        self._high_watermarks = HighWatermarks()
+        self._leaders = Leaders(of_nodes=True)
         self._steps: Final[dict[str, Callable[[Replica, Event], Broken]]] = {
             "node-stopped": self._stop,
             "log-loaded": self._load,
@@ -104,6 +109,8 @@ class Machine:
         if reason == "created":
             if end != start:
                 yield "load", f"a log was created with the records {start} to {end - 1}"
+            if replica.broker in self._decisions.only_replicas:
+                self._high_watermarks = HighWatermarks()
             replica.is_begun_here = True
         elif end == start and replica.stopped == _NEVER_LOADED:
             pass  # its disk may be a new one, on which that incarnation failed in the middle of creating the log
@@ -152,6 +159,8 @@ class Machine:
             yield "append", f"an append as {role}"
         elif replica.leader_epoch is not None and replica.leader_epoch != epoch:
             yield "append", f"an append as {role} in leader epoch {epoch}"
+        elif role == "leader":
+            yield from self._one_leader(event, f"an append of [{start}, {end})")
         led = self._led.get(epoch)
         if role == "leader":
             replica.log.extend(start, epoch)
@@ -278,16 +287,15 @@ class Machine:
         decided = self._decisions.by_partition_epoch.get(event["partition_epoch"])
         if decided is not None:
             role = (replica.broker, epoch, sorted(event["isr"]))
-            if role != (decided["leader"], decided["leader_epoch"], sorted(decided["isr"])):
+            if role != (decided.leader, decided.leader_epoch, sorted(decided.isr)):
                 yield (
                     "role",
                     f"a leadership in leader epoch {epoch} with the ISR {event['isr']}, but partition epoch"
-                    f" {event['partition_epoch']} has leader {decided['leader']} in leader epoch"
-                    f" {decided['leader_epoch']} and the ISR {decided['isr']}",
+                    f" {event['partition_epoch']} has leader {decided.leader} in leader epoch"
+                    f" {decided.leader_epoch} and the ISR {decided.isr}",
                 )
+        yield from self._one_leader(event, "a leadership")
         led = self._led.get(epoch)
-        if led is not None and led.broker != replica.broker:
-            yield "one-leader", f"a leadership in leader epoch {epoch}, which broker {led.broker} had led"
         for member in self._replicas.values():  # its followers take over what it has now, as Kafka's do
             if member.leader_epoch == epoch and member.high_watermark is not None:
                 member.high_watermark = min(member.high_watermark, event["offset"])
@@ -300,6 +308,12 @@ class Machine:
             snapshot.extend(end, epoch)
         self._led[epoch] = Led(replica.broker, snapshot, end, end, event["row"])
         replica.end, replica.end_row, replica.role_row = end, event["row"], event["row"]
+
+    def _one_leader(self, event: Event, what: str) -> Broken:
+        epoch = event["leader_epoch"]
+        leader = self._leaders.append(epoch, Claim(event["node"], event["incarnation"]))
+        if leader is not None:
+            yield "one-leader", f"{what} in leader epoch {epoch}, which {leader.node.replace('-', ' ')} had led"
 
     def _follow(self, replica: Replica, event: Event) -> Broken:
         epoch, end, leader = event["leader_epoch"], event["end_offset"], event["leader"]
@@ -338,12 +352,21 @@ class Machine:
         to, epoch = event["offset"], event["leader_epoch"]
         what = f"the high watermark moved to {to}"
         yield from self._as_leader(replica, event, "high-watermark", what)
+        since = max((one for one in self._decisions.breaks if one <= epoch), default=-1)
+        before = self._high_watermarks.move(Move(epoch, to, event["row"]), since)
         if replica.high_watermark is not None and to <= replica.high_watermark:
             yield "high-watermark", what
+        elif before is not None and self._exact:
+            yield (
+                "high-watermark",
+                f"{what}, though a leader of epoch {before.leader_epoch} moved it to {before.offset}",
+            )
+        if before is not None:
+            self._high_watermarks = HighWatermarks()
         if replica.end is not None and to > replica.end:
             yield "high-watermark", f"{what}, beyond the log end offset"
         elif replica.isr is not None and replica.role == "leader":
-            if replica.min_isr is not None and len(replica.isr) < replica.min_isr:
+            if _is_under_min_isr(replica):
                 yield "high-watermark-min-isr", what
             if self._exact:
                 members = {*replica.isr, *(replica.open or ())} - {replica.broker}
@@ -411,10 +434,10 @@ class Machine:
 
     def _decided(self, event: Event, what: str) -> Broken:
         decided = self._decisions.by_partition_epoch.get(event["partition_epoch"])
-        if decided is not None and sorted(decided["isr"]) != sorted(event["isr"]):
+        if decided is not None and sorted(decided.isr) != sorted(event["isr"]):
             yield (
                 "proposal-end",
-                f"{what}, but partition epoch {event['partition_epoch']} has the ISR {decided['isr']}",
+                f"{what}, but partition epoch {event['partition_epoch']} has the ISR {decided.isr}",
             )
 
     def _set_min_isr(self, replica: Replica, event: Event) -> Broken:
@@ -428,14 +451,14 @@ class Machine:
             yield from self._as_leader(replica, event, "acknowledge", what)
         if replica.high_watermark is not None and end > replica.high_watermark:
             yield "acknowledge", what
-        if replica.isr is not None and replica.min_isr is not None and len(replica.isr) < replica.min_isr:
-            yield "acknowledge", f"{what} with the ISR {list(replica.isr)}"
         decided = self._decisions.by_partition_epoch.get(event["partition_epoch"])
-        if decided is not None and decided["leader_epoch"] != event["leader_epoch"]:
+        if _is_under_min_isr(replica):
+            yield "acknowledge", f"{what} with the ISR {list(replica.isr or ())}"
+        if decided is not None and decided.leader_epoch != event["leader_epoch"]:
             yield (
                 "acknowledge",
                 f"{what} in leader epoch {event['leader_epoch']} under partition epoch {event['partition_epoch']},"
-                f" which is of leader epoch {decided['leader_epoch']}",
+                f" which is of leader epoch {decided.leader_epoch}",
             )
 
     def _answer_deletion(self, replica: Replica, event: Event) -> Broken:
@@ -450,3 +473,9 @@ class Machine:
                         "records-deleted",
                         f"{what}, but the log of broker {broker} started at {member.furthest_start}",
                     )
+
+
+def _is_under_min_isr(replica: Replica) -> bool:
+    if replica.isr is None or replica.min_isr is None:
+        return False
+    return too_few_in_sync(replica.isr, (), replica.min_isr) is not None

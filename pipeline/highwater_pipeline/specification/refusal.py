@@ -7,12 +7,14 @@ from typing import Any, Final
 
 RULES: Final[dict[str, str]] = {
     # --- decisions on the partition ---
-    "epochs-advance": "a decision has a higher partition epoch and no lower leader epoch; a new leader has a new one",
+    "epochs-advance": "a decision has a higher partition epoch and no lower leader epoch; a new leader has a new"
+    " one, and so has a change that takes a replica away",
     "isr-of-replicas": "the ISR is not empty and a part of the replicas, and the leader is a member",
     "leader-from-isr": "a new leader is a member of the ISR of the decision before",
     "leader-alive": "a new leader is registered and unfenced (KRaft mode)",
     "fenced-leaves-isr": "a fenced broker does not lead, and is in no ISR of more than one (KRaft mode)",
     "isr-grows-by-proposal": "a replica joins the ISR only by a proposal of the leader, based on the decision before",
+    "join-incarnation": "a replica joins the ISR under the broker epoch that it has then (KIP-903; KRaft mode)",
     "reassignment-in-sync": "a reassignment takes a replica away when all that it leaves are in the ISR (KRaft mode)",
     # --- the log of a replica ---
     "load": "a log is loaded with what it held, or less after an unclean stop, but with all that had been flushed",
@@ -28,7 +30,8 @@ RULES: Final[dict[str, str]] = {
     "role-keeps-log": "a new role changes neither log end offset nor, beyond it, high watermark",
     "follower-high-watermark": "a follower takes over its leader's high watermark, and nothing above the true one",
     # --- the leader ---
-    "high-watermark": "a leader moves its high watermark forward, at most to its log end offset",
+    "high-watermark": "a leader moves its high watermark forward, at most to its log end offset and not below that of a"
+    " leader before",
     "high-watermark-min-isr": "the high watermark stands still while the ISR is below min.insync.replicas",
     "high-watermark-isr": "each member of the ISR, and each that is proposed, has fetched up to the high watermark in"
     " this leader epoch",

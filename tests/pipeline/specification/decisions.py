@@ -12,6 +12,11 @@ CASES: list[Case] = [
         lambda h: h.decides(1, 1, 1, [0, 1]).decides(0, 2, 2, [0, 1]),
         lambda h: h.decides(1, 1, 1, [0, 1]).decides(0, 1, 2, [0, 1]),
     ),
+    (
+        "epochs-advance",
+        lambda h: h.moves_to(1, [0, 1], 0, 1, epoch=1),
+        lambda h: h.moves_to(1, [0, 1], 0, 1),
+    ),
     ("isr-of-replicas", lambda h: h.elects(), lambda h: h.decides(1, 1, 1, [2])),
     ("isr-of-replicas", lambda h: h.decides(-1, 1, 1, [1]), lambda h: h.decides(-1, 1, 1, [])),
     ("isr-of-replicas", lambda h: h.decides(0, 0, 1, [0, 1]), lambda h: h.decides(0, 0, 1, [0, 0])),
@@ -54,6 +59,33 @@ CASES: list[Case] = [
         "isr-grows-by-proposal",
         lambda h: h.shrinks([0, 1]).grows(1),
         lambda h: h.shrinks([0, 1]).accepts(0, [0, 1], 0, 1).decides(0, 0, 2, [0, 1, 2]),
+    ),
+    (
+        "join-incarnation",
+        lambda h: (
+            h.shrinks([0, 1])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[5, 6, 7], registered=[5, 6, 7])
+            .decides(0, 0, 2, [0, 1, 2])
+        ),
+        lambda h: (
+            h.shrinks([0, 1])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[5, 6, 7], registered=[5, 6, 9])
+            .decides(0, 0, 2, [0, 1, 2])
+        ),
+    ),
+    (
+        "join-incarnation",
+        lambda h: (
+            h.shrinks([0, 1])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[-1, -1, -1], registered=[5, 6, 9])
+            .decides(0, 0, 2, [0, 1, 2])
+        ),
+        lambda h: (
+            h.shrinks([0, 1])
+            .proposes(0, [0, 1, 2], 0, 1, [5, 6, 7])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[-1, -1, -1], registered=[5, 6, 9])
+            .decides(0, 0, 2, [0, 1, 2])
+        ),
     ),
     # A move to 3 and 0 takes 1 and 2 away when 3 is in sync.
     (
@@ -135,8 +167,10 @@ CASES: list[Case] = [
     # What it was before decisions that are missing says nothing.
     (
         "reassignment-in-sync",
-        lambda h: h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(3, [0], 4, 0, 5).moves_to(4, [0], 4, 0),
-        lambda h: h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(2, [0], 4, 0, 5),
+        lambda h: (
+            h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(3, [0], 4, 0, 5, epoch=1).moves_to(4, [0], 4, 0, epoch=2)
+        ),
+        lambda h: h.moves_to(1, [0, 1, 2], 3, 0, 1, 2).moves_to(2, [0], 4, 0, 5, epoch=1),
     ),
     # A move that was completed too early is completed: it is refused once.
     (
@@ -149,11 +183,13 @@ CASES: list[Case] = [
         "reassignment-in-sync",
         lambda h: (
             h.moves_to(1, [0, 1, 2], 3, 4, 0, 1, 2)
-            .moves_to(2, [0, 1], 3, 0, 1, 2)
-            .moves_to(3, [0, 1], 0, 1, 2, epoch=1)
+            .moves_to(2, [0, 1], 3, 0, 1, 2, epoch=1)
+            .moves_to(3, [0, 1], 0, 1, 2, epoch=2)
         ),
         lambda h: (
-            h.moves_to(1, [0, 1, 2], 3, 4, 0, 1, 2).moves_to(2, [0, 1], 3, 0, 1, 2).moves_to(3, [0], 3, 0, epoch=1)
+            h.moves_to(1, [0, 1, 2], 3, 4, 0, 1, 2)
+            .moves_to(2, [0, 1], 3, 0, 1, 2, epoch=1)
+            .moves_to(3, [0], 3, 0, epoch=2)
         ),
     ),
     *(

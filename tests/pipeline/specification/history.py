@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 FIELDS = (
@@ -19,6 +19,7 @@ FIELDS = (
     "replicas",
     "isr",
     "isr_epochs",
+    "registered_epochs",
     "offset",
     "end_offset",
     "epoch",
@@ -122,8 +123,9 @@ class History:
     def moves(self, number: int, to: int, epoch: int) -> History:
         return self.broker(number, "high-watermark", leader_epoch=epoch, offset=to)
 
-    def proposes(self, number: int, isr: list[int], epoch: int, base: int) -> History:
-        return self.broker(number, "isr-proposed", leader_epoch=epoch, partition_epoch=base, isr=isr, reason="expand")
+    def proposes(self, number: int, isr: list[int], epoch: int, base: int, epochs: Sequence[int] = ()) -> History:
+        fields = {"leader_epoch": epoch, "partition_epoch": base, "isr": isr, "isr_epochs": epochs}
+        return self.broker(number, "isr-proposed", **fields, reason="expand")
 
     def ends(self, number: int, isr: list[int], epoch: int, at: int, reason: str = "committed") -> History:
         return self.broker(number, "isr-proposal-ended", leader_epoch=epoch, partition_epoch=at, isr=isr, reason=reason)
@@ -153,13 +155,24 @@ class History:
         self.events.rows[-1]["time_ns"] = self.events.rows[-2]["time_ns"]
         return self
 
-    def accepts(self, broker: int, isr: list[int], epoch: int, base: int, reason: str = "NONE") -> History:
+    def accepts(
+        self,
+        broker: int,
+        isr: list[int],
+        epoch: int,
+        base: int,
+        reason: str = "NONE",
+        claimed: Sequence[int] = (),
+        registered: Sequence[int] = (),
+    ) -> History:
         self.events.add(
             "controller-0",
             "alter-partition-handled",
             broker=broker,
             leader_epoch=epoch,
             isr=isr,
+            isr_epochs=claimed,
+            registered_epochs=registered,
             partition_epoch=base,
             reason=reason,
             metadata_offset=self.events.metadata + 1,

@@ -8,6 +8,15 @@ CASES: list[Case] = [
     ("high-watermark", lambda h: h.moves(0, 10, 0), lambda h: h.moves(0, 5, 0)),
     ("high-watermark", lambda h: h.moves(0, 10, 0), lambda h: h.moves(0, 11, 0)),
     ("high-watermark", lambda h: h.moves(0, 10, 0), lambda h: h.moves(1, 10, 0)),
+    (
+        "high-watermark",
+        lambda h: (
+            h.moves(0, 8, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2], 5).follows(2, 1, 1, 10).moves(1, 8, 1)
+        ),
+        lambda h: (
+            h.moves(0, 8, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2], 5).follows(2, 1, 1, 10).moves(1, 7, 1)
+        ),
+    ),
     ("high-watermark-min-isr", lambda h: h.shrinks([0, 1]).moves(0, 10, 0), lambda h: h.shrinks([0]).moves(0, 10, 0)),
     (
         "high-watermark-isr",

@@ -35,6 +35,11 @@ CASES: list[Case] = [
     ),
     ("one-leader", lambda h: h.leads(1, 1, 7, 10, [1]), lambda h: h.leads(1, 0, 7, 10, [1])),
     (
+        "one-leader",
+        lambda h: h.appends(0, 10, 12, 0).appends(3, 10, 12, 1),
+        lambda h: h.appends(0, 10, 12, 0).appends(3, 10, 12, 0),
+    ),
+    (
         "role-keeps-log",
         lambda h: h.elects().follows(2, 1, 1, 10),
         lambda h: h.elects().follows(2, 1, 1, 9),
@@ -125,8 +130,8 @@ CASES: list[Case] = [
     (
         "follower-high-watermark",
         lambda h: (
-            h.moves(0, 10, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2], 5).follows(2, 1, 1, 10).moves(1, 7, 1)
-        ).follows(0, 1, 1, 10, 10),
+            h.moves(0, 8, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2], 5).follows(2, 1, 1, 10).moves(1, 8, 1)
+        ).follows(0, 1, 1, 10, 8),
         lambda h: (
             h.decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2], 5).follows(2, 1, 1, 10).moves(1, 7, 1)
         ).follows(0, 1, 1, 10, 8),
