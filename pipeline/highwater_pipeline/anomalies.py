@@ -83,7 +83,7 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
     "raft-leader-completeness": "a controller leads without a record that an earlier epoch had committed",
     "raft-committed-data": "what was committed to the metadata log differs on, or was cut from, a controller",
     "raft-epoch-regression": "a controller's epoch went back although it kept its disk",
-    "raft-hw-regression": "a controller's high watermark of the metadata log went back within one life",
+    "raft-hw-regression": "a controller's high watermark of the metadata log went back within one incarnation",
     "raft-commit-majority": "a leader called committed what no majority of the voters held",
     "raft-commit-durable": "a leader called committed what no majority of the voters had on disk",
     "raft-commit-own-epoch": "a leader called records of earlier epochs committed before one of its own epoch",

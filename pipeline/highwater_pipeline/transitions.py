@@ -66,7 +66,7 @@ _ROWS: Final = (
     Row("registration-refused", "a controller answered a broker's registration with an error", "transition"),
     Row(
         "registration-refused-as-duplicate",
-        "a broker tried to register while the session of its former life lasted",
+        "a broker tried to register while the session of its previous incarnation lasted",
         "transition",
     ),
     Row(
@@ -135,7 +135,7 @@ _ROWS: Final = (
     Row("isr-write-refused", "a leader's ISR write failed, for the controller had written before", "transition"),
     Row(
         "stale-command-refused",
-        "a broker refused a command that was older than another, of an old controller or for an old life",
+        "a broker refused a command that was older than another, of an old controller or for a previous incarnation",
         "transition",
     ),
     Row("leader-not-alive", "a broker was to follow a leader that its metadata does not have", "transition"),

@@ -9,7 +9,7 @@ from uuid import UUID
 from highwater_runtime.broker.fetcher import FetchContext
 from highwater_runtime.broker.fetcher_manager import FetcherManager
 from highwater_runtime.broker.replication_quota import ReplicationQuota
-from highwater_runtime.broker.truncation import RUNGS, RungName
+from highwater_runtime.broker.truncation import PROTOCOLS, ProtocolName
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.records import build_batch
 from highwater_runtime.ports import MS, Endpoint, Ports
@@ -48,7 +48,7 @@ class Wire:
 class Follower:
     """Broker 1 with its replica of ``orders-0`` and the fetchers."""
 
-    def __init__(self, bench, rung: RungName = "fenced") -> None:
+    def __init__(self, bench, protocol: ProtocolName = "fenced") -> None:
         self.bench = bench
         self.wire = Wire()
         self.failures: list[int] = []
@@ -64,7 +64,7 @@ class Follower:
                 config=NodeConfig(),
                 ports=ports,
                 broker_epoch=lambda: 11,
-                rung=RUNGS[rung],
+                protocol=PROTOCOLS[protocol],
                 fetch_version=lambda: self.version,
                 quota=self.quota,
                 replicated=lambda _: None,

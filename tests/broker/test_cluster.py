@@ -264,7 +264,7 @@ def test_a_follower_that_hangs_leaves_the_isr_and_returns(make_cluster):
     assert [e.reason for _, _, e in c.of_kind(IsrProposalEnded)] == ["committed", "committed"]
 
 
-def test_a_held_back_expansion_counts_for_the_hw_and_is_refused_for_a_new_life(make_cluster):
+def test_a_held_back_expansion_counts_for_the_hw_and_is_refused_for_a_new_incarnation(make_cluster):
     """KAFKA-14139, up to the controller's answer."""
     c = make_cluster(controllers=3)
     c.create_topic([0, 1])
@@ -438,7 +438,7 @@ def test_a_fetch_of_a_stranger_teaches_the_leader_nothing(make_cluster, max_wait
 
 
 def test_a_fetch_of_a_former_life_moves_nothing(make_cluster):
-    """KAFKA-15221. The HW and the ISR would count on records that went with the former life's disk."""
+    """KAFKA-15221. The HW and the ISR would count on records that went with the previous incarnation's disk."""
     c = make_cluster()
     topic_id = c.create_topic([0, 1])
     former = c.broker(1).broker_epoch

@@ -1,4 +1,4 @@
-"""A leader's answers to OffsetForLeaderEpoch, in the version of each rung of the truncation ladder."""
+"""A leader's answers to OffsetForLeaderEpoch, in the version of each protocol of the truncation ladder."""
 
 from __future__ import annotations
 

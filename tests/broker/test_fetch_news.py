@@ -107,7 +107,7 @@ class World:
     def find(self, topic_id, index):
         return self.partitions[index] if topic_id == TOPIC else ErrorCode.UNKNOWN_TOPIC_ID
 
-    def is_of_former_life(self, broker_id, replica_epoch):
+    def has_stale_epoch(self, broker_id, replica_epoch):
         return 0 <= replica_epoch < self.registered[broker_id]
 
     def leader_of(self, *_):

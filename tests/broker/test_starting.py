@@ -19,7 +19,7 @@ from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 
 
 def restarted(cluster):
-    """Broker 2 again, whose registration must wait until the session of its last life is over."""
+    """Broker 2 again, whose registration must wait until the session of its last incarnation is over."""
     cluster.create_topic([0, 1, 2])
     cluster.sim.kill("broker-2")
     cluster.sim.start("broker-2")

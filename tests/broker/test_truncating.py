@@ -1,4 +1,4 @@
-"""A follower on the lower rungs of the truncation ladder: TRUNCATING before FETCHING, in the messages of each release.
+"""A follower with the older protocols of truncation: TRUNCATING before FETCHING, in the messages of each release.
 
 Every message goes through the codec in the version that it is sent in.
 """
@@ -66,7 +66,7 @@ def refusals(follower: Follower) -> list[str]:
 
 @pytest.fixture(params=ASKING)
 def follower(bench: Any, request: Any) -> Follower:
-    """On a rung that asks for the end of an epoch."""
+    """With a protocol that asks for the end of an epoch."""
     return with_two_epochs(Follower(bench, request.param))
 
 
@@ -79,15 +79,15 @@ def exact(bench: Any) -> Follower:
 
 
 @pytest.mark.parametrize(
-    ("rung", "epoch_version", "fetch_version", "list_version"),
+    ("protocol", "epoch_version", "fetch_version", "list_version"),
     [
         ("by-exact-leader-epoch", 1, 8, 3),
         ("by-leader-epoch", 0, 7, 1),
         ("to-high-watermark", None, 4, 1),
     ],
 )
-def test_requests_have_the_versions_of_the_release(bench, rung, epoch_version, fetch_version, list_version):
-    follower = with_two_epochs(Follower(bench, rung))
+def test_requests_have_the_versions_of_the_release(bench, protocol, epoch_version, fetch_version, list_version):
+    follower = with_two_epochs(Follower(bench, protocol))
     follower.follow(3, 4, partition_epoch=1)
     if epoch_version is not None:
         host, request, version, _ = follower.wire.sent[-1]
@@ -202,10 +202,10 @@ def test_an_offset_alone_is_believed_whatever_its_epoch(bench):
 
 
 @pytest.mark.parametrize(
-    ("rung", "leader_epochs"), [("by-exact-leader-epoch", 1), ("by-leader-epoch", 5), ("to-high-watermark", 5)]
+    ("protocol", "leader_epochs"), [("by-exact-leader-epoch", 1), ("by-leader-epoch", 5), ("to-high-watermark", 5)]
 )
-def test_a_follower_that_stays_with_its_leader_goes_on(bench, rung, leader_epochs):
-    follower = with_two_epochs(Follower(bench, rung))
+def test_a_follower_that_stays_with_its_leader_goes_on(bench, protocol, leader_epochs):
+    follower = with_two_epochs(Follower(bench, protocol))
     follower.follow(2, 3 + leader_epochs, partition_epoch=1)
     follower.answer(records=batch(5, 1, 3))
     assert (end(follower), fetched_offset(follower), cuts(follower)) == (6, 6, [])
@@ -264,10 +264,10 @@ def test_a_broker_that_leads_now_cuts_nothing(follower):
     assert end(follower) == 5
 
 
-@pytest.mark.parametrize("rung", ASKING)
-def test_what_a_fetch_brings_after_the_log_was_cut_is_dropped(bench, rung):
+@pytest.mark.parametrize("protocol", ASKING)
+def test_what_a_fetch_brings_after_the_log_was_cut_is_dropped(bench, protocol):
     """The Fetch of leader epoch 3 asked for offset 5. Its records do not follow on the log that was cut to 2."""
-    follower = with_two_epochs(Follower(bench, rung))
+    follower = with_two_epochs(Follower(bench, protocol))
     fetch = len(follower.wire.sent) - 1
     follower.follow(3, 4, partition_epoch=1)
     follower.epoch_end(2, 3)
@@ -285,10 +285,10 @@ def test_an_end_at_the_start_of_the_log_leaves_nothing(follower):
     assert follower.bench.partition.high_watermark == 0, "it may not lie above the end of the log"
 
 
-@pytest.mark.parametrize("rung", ASKING)
-def test_a_partition_that_truncates_is_in_no_fetch(bench, make_bench, rung):
+@pytest.mark.parametrize("protocol", ASKING)
+def test_a_partition_that_truncates_is_in_no_fetch(bench, make_bench, protocol):
     """Not even in one that is sent for another partition of the same leader, and not if its log start moves."""
-    follower = with_two_epochs(Follower(bench, rung))
+    follower = with_two_epochs(Follower(bench, protocol))
     follower.follow(3, 4, partition_epoch=1)
     other = make_bench(topic="payments")
     other.become(3, epoch=1)
@@ -350,10 +350,10 @@ def test_a_new_leader_ends_the_back_off(follower):
     assert asked_epoch(follower) == 3
 
 
-@pytest.mark.parametrize("rung", [*ASKING, "to-high-watermark"])
-def test_a_cut_that_cannot_be_yet_is_tried_again_soon(bench, rung):
+@pytest.mark.parametrize("protocol", [*ASKING, "to-high-watermark"])
+def test_a_cut_that_cannot_be_yet_is_tried_again_soon(bench, protocol):
     """The recovery point has to be lowered first."""
-    follower = with_two_epochs(Follower(bench, rung))
+    follower = with_two_epochs(Follower(bench, protocol))
     tries: list[int] = []
 
     def lowered(offset: int) -> bool:
@@ -373,9 +373,9 @@ def test_a_cut_that_cannot_be_yet_is_tried_again_soon(bench, rung):
     assert fetched_offset(follower) == 2
 
 
-@pytest.mark.parametrize("rung", [*ASKING, "to-high-watermark"])
-def test_a_cut_that_the_log_refuses_fails_the_partition(bench, rung):
-    follower = with_two_epochs(Follower(bench, rung))
+@pytest.mark.parametrize("protocol", [*ASKING, "to-high-watermark"])
+def test_a_cut_that_the_log_refuses_fails_the_partition(bench, protocol):
+    follower = with_two_epochs(Follower(bench, protocol))
     bench.disk.set_errors("writes")
     follower.follow(3, 4, partition_epoch=1)
     if is_asking(follower):

@@ -1,4 +1,4 @@
-"""The truncation ladder as pure functions, on pairs of logs: which rungs find where they part."""
+"""The truncation ladder as pure functions, on pairs of logs: which protocols find where they part."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from highwater_runtime.broker.truncation import (
-    RUNGS,
+    PROTOCOLS,
     Cut,
     EpochEnd,
-    RungName,
+    ProtocolName,
     cut_by_exact_leader_epoch,
     cut_by_leader_epoch,
     cut_for_divergence,
@@ -75,23 +75,23 @@ class Replica:
         return mine
 
 
-def truncated(rung: RungName, follower: Replica, leader: Replica) -> Replica:
-    """The follower after it has truncated to ``leader``'s log, as the rung says."""
+def truncated(protocol: ProtocolName, follower: Replica, leader: Replica) -> Replica:
+    """The follower after it has truncated to ``leader``'s log, as the protocol says."""
     for _ in range(MOST_ROUNDS):
-        cut = cut_of(rung, follower, leader)
+        cut = cut_of(protocol, follower, leader)
         if cut is None:
             return follower
         follower = follower.cut(cut.offset)
         if cut.agreed:
             return follower
-    raise AssertionError(f"{rung}: asks for ever")
+    raise AssertionError(f"{protocol}: asks for ever")
 
 
-def cut_of(rung: RungName, follower: Replica, leader: Replica) -> Cut | None:
+def cut_of(protocol: ProtocolName, follower: Replica, leader: Replica) -> Cut | None:
     asked, high_watermark = follower.latest_epoch, follower.high_watermark
     end = leader.end_of(asked)
     own = None if end is None else follower.end_of(end.epoch)
-    match rung:
+    match protocol:
         case "to-high-watermark":
             return cut_to_high_watermark(high_watermark, follower.end)
         case "by-leader-epoch":
@@ -139,26 +139,26 @@ def common(a: Replica, b: Replica) -> int:
 SETTINGS = settings(max_examples=600, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize("rung", ["fenced", "by-exact-leader-epoch"])
+@pytest.mark.parametrize("protocol", ["fenced", "by-exact-leader-epoch"])
 @given(history=histories())
 @SETTINGS
-def test_by_exact_epochs_logs_agree_and_what_is_committed_stays(rung, history):
+def test_by_exact_epochs_logs_agree_and_what_is_committed_stays(protocol, history):
     leader, follower, committed = history
     assert common(leader, follower) >= committed, "the histories are such that nothing committed is lost before"
-    after = truncated(rung, follower, leader)
+    after = truncated(protocol, follower, leader)
     assert after.records == leader.records[: after.end]
     assert after.end >= committed
     assert after.fetch_all(leader).records == leader.records
 
 
-@pytest.mark.parametrize("rung", ["fenced", "by-exact-leader-epoch"])
+@pytest.mark.parametrize("protocol", ["fenced", "by-exact-leader-epoch"])
 @given(history=histories())
 @SETTINGS
-def test_by_exact_epochs_nothing_goes_that_both_have(rung, history):
+def test_by_exact_epochs_nothing_goes_that_both_have(protocol, history):
     """A cut that is too deep is a fetch for nothing, and a hole in what one replica vouches for."""
     leader, follower, _ = history
     assume(leader.end_of(follower.latest_epoch) is not None)
-    assert truncated(rung, follower, leader).end == common(leader, follower)
+    assert truncated(protocol, follower, leader).end == common(leader, follower)
 
 
 @given(history=histories())
@@ -176,8 +176,8 @@ def test_by_the_leader_epoch_logs_may_differ_for_good():
     assert leader.end_of(follower.latest_epoch).epoch < follower.latest_epoch, "the leader never had that epoch"
 
 
-def diverges(rung: RungName, leader: Replica, follower: Replica) -> bool:
-    after = truncated(rung, follower, leader)
+def diverges(protocol: ProtocolName, leader: Replica, follower: Replica) -> bool:
+    after = truncated(protocol, follower, leader)
     return after.records != leader.records[: after.end]
 
 
@@ -226,8 +226,8 @@ def test_a_leader_that_knows_no_offset_leaves_the_high_watermark():
 
 def test_the_rungs_speak_as_the_releases_did():
     versions = {
-        name: (rung.fetch_version(15), rung.epoch_request, rung.list_offsets, rung.fences)
-        for name, rung in RUNGS.items()
+        name: (protocol.fetch_version(15), protocol.epoch_request, protocol.list_offsets, protocol.fences)
+        for name, protocol in PROTOCOLS.items()
     }
     assert versions == {
         "fenced": (15, None, 7, True),
@@ -235,5 +235,5 @@ def test_the_rungs_speak_as_the_releases_did():
         "by-leader-epoch": (7, 0, 1, False),
         "to-high-watermark": (4, None, 1, False),
     }
-    assert [rung.goes_on(3, 4) for rung in RUNGS.values()] == [False, True, True, True]
-    assert [rung.goes_on(3, 5) for rung in RUNGS.values()] == [False, False, True, True]
+    assert [protocol.goes_on(3, 4) for protocol in PROTOCOLS.values()] == [False, True, True, True]
+    assert [protocol.goes_on(3, 5) for protocol in PROTOCOLS.values()] == [False, False, True, True]

@@ -155,7 +155,7 @@ def test_a_member_that_a_late_write_has_made_is_a_suspect(zookeeper_judge, zooke
     events.partition(isr=[0, 1])
     events.started("broker-1", incarnation=2)
     events.registered(1, incarnation=2)
-    assert "depend on [1]" in judge("kill", "broker-0"), "it joined by what its former life had fetched"
+    assert "depend on [1]" in judge("kill", "broker-0"), "it joined by what its previous incarnation had fetched"
 
 
 def test_a_proposed_broker_keeps_its_cache_where_no_epoch_guards_the_isr(zookeeper_judge, zookeeper_events):

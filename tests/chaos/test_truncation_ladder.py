@@ -1,6 +1,6 @@
-"""The switch ``truncation`` through the whole harness: the cases of KAFKA-6361 on each rung, to the offset.
+"""The switch ``truncation`` through the whole harness: the cases of KAFKA-6361 with each protocol, to the offset.
 
-Every message goes through the codec, so each rung can say all that it needs in the versions of its release.
+Every message goes through the codec, so each protocol can say all that it needs in the versions of its release.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ N_CASES = [
 
 
 @pytest.mark.parametrize(
-    ("case", "rung", "before", "cut_to", "anomaly"),
+    ("case", "protocol", "before", "cut_to", "anomaly"),
     [
         *((f"{mode}-{case}", *rest) for mode in ("kraft", "zookeeper") for case, *rest in N_CASES),
         ("kraft-two-failures", "to-high-watermark", 0, None, "committed-loss"),
@@ -44,9 +44,9 @@ N_CASES = [
     ],
 )
 def test_what_broker_1_does(
-    tmp_path: Path, case: str, rung: str, before: int, cut_to: int | None, anomaly: str | None
+    tmp_path: Path, case: str, protocol: str, before: int, cut_to: int | None, anomaly: str | None
 ) -> None:
-    experiment = load_experiment(SCENARIOS / f"{case}.yaml").with_seed_and_switches(None, {"truncation": rung})
+    experiment = load_experiment(SCENARIOS / f"{case}.yaml").with_seed_and_switches(None, {"truncation": protocol})
     write_run(tmp_path, experiment, run_experiment(experiment, make_backend("sim", wire=True)), wire=True)
     summary = read_summary(tmp_path)
     assert summary is not None

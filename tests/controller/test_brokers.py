@@ -92,7 +92,7 @@ def test_a_broker_that_registers_anew_leaves_every_isr_in_the_same_batch(cluster
     cluster.up(0, 1)
     cluster.create_topic("orders", [0, 1], [1, 0])
     batches = len(cluster.quorum.batches)
-    # A new life registers although nobody has noticed the end of the old one: its session is closed by hand.
+    # A new incarnation registers although nobody has noticed the end of the old one: its session is closed by hand.
     cluster.controller._sessions.forget(1)
 
     epoch = cluster.register(1, incarnation=2)

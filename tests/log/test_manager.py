@@ -502,7 +502,7 @@ def rolled(world, start, fill):
 
 
 def test_a_clean_stop_makes_every_segment_durable(world, start, fill):
-    """Also those that were rolled in an earlier life, whose fsyncs ended with the process."""
+    """Also those that were rolled in an earlier incarnation, whose fsyncs ended with the process."""
     rolled(world, start, fill)
     world.disk.forget_fsyncs()
     world.restart()  # SIGKILL: the page cache stays

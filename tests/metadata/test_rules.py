@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from highwater_runtime.log.config import TOPIC_PROPERTIES
-from highwater_runtime.metadata import MetadataVersion, is_of_former_life, replica_epoch_matches
+from highwater_runtime.metadata import MetadataVersion, has_stale_epoch, replica_epoch_matches
 from highwater_runtime.metadata.topic_config import LEAST, MIN_INSYNC_REPLICAS, check_topic_property
 
 
@@ -59,8 +59,8 @@ def test_replica_epochs(claimed: int, registered: int, check: str, matches: bool
         (4, 5, "off", False),
     ],
 )
-def test_former_lives(claimed: int, registered: int, check: str, former: bool) -> None:
-    assert is_of_former_life(claimed, registered, check) is former  # type: ignore[arg-type]
+def test_previous_incarnations(claimed: int, registered: int, check: str, former: bool) -> None:
+    assert has_stale_epoch(claimed, registered, check) is former  # type: ignore[arg-type]
 
 
 def test_what_a_log_obeys_can_be_set() -> None:

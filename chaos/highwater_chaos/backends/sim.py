@@ -137,7 +137,7 @@ class SimBackend:
             return []
         return [f"spec.cluster.runtime {cluster.runtime} runs in real processes only: use --backend local"]
 
-    # --- life of the run ---
+    # --- start and end of the run ---
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Create and start all nodes."""

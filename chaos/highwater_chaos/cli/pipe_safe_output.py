@@ -2,7 +2,7 @@
 
 Without a reader the runs go on and are kept, and the exit status says what they came to; only output without a reader
 is dropped. Output that was to be kept and is not is an error: what branches on it must not take its beginning for all.
-What is printed on stderr is worth no run.
+A failed write to stderr fails no run.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ class MessageFault(Fault):
     def draw(cls, drawing: Drawing) -> Drawn | None:
         """Draw an RPC, requests or responses, and a node that sends or serves it, sometimes both.
 
-        A node may be down, or under another fault: a message may well arrive in another life of its receiver.
+        A node may be down, or under another fault: a message may well arrive in another incarnation of its receiver.
         """
         random = drawing.random
         among = RPCS if drawing.rpcs is None else drawing.rpcs

@@ -49,7 +49,7 @@ from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS
 def healthy_nodes(
     cluster: Cluster, view: ClusterView, state: Callable[[str], NodeState], faults: Iterable[FaultRecord]
 ) -> set[str]:
-    """Names of the nodes whose process runs and whose disk has not failed in their present life."""
+    """Names of the nodes whose process runs and whose disk has not failed in their present incarnation."""
     failed_until: dict[str, int] = {}
     for fault in faults:
         if Effect.FAILS_LOGS in effect_of(fault.kind):

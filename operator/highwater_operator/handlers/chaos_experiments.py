@@ -1,4 +1,4 @@
-"""Whatever happens to a ChaosExperiment has it looked at.
+"""Every event of a ChaosExperiment queues a reconcile.
 
 Its runner's Job is not watched, which would take rights on all Jobs of all namespaces: it is looked at every few
 seconds while an experiment is under way.

@@ -64,7 +64,7 @@ _READ: Final = (
 def stray_partition(unit: Unit) -> Finding:
     """Counts replicas' logs that are left at the end, of all topics of the partition's name."""
     events = _relevant(unit.events)
-    logs = _logs_of_present_lives(events)
+    logs = _logs_of_present_incarnations(events)
     states = [event for event in events if event["kind"] == "partition-changed"]
     if not states or not logs:
         return NOTHING
@@ -178,8 +178,8 @@ class _Log:
     used_by: dict[str, Any] | None = None
 
 
-def _logs_of_present_lives(events: list[dict[str, Any]]) -> list[_Log]:
-    """The logs that brokers have at the end, and those that became logs of other topics in the present life."""
+def _logs_of_present_incarnations(events: list[dict[str, Any]]) -> list[_Log]:
+    """The logs that brokers have at the end, and those that became logs of other topics in the present incarnation."""
     logs: dict[int, list[_Log]] = {}
     for event in events:
         broker = broker_of(event["node"])

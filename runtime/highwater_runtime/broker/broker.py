@@ -40,7 +40,7 @@ from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.fetch_sessions import FetchSessions
 from highwater_runtime.broker.groups.coordinator import GroupCoordinator
 from highwater_runtime.broker.groups.service import GROUP_APIS, Groups
-from highwater_runtime.broker.mode import Core, ModeFactory
+from highwater_runtime.broker.mode import BrokerContext, ModeFactory
 from highwater_runtime.broker.options import BrokerOptions
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
@@ -107,7 +107,9 @@ class Broker:
             fetches,
             deletions,
         )
-        self._mode = make_mode(Core(options, ports, self._logs, self._replicas, self._publish, self._after_event))
+        self._mode = make_mode(
+            BrokerContext(options, ports, self._logs, self._replicas, self._publish, self._after_event)
+        )
         self._partition_answers = metadata.PartitionAnswers()
         self._topic_creation = TopicCreation(
             self._mode.channel("topic-creation", config.request_timeout_ms),
@@ -141,7 +143,7 @@ class Broker:
 
     @property
     def replicas_are_loaded(self) -> bool:
-        """Whether this life has opened the replicas of its first roles."""
+        """Whether this incarnation has opened the replicas of its first roles."""
         return self._replicas.is_loaded
 
     @property
@@ -151,7 +153,7 @@ class Broker:
 
     @property
     def image(self) -> MetadataImage:
-        """The metadata that this broker acts on; empty until the first publication of this life."""
+        """The metadata that this broker acts on; empty until the first publication of this incarnation."""
         return self._replicas.image
 
     # --- life -----------------------------------------------------------------------------------------------------

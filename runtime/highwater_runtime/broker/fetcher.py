@@ -19,7 +19,7 @@ Rules in words:
 * Partitions that got data go to the end of the line, at the leader and in the next full request, so that each gets its
   share of ``replica.fetch.response.max.bytes``.
 * A leader's answer may be malformed. What no log can hold is not acted on, and asked for again after the back-off.
-* On the lower rungs of the truncation ladder (:mod:`highwater_runtime.broker.truncation`) a partition is first
+* With the older protocols of truncation (:mod:`highwater_runtime.broker.truncation`) a partition is first
   TRUNCATING: the leader is asked where its last epoch ends (:mod:`highwater_runtime.broker.epoch_requests`), or nobody
   is, and the log is cut. Only then it is FETCHING. As in ``AbstractFetcherThread``, TRUNCATING comes before fetching,
   and after an error of the leader it backs off. A request has no more fields than its version has in Kafka: below
@@ -43,7 +43,7 @@ from highwater_runtime.broker.fetch_repair import is_offset, repair_offset_out_o
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replication_quota import ReplicationQuota
-from highwater_runtime.broker.truncation import Cut, EpochEnd, Rung
+from highwater_runtime.broker.truncation import Cut, EpochEnd, TruncationProtocol
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import CorruptRecordError, InvalidRecordError, LogError, TruncationPendingError
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
@@ -79,7 +79,7 @@ class FetchContext:
 
     broker_id: int
     config: NodeConfig
-    rung: Rung
+    protocol: TruncationProtocol
     ports: Ports
     broker_epoch: Callable[[], int]
     fetch_version: Callable[[], int]
@@ -140,15 +140,15 @@ class LeaderFetcher:
 
     def follow(self, partition: Partition) -> None:
         """Fetch ``partition`` in its present leader epoch from now on."""
-        key, rung = partition.key, self._context.rung
+        key, protocol = partition.key, self._context.protocol
         self._forget_failure(key)
         self._ids[partition.topic] = partition.topic_id
         before = self._followed.get(key)
-        if before is not None and rung.goes_on(before.leader_epoch, partition.leader_epoch):
+        if before is not None and protocol.goes_on(before.leader_epoch, partition.leader_epoch):
             before.leader_epoch = partition.leader_epoch
         else:
             self._leave_out(key)
-            followed = self._followed[key] = _Followed(partition, partition.leader_epoch, rung.truncates_first)
+            followed = self._followed[key] = _Followed(partition, partition.leader_epoch, protocol.truncates_first)
             self._take_up(followed)
         self._not_before_ns = 0
         self._fetch_soon()
@@ -215,7 +215,7 @@ class LeaderFetcher:
             return
         if self._context.quota.is_exceeded:
             self._hold_back()
-        version = self._context.rung.fetch_version(self._context.fetch_version())
+        version = self._context.protocol.fetch_version(self._context.fetch_version())
         for key in self._moved:
             partition = self._followed[key].partition
             self._session.want(partition.topic, partition.topic_id, self._position(partition, version))
@@ -264,7 +264,7 @@ class LeaderFetcher:
                 self._take_up(followed)
 
     def _fencing_epoch(self, partition: Partition) -> int:
-        return partition.leader_epoch if self._context.rung.fences else _UNKNOWN
+        return partition.leader_epoch if self._context.protocol.fences else _UNKNOWN
 
     def _position(self, partition: Partition, version: int) -> FetchPartition:
         return FetchPartition(
@@ -299,7 +299,7 @@ class LeaderFetcher:
     def _truncate(self) -> bool:
         """Let TRUNCATING partitions cut their logs. Returns whether the loop waits for that."""
         truncating = [self._followed[key] for key in self._truncating]
-        version = self._context.rung.epoch_request
+        version = self._context.protocol.epoch_request
         if version is None:
             for followed in truncating:
                 self._cut(followed, followed.partition.cut_to_high_watermark)
@@ -428,7 +428,7 @@ class LeaderFetcher:
                     followed.leader_epoch,
                     data.high_watermark,
                     data.log_start_offset,
-                    fenced=self._context.rung.fences,
+                    fenced=self._context.protocol.fences,
                 )
                 followed.lag = max(0, data.high_watermark - partition.log.log_end_offset)
                 if data.records and self._context.quota.is_throttled(partition.topic, partition.index):
@@ -491,7 +491,7 @@ class LeaderFetcher:
             followed.partition,
             self.endpoint,
             self._context.ports.network,
-            version=self._context.rung.list_offsets,
+            version=self._context.protocol.list_offsets,
             broker_id=self._context.broker_id,
             timeout_ns=self._context.config.replica_socket_timeout_ms * MS,
             still_current=still_current,

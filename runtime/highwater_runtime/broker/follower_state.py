@@ -7,7 +7,7 @@ Rules in words:
   time of its previous fetch, if this one reaches the LEO that the leader had at that time. So a follower that keeps
   pace with a busy leader counts as caught up though it never sees the very end.
 * The replica epoch is the broker epoch that the fetch carried (Fetch v15), not the one in the leader's metadata: it
-  says which life of the broker has these records.
+  says which incarnation of the broker has these records.
 * A new leader epoch forgets all of it: what joins the ISR must have fetched in this epoch.
 * What left the ISR must fetch once more before it joins again. Its log may be lost, and then it never does.
 * A request in a fetch session is a fetch of all its partitions, also of those that it does not name. One at the LEO, of

@@ -90,7 +90,7 @@ class Mode(Protocol):
         """End what asks and is asked; the broker leads and follows nothing any more."""
 
     def stopped(self) -> None:
-        """The logs are closed: the last word."""
+        """Called after the logs are closed."""
 
     def handle_at_once(self, request: InboundRequest) -> bool:
         """Take a request that must not wait for the first metadata; whether it was one. No Produce is."""
@@ -106,7 +106,7 @@ class Mode(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Core:
+class BrokerContext:
     """What a mode gets of the broker that it serves. ``publish`` brings a new image to everything that follows it;
     ``after_event`` must end each event that does not come from the clock or the network."""
 
@@ -118,4 +118,4 @@ class Core:
     after_event: Callable[[], None]
 
 
-ModeFactory = Callable[[Core], Mode]
+ModeFactory = Callable[[BrokerContext], Mode]

@@ -28,7 +28,7 @@ from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
 from highwater_runtime.broker.replication_quota import ReplicationQuotas
-from highwater_runtime.broker.truncation import RUNGS
+from highwater_runtime.broker.truncation import PROTOCOLS
 from highwater_runtime.broker.work_queue import PartitionWorkQueue
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import InconsistentTopicIdError, LogOfflineError
@@ -41,7 +41,7 @@ from highwater_runtime.metadata import (
     MetadataImage,
     PartitionRegistration,
     TopicImage,
-    is_of_former_life,
+    has_stale_epoch,
     replica_epoch_matches,
 )
 from highwater_runtime.metadata.effective_config import ALL_BROKERS, topic_properties
@@ -179,7 +179,7 @@ class ReplicaManager:
             FetchContext(
                 broker_id=options.broker_id,
                 config=options.config,
-                rung=RUNGS[options.switches.truncation],
+                protocol=PROTOCOLS[options.switches.truncation],
                 ports=ports,
                 broker_epoch=options.broker_epoch,
                 fetch_version=options.fetch_version,
@@ -272,7 +272,7 @@ class ReplicaManager:
         """Take away the logs of all partitions but ``assigned`` (topic's name by key): see :mod:`.strays`.
 
         To be called once every log is loaded, with all that this broker has to have, as the present cluster says to
-        the present life of this broker. Switch ``stray-cleanup``.
+        the present incarnation of this broker. Switch ``stray-cleanup``.
         """
         if self.options.switches.stray_cleanup == "off":
             return
@@ -435,10 +435,10 @@ class ReplicaManager:
             and replica_epoch_matches(follower.replica_epoch, broker.epoch, self.options.switches.replica_epoch_check)
         )
 
-    def is_of_former_life(self, broker_id: int, replica_epoch: int) -> bool:
+    def has_stale_epoch(self, broker_id: int, replica_epoch: int) -> bool:
         """Whether a Fetch of this follower was sent before its present registration (KAFKA-15221)."""
         broker = self.image.brokers.get(broker_id)
-        return broker is not None and is_of_former_life(
+        return broker is not None and has_stale_epoch(
             replica_epoch, broker.epoch, self.options.switches.stale_fetch_check
         )
 

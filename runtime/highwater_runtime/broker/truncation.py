@@ -1,7 +1,7 @@
 """To where a follower cuts its log back when its leader's log is another: the truncation ladder. Pure.
 
-The switch ``truncation`` chooses a rung. Each is what a release of Apache Kafka did, with the versions of the requests
-that it sent (:data:`RUNGS`); the highest is the default.
+The switch ``truncation`` chooses a protocol. Each is what a release of Apache Kafka did, with the versions of the
+requests that it sent (:data:`PROTOCOLS`); the highest is the default.
 
 ``to-high-watermark`` (Design V3, becomeFollower; Kafka before 0.11, rules as in 0.10.2)
     Cut to the HW that the follower knows, without asking. That HW may lag behind the leader's, so committed records go.
@@ -25,15 +25,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-RungName = Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"]
+ProtocolName = Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"]
 
 _FENCED_SINCE: Final = 9
 """The first version of Fetch that names the leader epoch of the request (KIP-320)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rung:
-    """What followers send and do on one rung.
+class TruncationProtocol:
+    """What followers send and do with one protocol.
 
     Args:
         latest_fetch: the highest version of Fetch; ``None``: the one that the metadata version allows.
@@ -64,18 +64,18 @@ class Rung:
         return self.epochs_of_same_leader is None or epoch - epoch_before <= self.epochs_of_same_leader
 
 
-RUNGS: Final[Mapping[RungName, Rung]] = {
-    "fenced": Rung(
+PROTOCOLS: Final[Mapping[ProtocolName, TruncationProtocol]] = {
+    "fenced": TruncationProtocol(
         latest_fetch=None, epoch_request=None, list_offsets=7, truncates_first=False, epochs_of_same_leader=0
     ),
-    "by-exact-leader-epoch": Rung(
+    "by-exact-leader-epoch": TruncationProtocol(
         latest_fetch=8, epoch_request=1, list_offsets=3, truncates_first=True, epochs_of_same_leader=1
     ),
-    "by-leader-epoch": Rung(
+    "by-leader-epoch": TruncationProtocol(
         latest_fetch=7, epoch_request=0, list_offsets=1, truncates_first=True, epochs_of_same_leader=None
     ),
     # Kafka 0.10.2 sent Fetch v3. Batches of format v2, the only one here, need v4.
-    "to-high-watermark": Rung(
+    "to-high-watermark": TruncationProtocol(
         latest_fetch=4, epoch_request=None, list_offsets=1, truncates_first=True, epochs_of_same_leader=None
     ),
 }

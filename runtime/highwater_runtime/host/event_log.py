@@ -57,7 +57,7 @@ class _Tally:
 
 _REGISTRATION: Final = {
     "registration-refused": "the controller refuses it with an error; its log says why",
-    "registration-refused-as-duplicate": "the session of this broker's former life still lasts, or its id is in use",
+    "registration-refused-as-duplicate": "its previous session still lasts, or its id is in use",
     "registration-epoch-went-back": "the controller offers an older broker epoch; the controllers may have lost their"
     " log",
     "registration-unanswered": "no controller answers",

@@ -31,7 +31,7 @@ from highwater_runtime.metadata.registrations import (
     TopicImage,
     reachable,
 )
-from highwater_runtime.metadata.replica_epoch import is_of_former_life, replica_epoch_matches
+from highwater_runtime.metadata.replica_epoch import has_stale_epoch, replica_epoch_matches
 from highwater_runtime.metadata.snapshot import differences, image_of, snapshot_records
 
 __all__ = [
@@ -55,8 +55,8 @@ __all__ = [
     "TopicDeleted",
     "TopicImage",
     "differences",
+    "has_stale_epoch",
     "image_of",
-    "is_of_former_life",
     "reachable",
     "replica_epoch_matches",
     "snapshot_records",

@@ -29,7 +29,7 @@ def replica_epoch_matches(claimed: int, registered: int, check: Literal["on", "o
     return check == "off" or UNKNOWN_BROKER_EPOCH in (claimed, registered) or claimed == registered
 
 
-def is_of_former_life(claimed: int, registered: int, check: Literal["on", "off"]) -> bool:
+def has_stale_epoch(claimed: int, registered: int, check: Literal["on", "off"]) -> bool:
     """Whether a Fetch that claims ``claimed`` was sent before the broker registered under ``registered``.
 
     −1 as ``claimed`` (Fetch below v15) is never known to be old.

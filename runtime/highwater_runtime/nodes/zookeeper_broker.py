@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from highwater_runtime.broker import Broker, BrokerOptions
-from highwater_runtime.broker.mode import Core, Mode
+from highwater_runtime.broker.mode import BrokerContext, Mode
 from highwater_runtime.broker.zk import ControllerPart, ZooKeeperMode
 from highwater_runtime.controller.zk.controller import ZkController
 from highwater_runtime.controller.zk.options import ZkControllerOptions
@@ -35,8 +35,8 @@ class ZooKeeperBroker(Broker):
             self.controller = ZkController(facts, session_of, ports)
             return self.controller
 
-        def make_mode(core: Core) -> Mode:
-            self._zookeeper = ZooKeeperMode(core, coordination, make_controller)
+        def make_mode(context: BrokerContext) -> Mode:
+            self._zookeeper = ZooKeeperMode(context, coordination, make_controller)
             return self._zookeeper
 
         super().__init__(options, ports, make_mode)

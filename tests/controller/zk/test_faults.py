@@ -149,7 +149,7 @@ def test_a_paused_controller_is_deposed_and_does_nothing_more() -> None:
     assert state is not None
     assert state[0].controller_epoch == before[0].controller_epoch == 2
     assert zombie.hosted["orders", 0].controller_epoch == 2, "it is a broker of the new controller"
-    assert zombie.lists()[-1].broker_epoch == zombie.epoch, "in its new life"
+    assert zombie.lists()[-1].broker_epoch == zombie.epoch, "in its new incarnation"
 
 
 def test_the_leader_writes_its_isr_first() -> None:

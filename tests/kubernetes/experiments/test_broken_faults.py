@@ -1,6 +1,6 @@
 """Every kind of fault on Kubernetes with its undo broken, and with its injection broken: it is inconclusive.
 
-The backend, its desk and the fault manager are real; the agent is the fake one at its HTTP boundary, over a model of
+The backend, its client and the fault manager are real; the agent is the fake one at its HTTP boundary, over a model of
 what is done to pods. What is broken is the model's step: the agent goes on noting that it did what it was asked, and
 its probes answer by what the pod is like.
 """
@@ -314,7 +314,7 @@ def test_nothing_broken(run: Run, kind: str) -> None:
     assert record.error is None, record.error
     run.heal()
     assert record.inconclusive_reason() is None
-    assert run.backend._desk.heal_all() == []
+    assert run.backend._client.heal_all() == []
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -325,7 +325,7 @@ def test_a_broken_undo(run: Run, kind: str) -> None:
     assert record.confirmed or kind in (*MESSAGES, "restart"), record.inconclusive_reason()
     run.model.left_out = "heal"
     run.heal()
-    assert run.backend._desk.heal_all() == [], "the agents say that all is undone"
+    assert run.backend._client.heal_all() == [], "the agents say that all is undone"
     reason = record.inconclusive_reason()
     assert reason is not None
     assert ("never took hold" if kind == "restart" else "is not known to be healed") in reason

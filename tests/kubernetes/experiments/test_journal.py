@@ -70,16 +70,16 @@ def test_an_api_server_that_is_away_says_nothing_and_one_that_refuses_ends_the_r
 def test_a_fault_that_cannot_be_written_down_is_not_asked_for(kube_api: Any, journal: StatusJournal) -> None:
     """The run goes on without it: it is inconclusive, and its recordings are kept."""
     agent = AgentClient("https://127.0.0.1:1", "token")
-    desk = FaultClient(journal, 3600 * SECOND)
+    client = FaultClient(journal, 3600 * SECOND)
     away = kube_api.fault(verb="patch", resource="chaosexperiments/status", status=503, times=None)
     with pytest.raises(BackendError, match="kill broker-0: it could not be written down first"):
-        desk.inject(PodPlace("default", "demo-broker-0", "uid", agent), "kill", "kill broker-0")
+        client.inject(PodPlace("default", "demo-broker-0", "uid", agent), "kill", "kill broker-0")
     assert away.hits
     assert journal.open_faults == []
     kube_api.faults.clear()
     journal.write(lambda _: {"phase": "Injecting"})
     assert kube_api.get(*KIND, "demo", "default")["status"].get("journal", []) == []
-    desk.close()
+    client.close()
 
 
 def test_how_far_a_fault_got_is_written_with_what_is_written_next(kube_api: Any, journal: StatusJournal) -> None:

@@ -1,4 +1,4 @@
-"""Real nodes that move: a controller listens on another loopback address in every life, as a pod that is replaced has
+"""Real nodes that move: a controller listens on another loopback address after each start, as a replaced pod has
 another address, and the resolver of every node answers with the old one until its time to live has passed.
 
 The resolver is put before the C library's by ``sitecustomize`` (:data:`SITE`), in the node processes alone. It answers

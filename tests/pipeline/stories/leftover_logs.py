@@ -84,7 +84,7 @@ def stray_log_of_a_dead_broker(story: Story) -> None:
 
 @case("pass")
 def stray_log_on_a_replaced_disk(story: Story) -> None:
-    """The log went with the disk: the broker's present life has loaded none."""
+    """The log went with the disk: the broker's present incarnation has loaded none."""
     _moved_while_away(story).event("broker-2", "node-stopped", incarnation=2, reason="power-loss")
     story.event("broker-2", "node-started", incarnation=3)
     story.event("broker-2", "broker-state", incarnation=3, broker=2, broker_epoch=3, reason="running")

@@ -125,7 +125,7 @@ class KubernetesBackend:
         self._watched = WatchedCluster(api, place)
         self._own_topics = own_topics
         self._timeout_ns = timeout_ns
-        self._desk = FaultClient(journal, timeout_ns + _AFTER_NS)
+        self._client = FaultClient(journal, timeout_ns + _AFTER_NS)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
         self._intake: Intake
         self._ensemble: PodEnsemble | None = None
@@ -159,7 +159,7 @@ class KubernetesBackend:
         """Other software does not run on Kubernetes."""
         return self._abilities.problems(cluster)
 
-    # --- life of the run ---
+    # --- start and end of the run ---
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Create the LogCluster, or begin on the one that is borrowed; returns once it is Ready. Raises
@@ -174,18 +174,18 @@ class KubernetesBackend:
         places = find_pods(self._api, self._agents, self._place, cluster)
         self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
         self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
-        self._host_faults = HostFaults(self._desk, places, self.state)
-        self._rules = MessageRules(self._desk, places, self._host_faults)
+        self._host_faults = HostFaults(self._client, places, self.state)
+        self._rules = MessageRules(self._client, places, self._host_faults)
         peers = addresses(self._api, self._place)
         endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
-        self._cuts = Cuts(self._desk, places, endpoints)
+        self._cuts = Cuts(self._client, places, endpoints)
         self._clients = LocalClients(lambda: None, seed)
         self._ensemble.begin_sessions(self._clients, places)
         if self._place.borrowed:
             self._ensemble.catch_up()
             self._intake.learn_the_past(self._own_topics)
             self._inconclusive_reasons.clear()  # a crash before the experiment says nothing about it
-        self._desk.all_end_within(self._timeout_ns + _AFTER_NS)
+        self._client.all_end_within(self._timeout_ns + _AFTER_NS)
 
     def now_ns(self) -> int:
         """The runner's clock since the run began; those of other machines are compared with it."""
@@ -198,7 +198,7 @@ class KubernetesBackend:
         self._take_events()
         self._journal.check_now_and_then()
         self._watched.look_now_and_then()
-        self._desk.retry()
+        self._client.retry()
 
     def cannot_go_on(self) -> str | None:
         """Return why the run is to end now: its LogCluster was deleted; None: it can go on."""
@@ -217,14 +217,14 @@ class KubernetesBackend:
         taken_over = False
         with contextlib.ExitStack() as ending:  # all of it, from the last line on, whatever the API server refuses
             ending.callback(self._threads.shutdown, wait=False, cancel_futures=True)
-            ending.callback(self._desk.close)
+            ending.callback(self._client.close)
             ending.callback(self._watched.close)
             if self._clients is not None:
                 ending.callback(self._clients.close)
             if self._ensemble is not None:
                 ending.callback(self._ensemble.close)
             try:
-                self._desk.heal_all()
+                self._client.heal_all()
             except TakenOverError:
                 taken_over = True
         if not taken_over and not self._place.borrowed:
@@ -311,8 +311,8 @@ class KubernetesBackend:
             return "ok"
         _, fault = one.trouble
         if fault.healed:
-            return self._desk.seen_healed(fault) or "ok"
-        return str(self._desk.look(fault).details("met"))
+            return self._client.seen_healed(fault) or "ok"
+        return str(self._client.look(fault).details("met"))
 
     def metric_samples(self) -> Iterable[MetricRow]:
         """What pods have answered since the last time; they are asked again."""
@@ -344,10 +344,10 @@ class KubernetesBackend:
         """Nodes and clients that ended by themselves, faults that were not healed, events that could not be read."""
         clients = self._clients.inconclusive_reasons() if self._clients is not None else []
         ensemble = () if self._ensemble is None else self._ensemble.notes()
-        desk, notes = self._desk.inconclusive_reasons(), self._intake.notes()
+        client, notes = self._client.inconclusive_reasons(), self._intake.notes()
         missed = self._host_faults.inconclusive_reasons()
         changed = [] if self._watched.changed is None else [self._watched.changed]
-        return [*changed, *self._inconclusive_reasons, *clients, *desk, *missed, *notes, *ensemble]
+        return [*changed, *self._inconclusive_reasons, *clients, *client, *missed, *notes, *ensemble]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers, and how their machines were.
@@ -375,7 +375,7 @@ class KubernetesBackend:
         one = self._nodes[node]
         down, one.down = one.down, []
         for fault in reversed(down):
-            self._desk.heal(fault)
+            self._client.heal(fault)
 
     def held_up(self, node: str) -> HeldUp | None:
         """Return the kubelet's back-off from the pod's status; None if there is none or it cannot be read."""
@@ -397,18 +397,18 @@ class KubernetesBackend:
         if one.down or one.stopping is not None:
             return
         one.events.ending = "stop"
-        one.stopping = self._desk.inject_soon(one.place, "stop", f"stop {node}", None, self._held())
+        one.stopping = self._client.inject_soon(one.place, "stop", f"stop {node}", None, self._held())
 
     def pause(self, node: str, until_ns: int | None = None) -> None:
         """SIGSTOP to all of the container."""
         one = self._nodes[node]
-        one.paused = self._desk.inject(one.place, "pause", f"pause {node}", self._lasts(until_ns))
+        one.paused = self._client.inject(one.place, "pause", f"pause {node}", self._lasts(until_ns))
 
     def resume(self, node: str) -> None:
         """SIGCONT."""
         one = self._nodes[node]
         if one.paused is not None:
-            self._desk.heal(one.paused)
+            self._client.heal(one.paused)
             one.paused = None if one.paused.healed else one.paused
             if one.paused is None:
                 self._host_faults.resumed(node)
@@ -448,7 +448,7 @@ class KubernetesBackend:
 
     def _trouble_disk(self, node: str, kind: str, until_ns: int | None) -> None:
         one = self._nodes[node]
-        one.trouble = (kind, self._desk.inject(one.place, kind, f"{kind} on {node}", self._lasts(until_ns)))
+        one.trouble = (kind, self._client.inject(one.place, kind, f"{kind} on {node}", self._lasts(until_ns)))
         one.stall = None
 
     def disk_heal(self, node: str) -> None:
@@ -459,11 +459,11 @@ class KubernetesBackend:
         if one.trouble is None or one.trouble[1].healed:
             return
         trouble, fault = one.trouble
-        self._desk.heal(fault)
+        self._client.heal(fault)
         if trouble == "diskError" and fault.healed:
             one.events.ending = "crash"
             try:
-                self._desk.inject(one.place, "kill", f"kill {node}: its files belong to a dead file system")
+                self._client.inject(one.place, "kill", f"kill {node}: its files belong to a dead file system")
             except BackendError as error:
                 # It has ended by itself and is being started again.
                 self._inconclusive_reasons += [] if "does not run" in str(error) else [str(error)]
@@ -494,7 +494,7 @@ class KubernetesBackend:
         return self._ensemble.sessions.session(node)
 
     def end_session(self, node: str, session: int) -> None:
-        """By the key that the broker gives the agent of its machine."""
+        """Close the session with the password that the agent read from the broker."""
         assert self._ensemble is not None, "nothing is asked before there is a cluster"
         self._ensemble.sessions.end(node, session)
 
@@ -530,7 +530,7 @@ class KubernetesBackend:
         one.events.ending = reason
         what = f"{kind} {one.name}"
         try:
-            fault = self._desk.inject(one.place, kind, what, None, {**self._held(), **parameters})
+            fault = self._client.inject(one.place, kind, what, None, {**self._held(), **parameters})
         except BackendError as error:
             held = self.held_up(one.name)
             if held is None:
@@ -575,7 +575,7 @@ class KubernetesBackend:
                 self._host_faults.started(one.node)
 
     def _held(self) -> dict[str, str]:
-        return {"restartAfter": format_duration(self._desk.longest_ns)}
+        return {"restartAfter": format_duration(self._client.longest_ns)}
 
     def _lasts(self, until_ns: int | None) -> int | None:
         """The agent ends a fault later than the engine would, which may be busy looking for evidence."""

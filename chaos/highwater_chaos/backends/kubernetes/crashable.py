@@ -19,7 +19,7 @@ class CrashableBackend(KubernetesBackend):
         """A new file system; whatever the kubelet has started on the old one is killed."""
         one = self._nodes[node]
         one.wiped_empty = False
-        fault = self._desk.inject(one.place, "diskWipe", f"wipe the disk of {node}", None, self._held())
+        fault = self._client.inject(one.place, "diskWipe", f"wipe the disk of {node}", None, self._held())
         one.down.append(fault)
         one.wiped_empty = one.wiped = True
 

@@ -31,7 +31,7 @@ class HostFault:
 
     def __init__(
         self,
-        desk: FaultClient,
+        client: FaultClient,
         place: PodPlace,
         kind: str,
         what: str,
@@ -39,7 +39,7 @@ class HostFault:
         lasts_ns: Callable[[], int | None],
         state: Callable[[], NodeState],
     ) -> None:
-        self._desk = desk
+        self._client = client
         self._place = place
         self._kind = kind
         self._what = what
@@ -64,7 +64,7 @@ class HostFault:
         self.is_postponed = self._state() is NodeState.PAUSED
         if not self.is_postponed:
             parameters, lasts_ns = self._parameters(), self._lasts_ns()
-            self._asked.append(self._desk.inject_soon(self._place, self._kind, self._what, lasts_ns, parameters))
+            self._asked.append(self._client.inject_soon(self._place, self._kind, self._what, lasts_ns, parameters))
 
     def resumed(self) -> None:
         """The node is not paused any more."""
@@ -106,7 +106,7 @@ class HostFault:
         if self._in_force and self._missed is not None and self._state() is NodeState.UP:
             self.reason = f"{self._what}: the node did not get it when it started again: {self._missed}"
         self._in_force = False
-        return [self._desk.heal_soon(fault) for fault in self._given]
+        return [self._client.heal_soon(fault) for fault in self._given]
 
     def heal(self) -> None:
         """Put it out of force in all incarnations. Idempotent."""
@@ -115,12 +115,12 @@ class HostFault:
 
     def left(self) -> str | None:
         """What agents saw of it after it was healed; None: nothing."""
-        return next((left for fault in self._given if (left := self._desk.seen_healed(fault)) is not None), None)
+        return next((left for fault in self._given if (left := self._client.seen_healed(fault)) is not None), None)
 
     def look(self) -> InjectedFault:
         """The latest one, with what its agent sees of it now."""
         self._settle(wait=True)
-        return self._desk.look(self._given[-1])
+        return self._client.look(self._given[-1])
 
     def _settle(self, *, wait: bool) -> None:
         while self._asked and (wait or self._asked[0].done()):
@@ -135,8 +135,8 @@ class HostFault:
 class HostFaults:
     """All of one run. ``state``: of a node."""
 
-    def __init__(self, desk: FaultClient, places: Mapping[str, PodPlace], state: Callable[[str], NodeState]) -> None:
-        self._desk = desk
+    def __init__(self, client: FaultClient, places: Mapping[str, PodPlace], state: Callable[[str], NodeState]) -> None:
+        self._client = client
         self._places = places
         self._state = state
         self._faults: dict[str, list[HostFault]] = {}
@@ -150,7 +150,7 @@ class HostFaults:
         lasts_ns: Callable[[], int | None] = lambda: None,
     ) -> HostFault:
         """A fault that no incarnation has been asked to take yet."""
-        fault = HostFault(self._desk, self._places[node], kind, what, parameters, lasts_ns, lambda: self._state(node))
+        fault = HostFault(self._client, self._places[node], kind, what, parameters, lasts_ns, lambda: self._state(node))
         self._faults.setdefault(node, []).append(fault)
         return fault
 

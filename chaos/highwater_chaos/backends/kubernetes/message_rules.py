@@ -26,8 +26,8 @@ class _Rule:
 class MessageRules:
     """The rules of one run."""
 
-    def __init__(self, desk: FaultClient, places: Mapping[str, PodPlace], host_faults: HostFaults) -> None:
-        self._desk = desk
+    def __init__(self, client: FaultClient, places: Mapping[str, PodPlace], host_faults: HostFaults) -> None:
+        self._client = client
         self._places = places
         self._host_faults = host_faults
         self._rules: dict[str, _Rule] = {}
@@ -69,7 +69,7 @@ class MessageRules:
         for one in given:
             look = rule.looks.get(one.id)
             if not one.healed and (look is None or look.done()):
-                rule.looks[one.id] = self._desk.look_soon(one)
+                rule.looks[one.id] = self._client.look_soon(one)
         return sum(int(one.details("matches") or 0) for one in given)
 
     def remove(self, name: str) -> None:

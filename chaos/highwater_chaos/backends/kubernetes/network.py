@@ -33,8 +33,8 @@ class Cuts:
         endpoints: nodes' listeners under IP addresses: a pod keeps its own while its containers come and go.
     """
 
-    def __init__(self, desk: FaultClient, places: Mapping[str, PodPlace], endpoints: Mapping[str, Endpoint]) -> None:
-        self._desk = desk
+    def __init__(self, client: FaultClient, places: Mapping[str, PodPlace], endpoints: Mapping[str, Endpoint]) -> None:
+        self._client = client
         self._places = places
         self._endpoints = endpoints
         self._cuts: dict[str, _Cut] = {}
@@ -44,14 +44,14 @@ class Cuts:
         cuts = [{"peer": self._endpoints[source].host, "direction": "in"}]
         what = f"cut {source} from {destination}"
         place = self._places[destination]
-        future = self._desk.inject_soon(place, "partition", what, lasts_ns, {"cuts": cuts})
+        future = self._client.inject_soon(place, "partition", what, lasts_ns, {"cuts": cuts})
         self._cuts[cut] = _Cut((source, destination), future)
 
     def uncut(self, cut: str) -> None:
-        """Begin to undo one cut. Idempotent. One that did not come about has been undone by the desk."""
+        """Begin to undo one cut. Idempotent. One that did not come about has been undone by the client."""
         made = self._cuts.get(cut)
         if made is not None and made.healed is None and made.injected.exception() is None:
-            made.healed = self._desk.heal_soon(made.injected.result())
+            made.healed = self._client.heal_soon(made.injected.result())
 
     def reachable(self, source: str, destination: str) -> bool:
         """Whether the destination answers a connection from inside the source's pod, once what is under way on the link

@@ -113,7 +113,7 @@ class LocalBackend:
         """What the software says."""
         return [problem for program in _distinct(programs_of(cluster)) for problem in program.problems(cluster)]
 
-    # --- life of the run ---
+    # --- start and end of the run ---
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Make the machine's part and start the processes."""
@@ -482,7 +482,7 @@ class LocalBackend:
         return self._sessions.session(node)
 
     def end_session(self, node: str, session: int) -> None:
-        """By the key that the broker's control socket gives."""
+        """Close the session with the password that the broker's control socket told."""
         assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
         self._sessions.end(node, session)
 

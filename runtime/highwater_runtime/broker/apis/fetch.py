@@ -97,7 +97,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
         request.reply(FetchResponse(error_code=session))
         return
     replicas.ports.metrics.counter(metrics.FETCH_REQUESTS, len(session))
-    stale = who.is_follower and replicas.is_of_former_life(who.replica_id, who.replica_epoch)
+    stale = who.is_follower and replicas.has_stale_epoch(who.replica_id, who.replica_epoch)
     if stale and session.session is not None:
         sessions.disturb(session.session)
     delayed = DelayedFetch(request, body, who, session, sessions, replicas, stale=stale)
@@ -143,7 +143,7 @@ def visible_end(partition: Partition, replica_id: int) -> int:
 
 
 class DelayedFetch:
-    """A fetch that waits for ``min_bytes``. ``stale``: it was sent in a former life of the follower."""
+    """A fetch that waits for ``min_bytes``. ``stale``: it was sent in a previous incarnation of the follower."""
 
     __slots__ = (
         "_judged",

@@ -3,7 +3,7 @@
 The answer for an epoch is the largest epoch of the leader's log that is not above it, and the end of that one.
 Followers on Fetch ≥ 12 need not ask, they get it as diverging epoch; consumers ask after a change of leader.
 
-Versions 0 and 1 are those of followers on a lower rung of the truncation ladder
+Versions 0 and 1 are those of followers with an older protocol of truncation
 (:mod:`highwater_runtime.broker.truncation`): they are not fenced, and the answer of version 0 is an offset alone.
 """
 

@@ -4,7 +4,7 @@
 
   starting ──register──► registered ──own registration replayed──► recovery ──unfenced──► running
       ▲                                                                                      │ stop
-      │        STALE_BROKER_EPOCH, BROKER_ID_NOT_REGISTERED: this life has been replaced     ▼
+      │        STALE_BROKER_EPOCH, BROKER_ID_NOT_REGISTERED: another one replaced this          ▼
       └──────────────────────── (from anywhere but a shutdown) ─────────────  controlled-shutdown ──► stopped
 
 Rules in words:
@@ -136,14 +136,14 @@ class Lifecycle:
         return self.state is LifecycleState.REGISTERED and not self._caught_up
 
     def caught_up(self) -> None:
-        """The metadata is replayed up to this life's registration, and the replicas are loaded: ask to be unfenced."""
+        """The metadata is replayed up to this registration, and the replicas are loaded: ask to be unfenced."""
         assert self.waits_for_metadata
         self._caught_up = True
         self._enter(LifecycleState.RECOVERY)
         self._heartbeat_soon()
 
     def metadata_shows_fenced(self, fenced: bool) -> None:
-        """Note whether the metadata has this life fenced. (A heartbeat cannot show it: it unfences the broker.)"""
+        """Note whether the metadata has this incarnation fenced. (A heartbeat cannot show it: it ends that.)"""
         if fenced and self.state is LifecycleState.RUNNING:
             self._enter(LifecycleState.FENCED)
         elif not fenced and self.state is LifecycleState.FENCED:

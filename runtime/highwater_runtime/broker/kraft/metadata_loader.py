@@ -2,8 +2,8 @@
 
 The broker replays the metadata log from its beginning each time it starts. On the way it passes through the whole past
 of the cluster, also through epochs in which it led partitions; acting on any of that would be acting on old orders. So
-nothing is published before the image holds the registration of *this* life of the broker. From then on each committed
-batch is published as soon as it is applied, and as a whole: a batch is atomic.
+nothing is published before the image holds the registration of *this* incarnation of the broker. From then on each
+committed batch is published as soon as it is applied, and as a whole: a batch is atomic.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
       controller ◄── Lifecycle ◄────────────┘        AlterPartitionManager ◄──────┘ ISR proposals
                      (registration, heartbeats)              └──► controller
 
-Nothing is published before the logs are loaded and the registration of this very life has come back through the
+Nothing is published before the logs are loaded and the registration of this very incarnation has come back through the
 metadata log; then the controller is asked to unfence the broker.
 """
 
@@ -26,7 +26,7 @@ from highwater_runtime.broker.kraft.lifecycle import Identity, Lifecycle
 from highwater_runtime.broker.kraft.lost_logs import LostLogs
 from highwater_runtime.broker.kraft.metadata_loader import MetadataLoader
 from highwater_runtime.broker.kraft.producer_ids import AllocatedBlocks
-from highwater_runtime.broker.mode import Core
+from highwater_runtime.broker.mode import BrokerContext
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replica_manager import Role
 from highwater_runtime.log.config import LogConfig
@@ -47,10 +47,10 @@ class KraftMode:
     offered = api_versions.OFFERED
     has_features = True
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._options = options = core.options
-        self._ports = ports = core.ports
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self._options = options = context.options
+        self._ports = ports = context.ports
         config = options.config
         self._stopping = False
         self._loader = MetadataLoader(self._may_publish, self._publish)
@@ -67,7 +67,7 @@ class KraftMode:
             ports.clock,
             options.node_id,
             broker_epoch=lambda: self.broker_epoch,
-            version=lambda: core.replicas.image.metadata_version.alter_partition_version,
+            version=lambda: context.replicas.image.metadata_version.alter_partition_version,
             count_failure=lambda: ports.metrics.counter(metrics.FAILED_ISR_UPDATES),
             retried=lambda: ports.trace.emit(TransitionTaken(reason="alter-partition-retried")),
         )
@@ -93,7 +93,7 @@ class KraftMode:
 
     @property
     def fetch_version(self) -> int:
-        return self._core.replicas.image.metadata_version.fetch_version
+        return self._context.replicas.image.metadata_version.fetch_version
 
     # --- life -----------------------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class KraftMode:
                 listeners=options.all_listeners,
                 rack=options.rack,
                 incarnation_id=UUID(int=self._ports.random.getrandbits(128), version=4),
-                previous_epoch=self._core.logs.previous_broker_epoch,
+                previous_epoch=self._context.logs.previous_broker_epoch,
             ),
             # A heartbeat that hangs must leave time for another one within the session.
             self.channel("heartbeat", max(1, config.broker_session_timeout_ms // 2)),
@@ -134,15 +134,15 @@ class KraftMode:
         if self._lifecycle is not None and not self._stopping:  # else the start is still under way
             self._loader.try_first_publication()
             self._tell_if_caught_up()
-            self._core.after_event()
+            self._context.after_event()
 
     def replicas_loaded(self) -> None:
         """Set aside what no replica has taken up, and ask to be unfenced.
 
-        The metadata is at least that of this life's registration. Whatever was assigned to this broker in an earlier
-        life, and holds still, is in it.
+        The metadata is at least that of this incarnation's registration. Whatever was assigned to this broker in an
+        earlier one, and holds still, is in it.
         """
-        replicas = self._core.replicas
+        replicas = self._context.replicas
         replicas.set_strays_aside({key: role.topic for key, role in replicas.roles.items()})
         self._tell_if_caught_up()
 
@@ -183,27 +183,27 @@ class KraftMode:
             self._loader.on_commit(base_offset, records, last_offset)
             self._tell_if_caught_up()
             # A disk completion may have led here, behind which nothing else looks for wake-ups.
-            self._core.after_event()
+            self._context.after_event()
 
     def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:  # noqa: ARG002
         """From Raft: a snapshot stands for all below ``end_offset``."""
         if not self._stopping:
             self._loader.on_load_snapshot(end_offset, records)
             self._tell_if_caught_up()
-            self._core.after_event()
+            self._context.after_event()
 
     def on_leader_change(self, leader_id: int | None, epoch: int) -> None:
         """From Raft: channels ask for the leader when they need it, so there is nothing to do."""
 
     def _may_publish(self, image: MetadataImage) -> bool:
-        return self._core.logs.is_loaded and self._has_own_registration(image)
+        return self._context.logs.is_loaded and self._has_own_registration(image)
 
     def _has_own_registration(self, image: MetadataImage) -> bool:
         own = image.brokers.get(self._options.node_id)
         return own is not None and own.epoch == self.broker_epoch
 
     def _publish(self, image: MetadataImage, delta: Delta) -> None:
-        node_id, replicas = self._options.node_id, self._core.replicas
+        node_id, replicas = self._options.node_id, self._context.replicas
         roles: dict[PartitionKey, Role] = {}
         stopped: dict[PartitionKey, None] = {}
         for topic in delta.deleted:
@@ -217,7 +217,7 @@ class KraftMode:
                 roles[key] = Role(topic_now.name, state, image.endpoint_of(state.leader))
         replicas.stop(stopped)
         replicas.apply_roles(roles)
-        self._core.publish(image, delta)
+        self._context.publish(image, delta)
         replicas.begin()
         own = image.brokers.get(node_id)
         if node_id in delta.brokers and own is not None and own.epoch == self.broker_epoch:
@@ -231,9 +231,9 @@ class KraftMode:
     def _tell_if_caught_up(self) -> None:
         assert self._lifecycle is not None
         if (
-            self._core.replicas.is_loaded
+            self._context.replicas.is_loaded
             and self._lifecycle.waits_for_metadata
-            and self._has_own_registration(self._core.replicas.image)
+            and self._has_own_registration(self._context.replicas.image)
         ):
             self._lifecycle.caught_up()
 

@@ -5,8 +5,8 @@ Rules in words, those of Apache Kafka 3.9 (``ReplicaManager``, ``KafkaApis``) wh
 * Commands are carried out one after the other, in the order of their arrival. None is before the logs are loaded and
   the broker has registered; until the first LeaderAndIsr the broker leads and follows nothing (E).
 * A command of a controller epoch below the highest seen is refused (STALE_CONTROLLER_EPOCH, switch
-  ``controller-epoch-fencing``); so is one for an earlier life of this broker (STALE_BROKER_EPOCH). A broker epoch that
-  is later than this broker's own is taken: the controller may hear of a registration before the broker does.
+  ``controller-epoch-fencing``); so is one for an earlier incarnation of this broker (STALE_BROKER_EPOCH). A broker
+  epoch that is later than this broker's own is taken: the controller may hear of a registration before the broker does.
 * A partition's state counts if its leader epoch is not below the one known; of equal leader epochs, the partition epoch
   decides. (Kafka takes no state of the leader epoch that it knows: its controller raises it with each change.)
 * A controller sends a command again that got no response, and the first copy may arrive when later commands have been
@@ -30,7 +30,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from highwater_runtime.broker.mode import Core
+from highwater_runtime.broker.mode import BrokerContext
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replica_manager import Role
 from highwater_runtime.broker.zk.cluster_image import NO_ID, ClusterImage
@@ -78,7 +78,7 @@ class Commands:
 
     def __init__(
         self,
-        core: Core,
+        context: BrokerContext,
         cluster: ClusterImage,
         configs: Configs,
         controller_epochs: dict[PartitionKey, int],
@@ -90,7 +90,7 @@ class Commands:
         """The highest that a command had."""
         self._sequence = _NO_SEQUENCE
         """The highest number that a command of that controller had."""
-        self._core = core
+        self._context = context
         self._cluster = cluster
         self._configs = configs
         self._controller_epochs = controller_epochs
@@ -119,7 +119,7 @@ class Commands:
             request = self._waiting.popleft()
             error = self._refusal(request.body)
             if error is not ErrorCode.NONE:
-                self._core.ports.trace.emit(TransitionTaken(reason="stale-command-refused"))
+                self._context.ports.trace.emit(TransitionTaken(reason="stale-command-refused"))
                 request.reply(refusal(request.body, error, version=request.version))
                 continue
             if request.body.controller_epoch > self.controller_epoch:
@@ -133,7 +133,7 @@ class Commands:
     def _refusal(self, body: Command) -> ErrorCode:
         if body.broker_epoch != _ANY_BROKER_EPOCH and body.broker_epoch < self._broker_epoch():
             return ErrorCode.STALE_BROKER_EPOCH
-        switches = self._core.options.switches
+        switches = self._context.options.switches
         if switches.controller_epoch_fencing == "on" and body.controller_epoch < self.controller_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
         if is_too_far(body.controller_epoch, self.controller_epoch):
@@ -160,7 +160,7 @@ class Commands:
     # --- LeaderAndIsr ---------------------------------------------------------------------------------------------
 
     def _lead_and_follow(self, body: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
-        replicas = self._core.replicas
+        replicas = self._context.replicas
         is_full = version >= _TYPE_SINCE and body.type == ALL_REPLICAS
         response = LeaderAndIsrResponse(error_code=ErrorCode.NONE)
         named: dict[PartitionKey, str] = {}
@@ -199,21 +199,21 @@ class Commands:
     def _role(self, topic: str, key: PartitionKey, state: LeaderAndIsrPartitionState) -> Role | None:
         """What the replica is to be now; None: what it was."""
         registration = _registration(state)
-        known = self._core.replicas.roles.get(key)
+        known = self._context.replicas.roles.get(key)
         if known is not None and known.state.leader_epoch == state.leader_epoch:
             return Role(topic, registration, known.leader_at)
         leader_at = self._cluster.image.endpoint_of(state.leader)
-        if leader_at is not None or state.leader == self._core.options.node_id:
+        if leader_at is not None or state.leader == self._context.options.node_id:
             return Role(topic, registration, leader_at)
         if state.leader >= 0:
-            self._core.ports.trace.emit(TransitionTaken(reason="leader-not-alive", partition=f"{topic}-{key[1]}"))
+            self._context.ports.trace.emit(TransitionTaken(reason="leader-not-alive", partition=f"{topic}-{key[1]}"))
         if known is not None:
             return None
         without_state = replace(registration, leader=NO_LEADER, leader_epoch=_NO_EPOCH, partition_epoch=_NO_EPOCH)
         return Role(topic, without_state, None)
 
     def _check(self, topic: str, key: PartitionKey, state: LeaderAndIsrPartitionState, *, is_full: bool) -> ErrorCode:
-        replicas, node_id = self._core.replicas, self._core.options.node_id
+        replicas, node_id = self._context.replicas, self._context.options.node_id
         if not is_legal(topic) or state.partition_index < 0:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if node_id not in state.replicas:
@@ -223,7 +223,7 @@ class Commands:
         is_ahead = is_too_far(state.leader_epoch, led) or is_too_far(state.controller_epoch, self.controller_epoch)
         if is_ahead or not _is_possible(state):
             return ErrorCode.INVALID_REQUEST
-        log = self._core.logs.get(topic, state.partition_index)
+        log = self._context.logs.get(topic, state.partition_index)
         if log is not None and log.failure is not None:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if known is None:
@@ -239,7 +239,7 @@ class Commands:
     # --- StopReplica ----------------------------------------------------------------------------------------------
 
     def _stop(self, body: StopReplicaRequest) -> StopReplicaResponse:
-        replicas = self._core.replicas
+        replicas = self._context.replicas
         deleted: list[PartitionKey] = []
         halted: list[PartitionKey] = []
         response = StopReplicaResponse(error_code=ErrorCode.NONE)
@@ -256,9 +256,9 @@ class Commands:
                     continue
                 if key is not None:
                     (deleted if state.delete_partition else halted).append(key)
-                elif state.delete_partition and self._core.logs.get(topic.topic_name, state.partition_index):
+                elif state.delete_partition and self._context.logs.get(topic.topic_name, state.partition_index):
                     # The topic was deleted while this broker was off.
-                    self._core.logs.delete(topic.topic_name, state.partition_index)
+                    self._context.logs.delete(topic.topic_name, state.partition_index)
         replicas.stop(deleted)
         replicas.halt(halted)
         for key in deleted:
@@ -267,10 +267,10 @@ class Commands:
         return response
 
     def _check_stop(self, topic: str, key: PartitionKey | None, state: StopReplicaPartitionState) -> ErrorCode:
-        log = self._core.logs.get(topic, state.partition_index)
+        log = self._context.logs.get(topic, state.partition_index)
         if log is not None and log.failure is not None:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        known = None if key is None else self._core.replicas.roles.get(key)
+        known = None if key is None else self._context.replicas.roles.get(key)
         if known is None or state.leader_epoch in (_NO_EPOCH, _EPOCH_DURING_DELETE):
             return ErrorCode.NONE
         if is_too_far(state.leader_epoch, known.state.leader_epoch):
@@ -286,8 +286,8 @@ class Commands:
         for topic in self._cluster.update(body, self._broker_epoch()):
             self._configs.forget(topic)
         self._publish()
-        if self._core.replicas.is_loaded:
-            self._core.replicas.begin()
+        if self._context.replicas.is_loaded:
+            self._context.replicas.begin()
         return UpdateMetadataResponse(error_code=ErrorCode.NONE)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from highwater_runtime.broker import metrics
 from highwater_runtime.broker.isr import Answer, OnAnswer, Proposal
-from highwater_runtime.broker.mode import Core
+from highwater_runtime.broker.mode import BrokerContext
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.zk.membership import Membership
 from highwater_runtime.metadata.znodes import (
@@ -39,19 +39,21 @@ class IsrWrites:
     """An :class:`~highwater_runtime.broker.replica_manager.IsrWriter`. ``controller_epochs`` has the epoch of the
     controller that decided on each partition's leader: the leader keeps it in what it writes."""
 
-    def __init__(self, core: Core, membership: Membership, controller_epochs: Mapping[PartitionKey, int]) -> None:
-        self._core = core
+    def __init__(
+        self, context: BrokerContext, membership: Membership, controller_epochs: Mapping[PartitionKey, int]
+    ) -> None:
+        self._context = context
         self._membership = membership
         self._controller_epochs = controller_epochs
         self._waiting: dict[PartitionKey, Proposal] = {}
 
     def propose(self, key: PartitionKey, proposal: Proposal, on_answer: OnAnswer) -> None:
-        role = self._core.replicas.roles.get(key)
+        role = self._context.replicas.roles.get(key)
         if role is None:
             return
         self._waiting[key] = proposal
         node = LeaderAndIsrNode(
-            leader=self._core.options.node_id,
+            leader=self._context.options.node_id,
             leader_epoch=proposal.leader_epoch,
             isr=proposal.isr,
             controller_epoch=self._controller_epochs.get(key, 0),
@@ -71,7 +73,7 @@ class IsrWrites:
         def answer(answer: Answer) -> None:
             del self._waiting[key]
             if answer.error != ErrorCode.NONE:
-                self._core.ports.metrics.counter(metrics.FAILED_ISR_UPDATES)
+                self._context.ports.metrics.counter(metrics.FAILED_ISR_UPDATES)
             if on_answer(proposal, answer):
                 self._waiting[key] = proposal
                 self._later(is_waiting, attempt)
@@ -90,7 +92,7 @@ class IsrWrites:
                 case Aborted(failure=Failure.NO_NODE):
                     answer(Answer(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
                 case _:
-                    self._core.ports.trace.emit(TransitionTaken(reason="isr-write-retried"))
+                    self._context.ports.trace.emit(TransitionTaken(reason="isr-write-retried"))
                     self._later(is_waiting, attempt)
 
         def compare(result: Data | Failure) -> None:
@@ -100,7 +102,7 @@ class IsrWrites:
                 case Data(data=found, stat=stat) if _is(path, found, node):
                     answer(Answer(ErrorCode.NONE, proposal.leader_epoch, stat.version, proposal.isr))
                 case Data():
-                    self._core.ports.trace.emit(TransitionTaken(reason="isr-write-refused"))
+                    self._context.ports.trace.emit(TransitionTaken(reason="isr-write-refused"))
                     answer(Answer(ErrorCode.INVALID_UPDATE_VERSION))
                 case Failure.NO_NODE:
                     answer(Answer(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
@@ -117,7 +119,7 @@ class IsrWrites:
             if is_waiting():
                 attempt()
 
-        self._core.ports.clock.call_later(RETRY_BACKOFF_NS, again)
+        self._context.ports.clock.call_later(RETRY_BACKOFF_NS, again)
 
 
 def _is(path: str, found: bytes, written: LeaderAndIsrNode) -> bool:

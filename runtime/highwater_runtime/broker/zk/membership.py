@@ -2,8 +2,8 @@
 
 * ``/brokers/ids/N`` is ephemeral; its czxid is the broker epoch (KIP-380). It is created once every log is loaded, so
   that the controller sends no command to a broker that does not know its logs.
-* A node of the same id that belongs to another session is that of an earlier life. The broker waits until that session
-  ends and the node is gone. (Apache Kafka's broker exits and must be started again.)
+* A node of the same id that belongs to another session is that of an earlier incarnation. The broker waits until that
+  session ends and the node is gone. (Apache Kafka's broker exits and must be started again.)
 * A session that has expired is replaced by a new one, in which the broker registers again, under a new epoch. Until it
   gets a new command it goes on to lead what it led, as Kafka's does; it cannot shrink an ISR, because the versions have
   moved (discussion 3 of the document).
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from highwater_runtime.broker.mode import Core
+from highwater_runtime.broker.mode import BrokerContext
 from highwater_runtime.metadata.znodes import PERSISTENT, BrokerNode, broker_path, encode_node
 from highwater_runtime.ports.coordination import (
     Coordination,
@@ -43,7 +43,7 @@ class Membership:
 
     def __init__(
         self,
-        core: Core,
+        context: BrokerContext,
         coordination: Coordination,
         *,
         prepare: Callable[[Callable[[], None]], None],
@@ -54,7 +54,7 @@ class Membership:
         self.broker_epoch = -1
         self.is_registered = False
         """In the present session."""
-        self._core = core
+        self._context = context
         self._coordination = coordination
         self._prepare = prepare
         self._on_registered = on_registered
@@ -90,7 +90,7 @@ class Membership:
     ) -> None:
         """As :meth:`.Session.submit`, in the present session; what follows is an event of the broker."""
         assert self.session is not None, "the broker has not been started"
-        after = self._core.after_event
+        after = self._context.after_event
 
         def finish(result: R | Failure) -> None:
             if not self._is_closed:
@@ -105,7 +105,7 @@ class Membership:
         self.session.submit(operation, finish, watch=None if watch is None else fire)
 
     def _open(self) -> None:
-        config = self._core.options.config
+        config = self._context.options.config
         self.session = self._coordination.open(config.zookeeper_session_timeout_ms, self._event)
 
     def _event(self, event: SessionEvent) -> None:
@@ -122,12 +122,12 @@ class Membership:
                 self.is_registered = False
                 self._on_event(event)
                 self._open()
-        self._core.after_event()
+        self._context.after_event()
 
     # --- registration ---------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        if not self._core.logs.is_loaded:
+        if not self._context.logs.is_loaded:
             return
         connection = self._connection
 
@@ -143,7 +143,7 @@ class Membership:
             self.submit(Create(path), lambda result, path=path: made(path, result))  # type: ignore[misc]
 
     def _register(self) -> None:
-        options, connection = self._core.options, self._connection
+        options, connection = self._context.options, self._connection
         listeners = options.all_listeners
         node = BrokerNode(
             endpoints={name: str(endpoint) for name, endpoint, _ in listeners},

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 
 from highwater_runtime.broker.apis import api_versions
 from highwater_runtime.broker.controller_channel import ControllerChannel
-from highwater_runtime.broker.mode import Core
+from highwater_runtime.broker.mode import BrokerContext
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.zk.cluster_image import ClusterImage
 from highwater_runtime.broker.zk.commands import COMMANDS, Commands
@@ -94,32 +94,32 @@ class ZooKeeperMode:
 
     has_features = False
 
-    def __init__(self, core: Core, coordination: Coordination, make_controller: MakeController) -> None:
-        self._core = core
+    def __init__(self, context: BrokerContext, coordination: Coordination, make_controller: MakeController) -> None:
+        self._context = context
         self._channels: list[ControllerChannel] = []
         self._membership = Membership(
-            core,
+            context,
             coordination,
             prepare=self._prepare,
             on_registered=self._registered,
             on_event=self._session_event,
         )
         self.controller = make_controller(lambda: self.session)
-        self._cluster = ClusterImage(core.options.node_id)
+        self._cluster = ClusterImage(context.options.node_id)
         self._configs = Configs(self._membership, self._configured)
         controller_epochs: dict[PartitionKey, int] = {}
         self._commands = Commands(
-            core,
+            context,
             self._cluster,
             self._configs,
             controller_epochs,
             broker_epoch=lambda: self.broker_epoch,
             publish=self._publish,
         )
-        self.isr_writer = IsrWrites(core, self._membership, controller_epochs)
+        self.isr_writer = IsrWrites(context, self._membership, controller_epochs)
         self.lost_logs = FailedBroker()
-        self.producer_id_blocks = WrittenBlocks(self._membership, core.options.node_id)
-        self._has_topic_ids = core.options.config.has_topic_ids
+        self.producer_id_blocks = WrittenBlocks(self._membership, context.options.node_id)
+        self._has_topic_ids = context.options.config.has_topic_ids
         self._is_leaving = False
 
     @property
@@ -147,13 +147,13 @@ class ZooKeeperMode:
         return {**OFFERED, ApiKey.FETCH: (OFFERED[ApiKey.FETCH][0], _WITHOUT_TOPIC_IDS)}
 
     def channel(self, name: str, timeout_ms: int) -> ControllerChannel:
-        channel = ControllerChannel(name, self._active_controller, self._core.ports, timeout_ns=timeout_ms * MS)
+        channel = ControllerChannel(name, self._active_controller, self._context.ports, timeout_ns=timeout_ms * MS)
         self._channels.append(channel)
         return channel
 
     def _active_controller(self) -> Endpoint | None:
         controller_id = self.controller.controller_id
-        return None if controller_id is None else self._core.replicas.image.endpoint_of(controller_id)
+        return None if controller_id is None else self._context.replicas.image.endpoint_of(controller_id)
 
     def controller_for_clients(self, image: MetadataImage) -> int:
         """The active controller, as ``/controller`` names it."""
@@ -168,7 +168,7 @@ class ZooKeeperMode:
 
     def logs_loaded(self) -> None:
         self._membership.logs_loaded()
-        self._core.after_event()
+        self._context.after_event()
 
     def replicas_loaded(self) -> None:
         if not self._is_leaving:
@@ -176,8 +176,8 @@ class ZooKeeperMode:
 
     def shut_down(self, on_leave: Callable[[], None]) -> None:
         """Have the controller move leaderships away (ControlledShutdown), within ``controlled.shutdown.timeout.ms``."""
-        timeout_ms = self._core.options.config.controlled_shutdown_timeout_ms
-        clock = self._core.ports.clock
+        timeout_ms = self._context.options.config.controlled_shutdown_timeout_ms
+        clock = self._context.ports.clock
         left = False
 
         def leave() -> None:
@@ -197,7 +197,7 @@ class ZooKeeperMode:
 
         def build() -> tuple[ControlledShutdownRequest, int]:
             request = ControlledShutdownRequest(
-                broker_id=self._core.options.node_id, broker_epoch=self._membership.broker_epoch
+                broker_id=self._context.options.node_id, broker_epoch=self._membership.broker_epoch
             )
             return request, _SHUTDOWN_VERSION
 
@@ -228,8 +228,8 @@ class ZooKeeperMode:
         self.controller.refresh_metrics()
 
     def _report(self, state: str) -> None:
-        self._core.ports.trace.emit(
-            BrokerStateChanged(broker=self._core.options.node_id, broker_epoch=self.broker_epoch, reason=state)
+        self._context.ports.trace.emit(
+            BrokerStateChanged(broker=self._context.options.node_id, broker_epoch=self.broker_epoch, reason=state)
         )
 
     # --- session and metadata -------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ class ZooKeeperMode:
     def _registered(self) -> None:
         if not self._is_leaving:
             self._report("registered")
-            if self._core.replicas.is_loaded:
+            if self._context.replicas.is_loaded:
                 self._report("running")
         self._commands.open()
 
@@ -253,12 +253,12 @@ class ZooKeeperMode:
         self._cluster.configure(resource, values)
         if resource == ALL_BROKERS_RESOURCE:
             self.controller.configured(values)
-        if self._core.replicas.is_loaded:
+        if self._context.replicas.is_loaded:
             self._publish()
-            self._core.replicas.begin()
+            self._context.replicas.begin()
 
     def _publish(self) -> None:
-        self._core.publish(self._cluster.image, self._cluster.take_delta())
+        self._context.publish(self._cluster.image, self._cluster.take_delta())
 
     # --- requests -------------------------------------------------------------------------------------------------
 

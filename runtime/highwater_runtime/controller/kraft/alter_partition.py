@@ -57,7 +57,7 @@ from highwater_runtime.wire.messages.alter_partition_response import TopicData a
 from highwater_runtime.wire.messages.partition_change_record import PartitionChangeRecord
 
 EpochsMatch = Callable[[int, int], bool]
-"""(claimed, registered) → whether they may be the same life of a broker; :func:`replica_epoch_matches` in force."""
+"""(claimed, registered) → whether both may be of one incarnation; :func:`replica_epoch_matches` in force."""
 
 BROKER_STATE_VERSION: Final = 3
 """First version of AlterPartition that carries ``new_isr_with_epochs``."""

@@ -54,7 +54,7 @@ from highwater_runtime.wire.messages.stop_replica_request import StopReplicaRequ
 from highwater_runtime.wire.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataEndpoint
 
 RECHECK_NS: Final = 100 * MS
-"""Delay until the next look at a broker's registration, after the broker answered that it is in another life."""
+"""Delay until the next look at a broker's registration, after the broker answered that it is in another incarnation."""
 
 UNCLEAN: Final = "kafka_controller_controllerstats_uncleanleaderelections_total"
 

@@ -105,7 +105,7 @@ OnResponse = Callable[["BrokerSender", Any, Any], None]
 
 
 class BrokerSender:
-    """The way to one broker in one life of it."""
+    """The way to one broker in one incarnation of it."""
 
     def __init__(
         self,

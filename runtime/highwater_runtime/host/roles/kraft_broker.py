@@ -28,7 +28,7 @@ class KraftBrokerRole:
         return None
 
     def why_unready(self, core: NodeCore | None) -> str | None:
-        """Return None once its registration, by this life, is unfenced in the metadata that it acts on."""
+        """Return None once its registration, by this incarnation, is unfenced in the metadata that it acts on."""
         if not isinstance(core, Broker):
             return "starting"
         own = core.image.brokers.get(core.options.node_id)

@@ -38,7 +38,7 @@ class LeaderAndIsrRequest(Message, kind="request", key=4, versions="0-7", flexib
     controller_id: Int32 = field()
     is_kraft_controller: bool = field("7+")
     controller_epoch: Int32 = field()  # Refused if it is below one that the broker has seen.
-    # For which life of the broker this is meant (KIP-380).
+    # For which incarnation of the broker this is meant (KIP-380).
     broker_epoch: Int64 = field("2+", default=-1, ignorable=True)
     # Ours: a controller numbers its commands, in the order in which it sends them. A copy has the number of the first.
     sequence: Int64 = field("4+", tag=100, default=-1, ignorable=True)
