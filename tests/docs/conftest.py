@@ -88,6 +88,16 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def readme() -> Document:
+    return Document(ROOT / "README.md")
+
+
+@pytest.fixture(scope="session")
+def contributing() -> Document:
+    return Document(ROOT / "CONTRIBUTING.md")
+
+
+@pytest.fixture(scope="session")
 def experiments() -> Document:
     return Document(ROOT / "docs" / "experiments.md")
 

@@ -35,12 +35,6 @@ def test_no_heading_stands_twice(document: Any) -> None:
     assert twice == []
 
 
-def test_documents_are_linked_from_the_readme(root: Path) -> None:
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    for path in (root / "docs").rglob("*.md"):
-        assert f"({path.relative_to(root)})" in readme
-
-
 def tracked(root: Path) -> list[Path]:
     """Files of the commit at hand (all there are, where this is no git checkout), relative to the root."""
     listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False)
