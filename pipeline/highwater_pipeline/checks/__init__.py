@@ -4,7 +4,7 @@ A kernel sees one :class:`~highwater_pipeline.units.Unit`, works on whole column
 found. It knows nothing of Spark, files or runs: :func:`check_unit`, or :func:`check_units` for all units of a run in
 memory, is all that a scheduler calls.
 
-Most partitions show nothing. So every check has a function in :mod:`.suspects`, or beside its kernel, that looks at
+Most partitions show nothing. So every check has a function in :mod:`.prefilter`, or beside its kernel, that looks at
 many small partitions at once and says in which of them the kernel may find something. Whoever changes a kernel must
 look at both.
 """
@@ -18,8 +18,8 @@ import numpy as np
 
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST, GROUP_CHECKS
 from highwater_pipeline.arrays import Bools
-from highwater_pipeline.checks import suspects
-from highwater_pipeline.checks.altered import altered, altered_suspects
+from highwater_pipeline.checks import prefilter
+from highwater_pipeline.checks.altered import altered, altered_prefilter
 from highwater_pipeline.checks.causes import in_causal_order
 from highwater_pipeline.checks.client import client_anomalies
 from highwater_pipeline.checks.committed_loss import committed_loss
@@ -30,10 +30,10 @@ from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
 from highwater_pipeline.checks.lineages import lineages
 from highwater_pipeline.checks.min_isr import min_isr
-from highwater_pipeline.checks.model_step import model_step, model_step_suspects
-from highwater_pipeline.checks.never_sent import never_sent, never_sent_suspects
+from highwater_pipeline.checks.model_step import model_step, model_step_prefilter
+from highwater_pipeline.checks.never_sent import never_sent, never_sent_prefilter
 from highwater_pipeline.checks.plain_history import not_plain
-from highwater_pipeline.checks.producer_ids import producer_id_reused, producer_id_reused_suspects
+from highwater_pipeline.checks.producer_ids import producer_id_reused, producer_id_reused_prefilter
 from highwater_pipeline.checks.removed import removed_records
 from highwater_pipeline.checks.replica_incomplete import replica_incomplete
 from highwater_pipeline.checks.retention import retention_too_greedy
@@ -64,24 +64,24 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
 }
 
 
-_SUSPECTS: Final[dict[str, Callable[[Partitions], Bools]]] = {
-    "never-sent": never_sent_suspects,
-    "altered": altered_suspects,
-    "committed-loss": suspects.committed_loss,
-    "divergence": suspects.divergence,
-    "isr-incomplete": suspects.isr_incomplete,
-    "stale-isr-join": suspects.stale_isr_join,
-    "two-leaders": suspects.two_leaders,
-    "leader-not-in-isr": suspects.leader_not_in_isr,
-    "hw-regression": suspects.hw_regression,
-    "min-isr": suspects.min_isr,
-    "replica-incomplete": suspects.replica_incomplete,
-    "sequence-gap": suspects.sequence_gap,
-    "producer-id-reused": producer_id_reused_suspects,
-    "retention-too-greedy": suspects.retention_too_greedy,
-    "stray-partition": suspects.stray_partition,
-    "live-partition-deleted": suspects.live_partition_deleted,
-    "deleted-topic-records": suspects.deleted_topic_records,
+_PREFILTERS: Final[dict[str, Callable[[Partitions], Bools]]] = {
+    "never-sent": never_sent_prefilter,
+    "altered": altered_prefilter,
+    "committed-loss": prefilter.committed_loss,
+    "divergence": prefilter.divergence,
+    "isr-incomplete": prefilter.isr_incomplete,
+    "stale-isr-join": prefilter.stale_isr_join,
+    "two-leaders": prefilter.two_leaders,
+    "leader-not-in-isr": prefilter.leader_not_in_isr,
+    "hw-regression": prefilter.hw_regression,
+    "min-isr": prefilter.min_isr,
+    "replica-incomplete": prefilter.replica_incomplete,
+    "sequence-gap": prefilter.sequence_gap,
+    "producer-id-reused": producer_id_reused_prefilter,
+    "retention-too-greedy": prefilter.retention_too_greedy,
+    "stray-partition": prefilter.stray_partition,
+    "live-partition-deleted": prefilter.live_partition_deleted,
+    "deleted-topic-records": prefilter.deleted_topic_records,
 }
 """In which partitions of one topic each check may find something; ``model-step`` needs the facts besides."""
 
@@ -103,7 +103,7 @@ def check_units(units: Units, checks: Sequence[str] | None = None) -> Iterator[U
     """
     names = _available(units.facts, checks)
     partitions = units.small(SMALL)
-    wanted = {} if partitions is None else suspicious(units.facts, partitions, names)
+    wanted = {} if partitions is None else prefiltered(units.facts, partitions, names)
     removing = set() if partitions is None else _may_have_removed(units.facts, partitions)
     for partition in units.names:
         checked = wanted.get(partition, names)
@@ -121,19 +121,19 @@ def _may_have_removed(facts: RunFacts, partitions: Partitions) -> set[str]:
     }
 
 
-def suspicious(facts: RunFacts, partitions: Partitions, names: Sequence[str]) -> dict[str, list[str]]:
+def prefiltered(facts: RunFacts, partitions: Partitions, names: Sequence[str]) -> dict[str, list[str]]:
     """Of each partition the checks, of those named, that may find something in it."""
-    several_topics = suspects.has_topics(partitions)
+    several_topics = prefilter.has_topics(partitions)
     in_order = not facts.settings.has_clock_errors
     found: dict[str, list[str]] = {partition: [] for partition in partitions.names}
     of_clients = not_plain(partitions)
     for name in names:
         if name in _IN_ORDER and not in_order:
             of_check = np.ones(len(partitions.names), np.bool_)
-        elif name in _SUSPECTS:
-            of_check = _SUSPECTS[name](partitions)
+        elif name in _PREFILTERS:
+            of_check = _PREFILTERS[name](partitions)
         else:
-            of_check = model_step_suspects(facts, partitions) if name == "model-step" else of_clients
+            of_check = model_step_prefilter(facts, partitions) if name == "model-step" else of_clients
         for number in np.flatnonzero(of_check | several_topics).tolist():
             found[partitions.names[number]].append(name)
     return found
@@ -148,7 +148,7 @@ def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
     """Run the checks asked for (None: all) on one unit, but for those whose events were not recorded."""
     names = _available(unit.facts, checks)
     if max(table.num_rows for table in (unit.history, unit.events, unit.replica_log)) <= SMALL:
-        names = suspicious(unit.facts, alone(unit), names)[unit.partition]
+        names = prefiltered(unit.facts, alone(unit), names)[unit.partition]
     return run_checks(unit, names)
 
 

@@ -92,7 +92,7 @@ def _examples(unit: Unit, records: Ints) -> Iterator[Example]:
         }
 
 
-def altered_suspects(partitions: Partitions) -> Bools:
+def altered_prefilter(partitions: Partitions) -> Bools:
     """Some record was read or dumped with something altered."""
     tables = (partitions.history, partitions.replica_log)
     return partitions.those(np.concatenate([table.number[table.view.is_known("altered")] for table in tables]))

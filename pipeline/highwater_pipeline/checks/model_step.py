@@ -108,7 +108,7 @@ def model_step(unit: Unit) -> Finding:
     return finding(refused + len(reads), examples())
 
 
-def model_step_suspects(facts: RunFacts, partitions: Partitions) -> Bools:
+def model_step_prefilter(facts: RunFacts, partitions: Partitions) -> Bools:
     """For each partition of one topic: whether the check may find something in it.
 
     The specification itself says so. Events become Python objects for many partitions at a time, those of the cluster

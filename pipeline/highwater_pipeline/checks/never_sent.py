@@ -139,7 +139,7 @@ def _held(replica_log: View, value: int) -> list[Example]:
     return sorted(held, key=lambda row: (row["offset"], row["broker"]))
 
 
-def never_sent_suspects(partitions: Partitions) -> Bools:
+def never_sent_prefilter(partitions: Partitions) -> Bools:
     """Some value was read or dumped and not sent, or read before. Every topic counts."""
     history = partitions.history
     is_send, is_poll = (history.view.bools(name) for name in ("is_send", "is_poll"))

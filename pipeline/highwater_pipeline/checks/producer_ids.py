@@ -95,7 +95,7 @@ def _owner(value: Ints, counts: Bools, sent: Ints, client: Ints) -> Ints:
     return owner
 
 
-def producer_id_reused_suspects(partitions: Partitions) -> Bools:
+def producer_id_reused_prefilter(partitions: Partitions) -> Bools:
     """Records of several clients have one producer id and epoch. Every topic counts."""
     sends = partitions.history.where(partitions.history.view.bools("is_send"))
     words = {name: number for number, name in enumerate(sends.view.words("client"))}

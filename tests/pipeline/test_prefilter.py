@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_pipeline import checks
-from highwater_pipeline.checks import check_unit, check_units, run_checks, suspicious
+from highwater_pipeline.checks import check_unit, check_units, prefiltered, run_checks
 from highwater_pipeline.judgement import UnitFindings
 from highwater_pipeline.units import Unit, split
 
@@ -91,7 +91,7 @@ def judged(story: Any) -> Iterator[tuple[Unit, list[str], UnitFindings]]:
     names = checks._available(facts, [*checks.CLIENT_CHECKS_ON_REQUEST, "all"])
     partitions = units.small(checks.SMALL)
     assert partitions is not None
-    wanted = suspicious(facts, partitions, names)
+    wanted = prefiltered(facts, partitions, names)
     quickly = {found.partition: found for found in check_units(units, names)}
     for unit in units:
         whole = run_checks(unit, names)
