@@ -31,6 +31,8 @@ def quoted(text: str) -> list[str]:
 
 
 def test_every_experiment_shown_is_valid(document: Any) -> None:
+    if document.path.name == "CONTRIBUTING.md":
+        return  # its fault is its own, so ``test_contributing`` validates and runs it
     for number, block in enumerate(document.blocks("yaml")):
         if "kind: ChaosExperiment" in block:
             parse_experiment(block, f"{document.path.name}, block {number}", references=True)
