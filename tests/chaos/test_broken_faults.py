@@ -15,7 +15,7 @@ from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment.faults import GROUP, fault_kinds
-from highwater_chaos.verdict.judged_run import write_judged
+from highwater_chaos.verdict.judged_run import judge_and_forget
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.faults import Cut, NetworkFaults
 from highwater_runtime.sim.simulator import Simulator
@@ -100,7 +100,7 @@ class BelievingBackend(SimBackend):
         self.believed[node] = NodeState.PAUSED
 
 
-def verdict_of_run(make_experiment, kinds, tmp_path, backend, broken=None):
+def verdict_of_run(make_experiment, kinds, backend, broken=None):
     """Inject each kind for a while, heal it, and judge. ``broken``: begins to break things before the ``wait``."""
     steps = [
         f"{{inject: {{name: it-{number}, {kind}: {FAULTS[kind]}}}}}, {{wait: 2s}}, {{heal: it-{number}}}, {{wait: 1s}}"
@@ -108,7 +108,7 @@ def verdict_of_run(make_experiment, kinds, tmp_path, backend, broken=None):
     ]
     experiment = make_experiment(f"[{', '.join(steps)}]", timeout="5m", recovery="10s", workload=FEW)
     result = run_experiment(experiment, backend, faults=broken or (lambda _: None))
-    verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
+    verdict = judge_and_forget(experiment, result, wire=False)
     return verdict, result.faults
 
 
@@ -117,9 +117,9 @@ def test_every_kind_is_broken_here():
 
 
 @pytest.mark.usefixtures("impatient")
-def test_whole_faults_pass(make_experiment, tmp_path):
+def test_whole_faults_pass(make_experiment):
     """All of them after each other, with nothing broken: or the tests below would prove nothing."""
-    verdict, records = verdict_of_run(make_experiment, FAULTS, tmp_path, BelievingBackend())
+    verdict, records = verdict_of_run(make_experiment, FAULTS, BelievingBackend())
     assert (verdict["verdict"], verdict["reasons"]) == ("pass", [])
     assert [record.kind for record in records] == list(FAULTS)
     assert [record.kind for record in records if not (record.confirmed and record.healed)] == []
@@ -127,7 +127,7 @@ def test_whole_faults_pass(make_experiment, tmp_path):
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_broken_undo_is_inconclusive(make_experiment, tmp_path, monkeypatch, kind):
+def test_a_broken_undo_is_inconclusive(make_experiment, monkeypatch, kind):
     owner, name = UNDO[kind]
 
     def break_it(_records):
@@ -143,7 +143,7 @@ def test_a_broken_undo_is_inconclusive(make_experiment, tmp_path, monkeypatch, k
         else:
             monkeypatch.setattr(owner, name, lambda self, *args: None)
 
-    verdict, (record,) = verdict_of_run(make_experiment, [kind], tmp_path, BelievingBackend(), break_it)
+    verdict, (record,) = verdict_of_run(make_experiment, [kind], BelievingBackend(), break_it)
     assert verdict["verdict"] == "inconclusive", verdict["reasons"]
     assert record.inconclusive_reason() in verdict["reasons"]
     expected = "never took hold" if kind == "restart" else "is not known to be healed"
@@ -166,7 +166,7 @@ INJECT = {
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_broken_injection_is_inconclusive(make_experiment, tmp_path, monkeypatch, kind):
+def test_a_broken_injection_is_inconclusive(make_experiment, monkeypatch, kind):
     def break_it(_records):
         if kind in INJECT:
             answer = SimpleNamespace(bytes_lost=0)
@@ -177,7 +177,7 @@ def test_a_broken_injection_is_inconclusive(make_experiment, tmp_path, monkeypat
         monkeypatch.setattr(NetworkFaults, "_rule", lambda self, rule: rule)
 
     backend = BelievingBackend()
-    verdict, (record,) = verdict_of_run(make_experiment, [kind], tmp_path, backend, break_it)
+    verdict, (record,) = verdict_of_run(make_experiment, [kind], backend, break_it)
     assert verdict["verdict"] == "inconclusive", verdict["reasons"]
     assert "took hold" in record.inconclusive_reason() or "take hold" in record.inconclusive_reason()
 
@@ -207,13 +207,13 @@ def flushes_alone(monkeypatch):
     ("broken", "reason"),
     [(None, None), (no_undo, "not known to be healed"), (no_injection, "took hold"), (flushes_alone, "took hold")],
 )
-def test_writes_that_do_not_block_are_inconclusive(make_experiment, tmp_path, monkeypatch, broken, reason):
+def test_writes_that_do_not_block_are_inconclusive(make_experiment, monkeypatch, broken, reason):
     monkeypatch.setitem(FAULTS, "diskStall", WRITES)
 
     def break_it(_records):
         if broken is not None:
             broken(monkeypatch)
 
-    verdict, (record,) = verdict_of_run(make_experiment, ["diskStall"], tmp_path, SimBackend(), break_it)
+    verdict, (record,) = verdict_of_run(make_experiment, ["diskStall"], SimBackend(), break_it)
     assert verdict["verdict"] == ("pass" if broken is None else "inconclusive"), verdict["reasons"]
     assert broken is None or reason in record.inconclusive_reason()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.judged_run import run_and_forget
 from highwater_chaos.workload import clients
 from highwater_chaos.workload.clients import may_duplicate
 from highwater_chaos.workload.producer import RecordingProducer
@@ -66,8 +65,8 @@ spec:
     return parse_experiment(text, "test")
 
 
-def verdict_of(run: ChaosExperiment, folder: Path) -> dict[str, Any]:
-    return run_and_judge(run, "sim", folder, lambda _: None, varied={}, wire=False).verdict
+def verdict_of(run: ChaosExperiment) -> dict[str, Any]:
+    return run_and_forget(run, wire=False)[1]
 
 
 @pytest.fixture
@@ -81,24 +80,24 @@ def late_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fabric, "send_duplicate", send_duplicate)
 
 
-def test_a_copy_that_is_appended_after_its_send_was_given_up(late_copies: None, tmp_path: Path) -> None:
+def test_a_copy_that_is_appended_after_its_send_was_given_up(late_copies: None) -> None:
     """Refused for too few replicas, given up, and then a copy finds enough of them."""
     run = experiment(TOO_FEW_REPLICAS, idempotence=False)
-    assert "aborted-read" not in verdict_of(run, tmp_path)["anomalies"]
+    assert "aborted-read" not in verdict_of(run)["anomalies"]
 
 
 def test_which_shows_if_a_producer_takes_every_refusal_for_definite(
-    late_copies: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    late_copies: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that the test above is known to be able to fail."""
     monkeypatch.setattr(clients, "may_duplicate", lambda _: False)
     run = experiment(TOO_FEW_REPLICAS, idempotence=False)
-    assert "aborted-read" in verdict_of(run, tmp_path)["anomalies"]
+    assert "aborted-read" in verdict_of(run)["anomalies"]
 
 
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (3, 4))])
-def test_no_send_that_failed_is_read_whatever_happens_to_requests(seed: int, tmp_path: Path) -> None:
-    verdict = verdict_of(experiment(DISTURBED, seed=seed), tmp_path)
+def test_no_send_that_failed_is_read_whatever_happens_to_requests(seed: int) -> None:
+    verdict = verdict_of(experiment(DISTURBED, seed=seed))
     assert (verdict["verdict"], verdict["anomalies"]) == ("pass", {}), verdict["reasons"]
 
 
@@ -121,7 +120,7 @@ def test_which_schedules_may_duplicate_requests(schedule: list[Any], expected: b
 
 @pytest.mark.parametrize(("ack_timeout", "expires"), [("300ms", True), ("2s", False)])
 def test_the_broker_gives_up_first_only_if_its_timeout_is_the_shorter(
-    ack_timeout: str, expires: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ack_timeout: str, expires: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A follower that does not fetch: ``ackTimeout`` decides who ends the wait, the broker or the client."""
     answers: list[int] = []
@@ -133,5 +132,5 @@ def test_the_broker_gives_up_first_only_if_its_timeout_is_the_shorter(
 
     monkeypatch.setattr(RecordingProducer, "_judge", listen)
     held = "- inject: {name: held, hold: {rpc: Fetch, from: {broker: 1}}}\n- wait: 450ms\n- heal: held"
-    verdict_of(experiment(held, ackTimeout=ack_timeout), tmp_path)
+    verdict_of(experiment(held, ackTimeout=ack_timeout))
     assert (7 in answers) is expires, "REQUEST_TIMED_OUT is error 7"

@@ -18,7 +18,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster, load_experiment
 from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.run.result import settings_of_run
-from highwater_chaos.verdict.judged_run import write_judged
+from highwater_chaos.verdict.judged_run import judge_and_forget
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.consumer import RecordingConsumer
 from highwater_pipeline.transitions import signature
@@ -195,7 +195,7 @@ def test_past_its_timeout_a_run_is_healed_and_inconclusive(make_experiment):
     assert 20 * SECOND <= result.run_ns < 25 * SECOND
 
 
-def test_what_nobody_can_read_because_of_a_fault_is_not_lost(make_experiment, tmp_path, monkeypatch):
+def test_what_nobody_can_read_because_of_a_fault_is_not_lost(make_experiment, monkeypatch):
     """The only broker of one of two partitions is never started again: its records are unread, and there."""
     schedule = "[{inject: {name: death, kill: {target: {broker: 2}}}}, {wait: 1s}, {heal: death}]"
     workload = "{producers: 1, rate: 50/s, consumers: 0, deliveryTimeout: 2s}"
@@ -212,16 +212,16 @@ def test_what_nobody_can_read_because_of_a_fault_is_not_lost(make_experiment, tm
     (record,) = result.faults
     assert not record.healed
     assert any("the final reads did not reach the high watermark" in reason for reason in result.inconclusive_reasons)
-    verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
+    verdict = judge_and_forget(experiment, result, wire=False)
     assert (verdict["verdict"], verdict["checks"]["unseen"]) == ("inconclusive", "unknown"), verdict["reasons"]
 
 
-def test_what_nobody_can_read_without_a_fault_is_not_seen(make_experiment, tmp_path, monkeypatch):
+def test_what_nobody_can_read_without_a_fault_is_not_seen(make_experiment, monkeypatch):
     """All nodes run, and no broker answers a Fetch: the cluster is at fault."""
     experiment = make_experiment(workload="{producers: 1, rate: 50/s, consumers: 0}")
     monkeypatch.setattr(RecordingConsumer, "_fetch", lambda *_: None)
     result = run(experiment)
-    verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
+    verdict = judge_and_forget(experiment, result, wire=False)
     assert (verdict["verdict"], list(verdict["anomalies"])) == ("fail", ["unseen", "unavailable"])
 
 
@@ -238,12 +238,12 @@ def test_the_final_reader_waits_for_every_partition_that_was_written_to(make_exp
     assert expected == [("orders", 0)]
 
 
-def test_without_acknowledgements_a_run_in_which_nothing_was_read_decides_nothing(make_experiment, tmp_path):
+def test_without_acknowledgements_a_run_in_which_nothing_was_read_decides_nothing(make_experiment):
     """Whichever checks are chosen: nothing is known to have been written."""
     experiment = make_experiment(workload="{producers: 0, consumers: 1, acks: 0, idempotence: false}")
     spec = experiment.spec.model_copy(update={"checks": ["two-leaders"]})
     experiment = experiment.model_copy(update={"spec": spec})
-    verdict = write_judged(experiment, run(experiment), tmp_path, "run", wire=False).verdict
+    verdict = judge_and_forget(experiment, run(experiment), wire=False)
     assert verdict["verdict"] == "inconclusive"
     assert verdict["reasons"] == ["no record was read, so none is known to have been written (acks: 0)"]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.verdict.judged_run import write_judged
+from highwater_chaos.verdict.judged_run import judge_and_forget
 from highwater_lab.mutants import Mutant, applied
 
 EXPERIMENT = """
@@ -44,22 +43,22 @@ LESS = [
 """Only indexes are flushed; recovery cuts the last batch, in good order; or it reads only half of a file."""
 
 
-def _checked(fault: str, tmp_path: Path, *mutant: str, seed: int = 1) -> tuple[str, list[str]]:
+def _checked(fault: str, *mutant: str, seed: int = 1) -> tuple[str, list[str]]:
     experiment = parse_experiment(EXPERIMENT.format(seed=seed, fault=fault), "flushed.yaml")
     with applied(Mutant("broken", *mutant, "what was flushed is kept")) if mutant else nullcontext():
         result = run_experiment(experiment, SimBackend(watch_invariants=False))
-    verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
+    verdict = judge_and_forget(experiment, result, wire=False)
     found = verdict["anomalies"].get("model-step", {"examples": []})["examples"]
     return verdict["verdict"], [example["story"] for example in found]
 
 
 @pytest.mark.parametrize("fault", [POWER_LOSS, WIPED, WIPED.replace("diskWipe", "kill")])
-def test_an_unclean_stop_leaves_what_was_flushed(fault: str, tmp_path: Path) -> None:
-    assert _checked(fault, tmp_path) == ("pass", [])
+def test_an_unclean_stop_leaves_what_was_flushed(fault: str) -> None:
+    assert _checked(fault) == ("pass", [])
 
 
 @pytest.mark.parametrize("mutant", LESS)
-def test_a_log_that_has_less_than_it_had_flushed_is_found(mutant: tuple[str, str, str], tmp_path: Path) -> None:
-    verdict, stories = _checked(POWER_LOSS, tmp_path, *mutant)
+def test_a_log_that_has_less_than_it_had_flushed_is_found(mutant: tuple[str, str, str]) -> None:
+    verdict, stories = _checked(POWER_LOSS, *mutant)
     assert verdict == "fail"
     assert any("a log that was flushed up to" in story for story in stories), stories

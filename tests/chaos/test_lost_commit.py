@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment import load_experiment
-from highwater_chaos.verdict.judged_run import write_judged
+from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.verdict.judged_run import run_and_forget
 from highwater_runtime.broker.groups import loading, offsets
 from highwater_runtime.broker.groups.offsets_log import OffsetsLog, Written
 from highwater_runtime.log.records import build_batch
@@ -46,29 +43,26 @@ spec:
 """
 
 
-def _verdict(tmp_path: Path, mode: str = "kraft") -> dict[str, Any]:
-    file = tmp_path / "groups.yaml"
-    file.write_text(EXPERIMENT.format(mode=mode), encoding="utf-8")
-    experiment = load_experiment(file)
-    return write_judged(experiment, run_experiment(experiment, SimBackend()), tmp_path, "run", wire=False).verdict
+def _verdict(mode: str = "kraft") -> dict[str, Any]:
+    return run_and_forget(parse_experiment(EXPERIMENT.format(mode=mode), "groups.yaml"), wire=False)[1]
 
 
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
-def test_a_sound_coordinator_is_not_blamed(tmp_path: Path, mode: str) -> None:
-    verdict = _verdict(tmp_path, mode=mode)
+def test_a_sound_coordinator_is_not_blamed(mode: str) -> None:
+    verdict = _verdict(mode=mode)
     assert (verdict["verdict"], verdict["checks"]["lost-commit"]) == ("pass", "ok"), verdict["reasons"]
 
 
-def test_a_coordinator_that_forgets_offsets_of_a_group_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coordinator_that_forgets_offsets_of_a_group_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     def forgets(self: Any, *_args: object, now_ms: int, **_more: object) -> list[Any]:
         stored = self._stored.items()
         return [p for p, (c, _) in stored if p not in self._pending and now_ms >= c.commit_ms + 2000]
 
     monkeypatch.setattr(offsets.GroupOffsets, "expired", forgets)
-    assert "lost-commit" in _verdict(tmp_path)["anomalies"]
+    assert "lost-commit" in _verdict()["anomalies"]
 
 
-def test_a_coordinator_that_loads_all_but_the_last_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coordinator_that_loads_all_but_the_last_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members commit at the same time, so what counts as the last one is their last round."""
     replay, groups = loading.Loader._replay_offset, loading.Loader.groups
     read: dict[tuple[int, Any], list[Any]] = defaultdict(list)
@@ -86,10 +80,10 @@ def test_a_coordinator_that_loads_all_but_the_last_commit(tmp_path: Path, monkey
 
     monkeypatch.setattr(loading.Loader, "_replay_offset", noted)
     monkeypatch.setattr(loading.Loader, "groups", without_the_last)
-    assert "lost-commit" in _verdict(tmp_path)["anomalies"]
+    assert "lost-commit" in _verdict()["anomalies"]
 
 
-def test_a_commit_that_is_acknowledged_before_it_is_replicated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_is_acknowledged_before_it_is_replicated(monkeypatch: pytest.MonkeyPatch) -> None:
     def at_once(self: Any, partition: Any, leader_epoch: int, records: Any, on_written: Any) -> None:
         if partition.leading is None or partition.leader_epoch != leader_epoch:
             on_written(Written(ErrorCode.NOT_LEADER_OR_FOLLOWER))
@@ -98,4 +92,4 @@ def test_a_commit_that_is_acknowledged_before_it_is_replicated(tmp_path: Path, m
         on_written(Written(ErrorCode.NONE, partition.leading.append(batch).first_offset))
 
     monkeypatch.setattr(OffsetsLog, "append", at_once)
-    assert "lost-commit" in _verdict(tmp_path)["anomalies"]
+    assert "lost-commit" in _verdict()["anomalies"]

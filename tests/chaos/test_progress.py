@@ -6,7 +6,6 @@ One experiment asks for every feature. Each test breaks one of them in memory.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,7 @@ from highwater_chaos.experiment.steps import Admin
 from highwater_chaos.liveness.agreement import Agreement
 from highwater_chaos.liveness.progress import CONTRACTS
 from highwater_chaos.schedule.administration import Asked
-from highwater_chaos.verdict.judged_run import write_judged
+from highwater_chaos.verdict.judged_run import judge_and_forget
 from highwater_chaos.workload.admin import AdminOutcome
 from highwater_lab.mutants import Mutant, applied
 
@@ -103,15 +102,15 @@ def _experiment(mode: str = "kraft") -> ChaosExperiment:
     return parse_experiment(text, "everything.yaml")
 
 
-def _verdict(experiment: ChaosExperiment, tmp_path: Path, where: str = "", old: str = "", new: str = "") -> Any:
+def _verdict(experiment: ChaosExperiment, where: str = "", old: str = "", new: str = "") -> Any:
     with applied(Mutant("broken", where, old, new, "it works")) if where else nullcontext():
         result = run_experiment(experiment, SimBackend())
-    return write_judged(experiment, result, tmp_path, "run", wire=False).verdict
+    return judge_and_forget(experiment, result, wire=False)
 
 
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
-def test_what_works_is_ok_and_what_nobody_asked_for_is_not(mode: str, tmp_path: Path) -> None:
-    verdict = _verdict(_experiment(mode), tmp_path)
+def test_what_works_is_ok_and_what_nobody_asked_for_is_not(mode: str) -> None:
+    verdict = _verdict(_experiment(mode))
     assert verdict["verdict"] == "pass", verdict["reasons"]
     asked = EVERY_FEATURE if mode == "kraft" else EVERY_FEATURE - OF_REGISTERS
     assert {name for name, feature in verdict["features"].items() if feature["state"] == "ok"} == asked
@@ -166,10 +165,8 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("feature", "where", "old", "new"), BROKEN)
-def test_a_feature_that_never_works_is_unavailable(
-    feature: str, where: str, old: str, new: str, tmp_path: Path
-) -> None:
-    verdict = _verdict(_experiment(), tmp_path, where, old, new)
+def test_a_feature_that_never_works_is_unavailable(feature: str, where: str, old: str, new: str) -> None:
+    verdict = _verdict(_experiment(), where, old, new)
     # The simulator may see the cause, too.
     others = {*verdict["anomalies"]} - {"disk-leftover", "group-state"}
     assert (verdict["verdict"], others) == ("fail", {"unavailable"}), verdict["reasons"]
@@ -236,9 +233,9 @@ DISAGREEING = [
 
 @pytest.mark.parametrize(("mode", "whose", "where", "old", "new"), DISAGREEING)
 def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
-    mode: str, whose: str, where: str, old: str, new: str, tmp_path: Path
+    mode: str, whose: str, where: str, old: str, new: str
 ) -> None:
-    verdict = _verdict(_experiment(mode), tmp_path, where, old, new)
+    verdict = _verdict(_experiment(mode), where, old, new)
     assert verdict["verdict"] == "fail", verdict["reasons"]
     assert verdict["features"][f"metadata of {whose}"]["state"] == "failed", verdict["features"]
     stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
@@ -246,7 +243,7 @@ def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
 
 
 def test_one_moment_at_which_nodes_agree_is_enough_while_another_feature_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     moments: list[int] = []
 
@@ -256,14 +253,14 @@ def test_one_moment_at_which_nodes_agree_is_enough_while_another_feature_is_wait
 
     monkeypatch.setattr(Agreement, "_differences", differences)
     (deletion, *_) = (one for one in BROKEN if one[0] == "deletion of topics")
-    features = _verdict(_experiment(), tmp_path, *deletion[1:])["features"]
+    features = _verdict(_experiment(), *deletion[1:])["features"]
     states = {name: features[name]["state"] for name in (deletion[0], "metadata of brokers", "metadata of controllers")}
     assert states == {deletion[0]: "failed", "metadata of brokers": "ok", "metadata of controllers": "ok"}
 
 
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 @pytest.mark.parametrize("broken", [False, True])
-def test_a_move_that_is_taken_back_leaves_the_replicas_of_before(mode: str, broken: bool, tmp_path: Path) -> None:
+def test_a_move_that_is_taken_back_leaves_the_replicas_of_before(mode: str, broken: bool) -> None:
     steps = """
     - inject: {name: still, pause: {target: {broker: 2}}}
     - admin: {reassign: {partition: moved-0, replicas: [2, 1]}}
@@ -279,7 +276,7 @@ def test_a_move_that_is_taken_back_leaves_the_replicas_of_before(mode: str, brok
         "kraft": (f"{LEADERS}:_reassign", "target = revert_reassignment(partition)", "return None"),
         "zookeeper": ("controller.zk.admin:Admin._reassign", "elif present:", "elif False:"),
     }[mode]
-    verdict = _verdict(experiment, tmp_path, *where) if broken else _verdict(experiment, tmp_path)
+    verdict = _verdict(experiment, *where) if broken else _verdict(experiment)
     assert verdict["verdict"] == ("fail" if broken else "pass"), verdict["reasons"]
     feature = verdict["features"]["taking back a reassignment"]
     assert feature["state"] == ("failed" if broken else "ok")
@@ -322,7 +319,7 @@ THROTTLES = {
 @pytest.mark.parametrize(
     ("mode", "broken"), [("kraft", ""), ("zookeeper", ""), *zip(THROTTLES, THROTTLES, strict=True)]
 )
-def test_a_throttle_that_was_removed_is_gone(mode: str, broken: str, throttled_again: bool, tmp_path: Path) -> None:
+def test_a_throttle_that_was_removed_is_gone(mode: str, broken: str, throttled_again: bool) -> None:
     """Unless there is a later one, which the harness removes when the schedule is over."""
     move = "    - admin: {reassign: {partition: moved-0, replicas: [0, %d], throttle: 5000000}}\n    - wait: 3s\n"
     steps = "    - admin: {removeThrottle: {topic: moved}}\n    - wait: 1s\n"
@@ -331,7 +328,7 @@ def test_a_throttle_that_was_removed_is_gone(mode: str, broken: str, throttled_a
     text = text[: text.index("  schedule:")] + "  schedule:\n" + schedule
     topic = "      - {name: moved, assignment: [[0, 1]]}\n      - name: payments\n"
     experiment = parse_experiment(text.replace("      - name: payments\n", topic), "throttled.yaml")
-    verdict = _verdict(experiment, tmp_path, *(THROTTLES[broken] if broken else ()))
+    verdict = _verdict(experiment, *(THROTTLES[broken] if broken else ()))
     assert verdict["verdict"] == ("fail" if broken else "pass"), verdict["reasons"]
     feature = verdict["features"]["configuration"]
     assert feature["state"] == ("failed" if broken else "ok")

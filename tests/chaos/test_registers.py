@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ExperimentError, load_experiment, parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.judged_run import run_and_forget
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.registers import PROPERTIES, RegisterClient, RegisterOptions
 from highwater_runtime.metadata.topic_config import check_topic_property
@@ -193,29 +191,24 @@ LAGGING = '[{"inject": {"for": "4s", "delay": {"rpc": "Fetch", "to": {"all": "co
 
 
 @pytest.mark.parametrize(("reads", "verdict"), [("linearizable", "pass"), ("stale", "fail")])
-def test_reads_at_nodes_that_lag(make_experiment, tmp_path, reads, verdict):
+def test_reads_at_nodes_that_lag(make_experiment, reads, verdict):
+    """And every operation has its outcome when the run ends."""
     experiment = make_experiment(LAGGING, workload=METADATA.replace("READS", reads))
-    judged = run_and_judge(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False).verdict
+    result, judged = run_and_forget(experiment, wire=False)
+    assert result.inconclusive_reasons == []
     assert judged["verdict"] == verdict
     assert list(judged["anomalies"]) == ([] if verdict == "pass" else ["stale-read"])
     assert judged["checks"]["stale-read"] == ("ok" if verdict == "pass" else "failed")
     assert judged["checks"]["lost-write"] == "ok", "the log is judged beside the registers"
-
-
-def test_every_operation_has_its_outcome_when_a_run_ends(make_experiment):
-    result = run_experiment(make_experiment(LAGGING, workload=METADATA.replace("READS", "linearizable")), SimBackend())
-    assert result.inconclusive_reasons == []
-    kinds = {(row.f, row.type) for row in result.operations}
-    assert {("read", "ok"), ("write", "ok")} <= kinds
+    kinds = Counter((row.f, row.type) for row in result.operations)
     for f in ("read", "write"):
-        begun = sum(row.f == f and row.type == "invoke" for row in result.operations)
-        ended = sum(row.f == f and row.type != "invoke" for row in result.operations)
-        assert begun == ended > 50
+        begun = kinds[f, "invoke"]
+        assert kinds[f, "ok"] > 0
+        assert begun == sum(count for (of, what), count in kinds.items() if of == f and what != "invoke") > 50
 
 
-def test_without_clients_of_registers_nothing_is_said_of_them(make_experiment, tmp_path):
-    judged = run_and_judge(make_experiment(), "sim", tmp_path, lambda _: None, varied={}, wire=False).verdict
-    assert "stale-read" not in judged["checks"]
+def test_without_clients_of_registers_nothing_is_said_of_them(make_experiment):
+    assert "stale-read" not in run_and_forget(make_experiment(), wire=False)[1]["checks"]
 
 
 FILE = """
@@ -261,24 +254,23 @@ def test_what_is_accepted(check):
         pytest.param("read-times-out", "unconfirmed", marks=pytest.mark.thorough),
     ],
 )
-def test_the_scenarios_of_reads_come_out_as_they_say(name, value, tmp_path):
+def test_the_scenarios_of_reads_come_out_as_they_say(name, value):
     experiment = load_experiment(SCENARIOS / f"{name}.yaml").with_seed_and_switches(None, {"read-offset": value})
-    run = run_and_judge(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False)
-    assert run.verdict["asExpected"], run.verdict["expected"]["whyNot"]
+    result, verdict = run_and_forget(experiment, wire=False)
+    assert verdict["asExpected"], verdict["expected"]["whyNot"]
     stale = name == "deposed-leader-answers-reads" and value == "unconfirmed"
-    assert list(run.verdict["anomalies"]) == (["stale-read"] if stale else [])
+    assert list(verdict["anomalies"]) == (["stale-read"] if stale else [])
     if name == "read-held-on-slow-follower" and value == "confirmed":
-        took_as_long_as_the_node_lags(run.directory)
+        took_as_long_as_the_node_lags(result.operations)
 
 
-def took_as_long_as_the_node_lags(directory):
+def took_as_long_as_the_node_lags(operations):
     begun, took = {}, []
-    for line in (directory / "history" / "operations.jsonl").read_text().splitlines():
-        row = json.loads(line)
-        if row["f"] == "read" and row["type"] == "invoke":
-            begun[row["process"]] = row["time"]
-        elif row["f"] == "read":
-            assert row["type"] != "fail"
-            took.append(row["time"] - begun[row["process"]])
+    for row in operations:
+        if row.f == "read" and row.type == "invoke":
+            begun[row.process] = row.time
+        elif row.f == "read":
+            assert row.type != "fail"
+            took.append(row.time - begun[row.process])
     assert sum(time < 10 * MS for time in took) > 100, "most nodes do not lag"
     assert sum(200 * MS < time < 700 * MS for time in took) > 20, "and some do: held, then answered"

@@ -12,7 +12,7 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.judged_run import run_and_forget
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(
@@ -42,10 +42,10 @@ def test_a_stray_goes_with_the_upgrade_and_stays_without_it(upgraded: bool) -> N
 
 
 @pytest.mark.parametrize(("path", "switches"), CASES, ids=[f"{path.stem}-{when}" for path, when in CASES])
-def test_as_expected(path: Path, switches: dict[str, str], tmp_path: Path) -> None:
+def test_as_expected(path: Path, switches: dict[str, str]) -> None:
     experiment = load_experiment(path).with_seed_and_switches(None, switches)
-    run = run_and_judge(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False)
-    assert run.verdict["asExpected"], run.verdict["expected"]["whyNot"]
+    _, verdict = run_and_forget(experiment, wire=False)
+    assert verdict["asExpected"], verdict["expected"]["whyNot"]
 
 
 def test_what_a_switch_opens_is_expected() -> None:
@@ -79,8 +79,8 @@ def test_what_a_switch_opens_is_expected() -> None:
 
 
 @pytest.mark.thorough
-def test_a_random_schedule_finds_a_truncation_that_is_not_synced(tmp_path: Path) -> None:
+def test_a_random_schedule_finds_a_truncation_that_is_not_synced() -> None:
     file = SCENARIOS / "random" / "truncation-and-power.yaml"
     experiment = load_experiment(file).with_seed_and_switches(None, {"truncation-sync": "off"})
-    run = run_and_judge(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False)
-    assert (run.verdict["verdict"], "committed-loss" in run.verdict["anomalies"]) == ("fail", True)
+    _, verdict = run_and_forget(experiment, wire=False)
+    assert (verdict["verdict"], "committed-loss" in verdict["anomalies"]) == ("fail", True)

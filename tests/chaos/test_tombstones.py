@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment import load_experiment
-from highwater_chaos.verdict.judged_run import write_judged
+from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.verdict.judged_run import run_and_forget
 from highwater_lab.mutants import Mutant, applied
 
 EXPERIMENT = """
@@ -35,18 +32,18 @@ spec:
 """
 
 
-def _verdict(tmp_path: Path, mode: str, retention: int, *, checks: str = "[all]") -> dict[str, Any]:
-    file = tmp_path / "tombstones.yaml"
-    file.write_text(EXPERIMENT.format(mode=mode, retention=retention, checks=checks), encoding="utf-8")
-    experiment = load_experiment(file)
-    return write_judged(experiment, run_experiment(experiment, SimBackend()), tmp_path, "run", wire=False).verdict
+def _verdict(mode: str, retention: int, *, checks: str = "[all]") -> dict[str, Any]:
+    return run_and_forget(
+        parse_experiment(EXPERIMENT.format(mode=mode, retention=retention, checks=checks), "tombstones.yaml"),
+        wire=False,
+    )[1]
 
 
 @pytest.mark.parametrize(
     ("mode", "retention"), [("kraft", 86_400_000), ("kraft", 8000), ("kraft", 0), ("zookeeper", 8000)]
 )
-def test_a_sound_cleaner_is_not_blamed(tmp_path: Path, mode: str, retention: int) -> None:
-    verdict = _verdict(tmp_path, mode, retention)
+def test_a_sound_cleaner_is_not_blamed(mode: str, retention: int) -> None:
+    verdict = _verdict(mode, retention)
     assert (verdict["verdict"], verdict["anomalies"]) == ("pass", {}), verdict["reasons"]
     removed = verdict["removed"]["compaction"]
     assert removed > 100
@@ -75,11 +72,11 @@ BROKEN = {
 
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_cleaner_that_breaks_a_rule_is_found(tmp_path: Path, what: str, mode: str) -> None:
+def test_a_cleaner_that_breaks_a_rule_is_found(what: str, mode: str) -> None:
     """By the dumps, as it would be on real processes; the simulator's invariant is left out."""
     retention, where, old, new = BROKEN[what]
     with applied(Mutant("tombstones", where, old, new, what)):
-        verdict = _verdict(tmp_path, mode, retention, checks="[committed-loss]")
+        verdict = _verdict(mode, retention, checks="[committed-loss]")
     assert verdict["verdict"] == "fail"
     stories = [example["story"] for example in verdict["anomalies"]["committed-loss"]["examples"]]
     assert ("still has record" in stories[0]) == (retention == 3000), stories[0]

@@ -104,6 +104,17 @@ def run_and_forget(
     gc.collect()  # the run before is one large cycle, which the raised thresholds would keep for hundreds of runs
     backend = make_backend("sim", wire=wire)
     result = run_experiment(experiment, backend, ends_early=lambda: ends_early(backend))
+    return result, judge_and_forget(experiment, result, wire=wire, keep=keep)
+
+
+def judge_and_forget(
+    experiment: ChaosExperiment,
+    result: RunResult,
+    *,
+    wire: bool,
+    keep: Callable[[Path], None] = lambda _directory: None,
+) -> dict[str, Any]:
+    """Judge a run from temporary files, which ``keep`` may copy before, and return the content of ``verdict.json``."""
     with ScratchDirectory("run") as folder:
         directory = Path(folder)
         write_run(directory, experiment, result, wire=wire)
@@ -111,7 +122,7 @@ def run_and_forget(
         outcomes = assertions.judge_assertions(experiment.spec, directory)
         verdict = verdict_of(experiment, summary, judge_recordings(experiment, directory), outcomes)
         keep(directory)
-        return result, verdict
+        return verdict
 
 
 def write_judged(
