@@ -31,11 +31,14 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
+from highwater_chaos.base.units import EventsPerSecond
+from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.machine import linux, proc
 from highwater_pipeline.remote import _filesystem
 from highwater_runtime.sim.garbage import freeze_collector
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "shared"))
 SHORT_NS = 2_000_000_000
 WAITING = (
     "apache_kafka",
@@ -80,6 +83,7 @@ APART = (
 )
 """Folders and files of long tests that share nothing, but for these files of theirs."""
 TOGETHER = (
+    "chaos/test_clock_shifts.py",
     "chaos/test_missing_evidence.py",
     "chaos/test_third_party_fault.py",
     "kubernetes/experiments/test_judging.py",
@@ -332,6 +336,21 @@ def spark() -> Iterator[Any]:
 def thorough() -> bool:
     """Whether this is `make thorough`."""
     return THOROUGH
+
+
+@pytest.fixture(scope="session")
+def fewer_records() -> Callable[..., ChaosExperiment]:
+    """In `make test` an experiment with at most so many records a second, for a run costs as much as it has records.
+    `make thorough` runs what it ships."""
+
+    def fewer(experiment: ChaosExperiment, most: float = 10) -> ChaosExperiment:
+        spec = experiment.spec
+        if THOROUGH or spec.workload.rate <= most:
+            return experiment
+        workload = spec.workload.model_copy(update={"rate": EventsPerSecond(most)})
+        return experiment.model_copy(update={"spec": spec.model_copy(update={"workload": workload})})
+
+    return fewer
 
 
 @pytest.fixture

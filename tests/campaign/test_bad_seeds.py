@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from highwater_chaos.campaign import seed
 from highwater_chaos.campaign.processes import on_processes
@@ -104,7 +104,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
             victim.write_text(str(os.getpid()))
             signal.pause()
         if unit.seed == 4:
-            await_that(lambda: victim.exists() and victim.read_text() != "")
+            until(lambda: victim.exists() and victim.read_text() != "", "it to come about")
             os.kill(int(victim.read_text()), signal.SIGKILL)
         return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
@@ -140,7 +140,7 @@ def test_processes_end_with_a_driver_that_is_killed() -> None:
     finally:
         driver.kill()
         driver.wait()
-    await_that(lambda: not any(is_running(pid) for pid in workers))
+    until(lambda: not any(is_running(pid) for pid in workers), "it to come about")
 
 
 def is_running(pid: int) -> bool:
@@ -148,10 +148,3 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-def await_that(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it does not come about"
-        time.sleep(0.01)

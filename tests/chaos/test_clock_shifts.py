@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -99,12 +100,18 @@ def allowances(which: str) -> tuple[dict[str, int], ...]:
     return (of_one, {"*": ERROR_MS}) if THOROUGH else (of_one,)
 
 
-def record(path: Path, seed: int | None = None, switches: Mapping[str, str] | None = None) -> Recorded:
-    """Run an experiment in the simulator; in `make test` with a third of the records, for it is judged many times."""
+def record(name: str, seed: int | None = None, switches: Mapping[str, str] | None = None) -> Recorded:
+    """Run a scenario in the simulator; in `make test` with a third of the records, for it is judged many times."""
+    return _record(name, seed, tuple((switches or {}).items()))
+
+
+@lru_cache(maxsize=16)
+def _record(name: str, seed: int | None, switches: tuple[tuple[str, str], ...]) -> Recorded:
+    path = SCENARIOS / f"{name}.yaml"
     text = path.read_text()
     if not THOROUGH:
         text = re.sub(r"(?<=rate: )\d+(?=/s)", lambda found: str(int(found[0]) // 3), text)
-    experiment = parse_experiment(text, str(path)).with_seed_and_switches(seed, dict(switches or {}))
+    experiment = parse_experiment(text, str(path)).with_seed_and_switches(seed, dict(switches))
     tables: list[RunTables] = []
     result, _ = run_and_forget(experiment, wire=False, keep=lambda directory: tables.append(load_run(directory)))
     quorum = []
@@ -160,7 +167,7 @@ GOOD: Final = [
 
 @pytest.mark.parametrize(("name", "when", "seed"), GOOD)
 def test_a_good_run_shows_nothing_if_a_clock_is_off(name: str, when: dict[str, str], seed: int | None) -> None:
-    recorded = record(SCENARIOS / f"{name}.yaml", seed, when)
+    recorded = record(name, seed, when)
     good, of_quorum = recorded.judge(), recorded.judge_quorum({})
     if good.verdict == "fail":
         pytest.skip("this seed's run shows something without any shift")
@@ -175,7 +182,7 @@ def test_the_sample_can_fail() -> None:
     """If the recording says that all clocks are exact, the same shifts are findings."""
     wanted = {"isr-incomplete", "live-partition-deleted", "model-step", "raft-commit-majority", "epoch-inflation"}
     for name, when in SAMPLE:
-        recorded = record(SCENARIOS / f"{name}.yaml", None, when)
+        recorded = record(name, None, when)
         of_quorum = recorded.judge_quorum({})
         for _, shifted in recorded.shifts(SHIFT_MS):
             wanted -= {*shifted.judge().anomalies} | (shifted.judge_quorum({}) - of_quorum)
@@ -203,7 +210,7 @@ BAD: Final = [
 
 @pytest.mark.parametrize(("name", "when"), BAD)
 def test_what_is_wrong_is_still_found(name: str, when: dict[str, str]) -> None:
-    recorded = record(SCENARIOS / f"{name}.yaml", None, when)
+    recorded = record(name, None, when)
     if recorded.judge().verdict != "fail":
         pytest.skip("the tables do not show what is wrong here: the harness or the simulator itself saw it")
     missed = {
@@ -216,14 +223,14 @@ def test_what_is_wrong_is_still_found(name: str, when: dict[str, str]) -> None:
 
 
 def test_exact_clocks_change_nothing() -> None:
-    recorded = record(SCENARIOS / "kip-903/kafka-14139.yaml", None, {"replica-epoch-check": "off"})
+    recorded = record("kip-903/kafka-14139", None, {"replica-epoch-check": "off"})
     exact = recorded.judge(None)
     assert exact.verdict == "fail"
     assert exact == recorded.judge({}) == recorded.judge({"broker-0": 0, "*": 0})
 
 
 def test_a_store_and_each_unit_alone_come_to_the_same(tmp_path: Path) -> None:
-    recorded = record(SCENARIOS / "kip-903/kafka-14139.yaml", None, {"replica-epoch-check": "off"})
+    recorded = record("kip-903/kafka-14139", None, {"replica-epoch-check": "off"})
     shifted = recorded.shifted("broker-1", SHIFT_MS)
     settings = msgspec.structs.replace(shifted.tables.settings, clock_errors_ns={"*": ERROR_MS * MS})
     tables = replace(shifted.tables, settings=settings)

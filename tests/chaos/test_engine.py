@@ -13,7 +13,6 @@ import pytest
 
 from highwater_chaos.backends.primitives import PausesNodes, SkewsClocks
 from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.base.units import EventsPerSecond
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster, load_experiment
 from highwater_chaos.refusals import BackendCannotError, refusals
@@ -131,8 +130,6 @@ SWITCH_OF = {
 """The switch that a scenario of this folder is about, where it is not ``replica-epoch-check``."""
 
 
-FEWER_RECORDS = EventsPerSecond(40)
-"""A second. Half as much for a processor as the rate of the files, with which ``make thorough`` runs them."""
 NEEDS_ITS_RATE = "late-fetch-in-isr"
 """It loses what is sent within a short time."""
 
@@ -150,12 +147,10 @@ def _cases():
 
 
 @pytest.mark.parametrize(("name", "check"), list(_cases()))
-def test_what_each_scenario_of_kip_903_shows(name, check, thorough):
+def test_what_each_scenario_of_kip_903_shows(name, check, fewer_records):
     experiment = load_experiment(SCENARIOS / f"{name}.yaml")
-    if name != NEEDS_ITS_RATE and not thorough:
-        workload = experiment.spec.workload.model_copy(update={"rate": FEWER_RECORDS})
-        spec = experiment.spec.model_copy(update={"workload": workload})
-        experiment = experiment.model_copy(update={"spec": spec})
+    if name != NEEDS_ITS_RATE:
+        experiment = fewer_records(experiment, 40)
     switch = SWITCH_OF.get(name, "replica-epoch-check")
     result = run(experiment.with_seed_and_switches(None, {switch: check}), watch_invariants=False)
     assert result.inconclusive_reasons == []

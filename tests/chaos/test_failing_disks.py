@@ -22,7 +22,7 @@ spec:
     brokers: 3
     config: {{min.insync.replicas: 1, replica.lag.time.max.ms: 2000, replica.socket.timeout.ms: 2000}}
     topics: [{{name: orders, partitions: 2, assignment: [[0, 1, 2], [1, 2, 0]]}}]
-  workload: {{producers: 2, rate: 30/s, consumers: 1}}
+  workload: {{producers: 2, rate: 10/s, consumers: 1}}
   schedule:
     - await: {{acked: {{atLeast: 20}}, within: 30s}}
     - inject: {{name: bad, {kind}: {{target: {target}}}}}

@@ -47,7 +47,7 @@ spec:
       - name: payments
         assignment: [[0, 1, 2]]
         config: {{retention.bytes: 2000, segment.bytes: 1000}}
-  workload: {{producers: 1, rate: 20/s, consumers: 1, groupMembers: 2, requestTimeout: 500ms{registers}}}
+  workload: {{producers: 1, rate: 8/s, consumers: 1, groupMembers: 2, requestTimeout: 500ms{registers}}}
   schedule:
     - await: {{highWatermark: {{partition: orders-0, atLeast: 20}}, within: 30s}}
     - admin: {{createTopic: {{name: moved, assignment: [[0, 1], [1, 2]]}}}}

@@ -6,8 +6,10 @@ import asyncio
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
+from waiting import until
 
 from highwater_chaos.backends.client_process import LoopClientProcess
 from highwater_chaos.workload.client_group import ClientSettings
@@ -29,13 +31,7 @@ def loop():
 
 @pytest.fixture
 def wait_until():
-    def until(condition, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, "still waiting"
-            time.sleep(0.02)
-
-    return until
+    return partial(until, what="what a driver does")
 
 
 @pytest.fixture

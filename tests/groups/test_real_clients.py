@@ -8,12 +8,8 @@ been read by somebody in the end, and what was committed must be where they got 
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
-import subprocess
-import sys
 import threading
-import time
 
 import pytest
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
@@ -21,50 +17,16 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaExcepti
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaConsumer
 from kafka.errors import CommitFailedError, KafkaError
+from node_process import Node
+from waiting import until
 
 from highwater_chaos.backends.local.layout import free_ports, voters_text
-from highwater_chaos.backends.local.properties import render_properties
 from highwater_runtime.broker.groups.records import partition_for
 from highwater_runtime.ports import Endpoint
 
 PATIENCE = 120
 PARTITIONS = 4
 RECORDS = 1200
-
-
-def until(condition, what, seconds=PATIENCE):
-    deadline = time.monotonic() + seconds
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"still waiting for {what} after {seconds} s"
-        time.sleep(0.05)
-
-
-class Node:
-    def __init__(self, folder, name, properties):
-        self.name, self.log = name, folder / f"{name}.log"
-        self.config, self.ready = folder / f"{name}.properties", folder / f"{name}.ready.json"
-        self.properties = {**properties, "log.dirs": str(folder / name), "highwater.ready.path": str(self.ready)}
-        self.incarnation, self.process = 0, None
-
-    def start(self):
-        self.incarnation += 1
-        self.ready.unlink(missing_ok=True)
-        self.config.write_text(render_properties({**self.properties, "highwater.incarnation": self.incarnation}))
-        with self.log.open("ab") as log:
-            command = [sys.executable, "-m", "highwater_runtime.host.main", str(self.config)]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
-
-    def is_ready(self):
-        assert self.process.poll() is None, f"{self.name} ended: {self.log.read_text()[-2000:]}"
-        return self.ready.exists() and json.loads(self.ready.read_text())["pid"] == self.process.pid
-
-    def end(self, how):
-        if self.process is not None and self.process.poll() is None:
-            self.process.send_signal(how)
-            self.process.wait(PATIENCE)
 
 
 class Processes:

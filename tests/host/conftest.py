@@ -7,7 +7,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until as wait_until
 
 from highwater_chaos.backends.local.layout import free_ports
 from highwater_chaos.base.lines import whole_lines
@@ -174,7 +174,6 @@ def tools() -> Any:
     """The helpers above, for tests (which import nothing from here)."""
 
     class Tools:
-        until = staticmethod(until)
         ask = staticmethod(ask)
         metadata = staticmethod(metadata)
         core = TestCore
@@ -274,13 +273,6 @@ class NodeProcess:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 2 * PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.02)
 
 
 class Processes:

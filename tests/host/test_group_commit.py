@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from processes import open_files
 
 from highwater_runtime.host.files import posix_disk
 from highwater_runtime.host.files.posix_disk import PosixDisk
@@ -80,9 +81,8 @@ def test_no_descriptor_is_left_behind(thread):
 
 
 def descriptors_of(name):
-    """How many descriptors of this process are of a file with this name (that of the listing itself is gone)."""
-    links = [os.readlink(path) for path in Path("/proc/self/fd").iterdir() if os.path.lexists(path)]  # noqa: PTH115
-    return sum(link.endswith(f"/{name}") for link in links)
+    """How many descriptors of this process are of a file with this name."""
+    return sum(target.name == name for target in open_files())
 
 
 def test_a_closed_file_is_synced_all_the_same(thread):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from processes import open_files
 
 from highwater_runtime.host.files import posix_disk
 from highwater_runtime.host.files.file_system import find_syncfs, kind_of
@@ -219,12 +220,7 @@ def test_a_forgotten_file_is_closed(disk):
 
 def descriptors_of(name):
     """How many descriptors of this process are of a file with this name."""
-    links = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if is_open(fd)]  # noqa: PTH115, PTH208
-    return sum(link.endswith(f"/{name}") for link in links)
-
-
-def is_open(fd):
-    return os.path.lexists(f"/proc/self/fd/{fd}")
+    return sum(target.name == name for target in open_files())
 
 
 def test_many_files_are_synced_by_one_call_and_few_by_their_own(tmp_path, monkeypatch):

@@ -8,21 +8,18 @@ through librdkafka's admin client, so that a test of another client's producer d
 from __future__ import annotations
 
 import itertools
-import json
 import signal
-import subprocess
-import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
+from node_process import Node
+from waiting import until
 
 from highwater_chaos.backends.ensemble.servers import MYID, Member, available, command, server_config
 from highwater_chaos.backends.local.layout import free_ports, is_free, voters_text
-from highwater_chaos.backends.local.properties import render_properties
 from highwater_runtime.ports import Endpoint
 
 HERE = Path(__file__).parent
@@ -44,53 +41,6 @@ PATIENCE = 60
 """Seconds that anything may take on a machine with other worries."""
 
 
-def until(condition, what, seconds=PATIENCE):
-    """Wait until ``condition()`` is truthy; returns that."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"still waiting for {what} after {seconds} s"
-        time.sleep(0.05)
-
-
-class Node:
-    """A process over a data directory; may be killed and started again."""
-
-    def __init__(self, folder, name, properties):
-        self.name = name
-        self.log = folder / f"{name}.log"
-        self.config = folder / f"{name}.properties"
-        self.ready = folder / f"{name}.ready.json"
-        self.properties = {**properties, "log.dirs": str(folder / name), "highwater.ready.path": str(self.ready)}
-        self.incarnation = 0
-        self.process = None
-
-    def start(self):
-        self.incarnation += 1
-        self.ready.unlink(missing_ok=True)
-        self.config.write_text(render_properties({**self.properties, "highwater.incarnation": self.incarnation}))
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "highwater_runtime.host.main", str(self.config)],
-                stdout=log,
-                stderr=log,
-            )
-
-    def is_ready(self):
-        assert self.process.poll() is None, f"{self.name} ended: {self.log.read_text()[-2000:]}"
-        return self.ready.exists() and json.loads(self.ready.read_text())["pid"] == self.process.pid
-
-    def end(self, how):
-        self.process.send_signal(how)
-        try:
-            return self.process.wait(PATIENCE)
-        finally:
-            self.process.kill()
-            self.process.wait()
-
-
 class ZooKeeperServer(Node):
     """A ZooKeeper server that is an ensemble by itself."""
 
@@ -104,8 +54,7 @@ class ZooKeeperServer(Node):
     def start(self):
         self.data.mkdir(exist_ok=True)
         (self.data / MYID).write_text("1\n")
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command(self.config), stdout=log, stderr=log)
+        self.run(command(self.config))
 
     def is_ready(self):
         assert self.process.poll() is None, f"{self.name} ended: {self.log.read_text()[-2000:]}"

@@ -66,7 +66,7 @@ def simulate(tmp_path: Path) -> Callable[..., Simulated]:
         recovery: str = "30s",
         delete_delay_ms: int = 60_000,
         topic: str = "{name: orders, partitions: 1, assignment: [[0, 1]]}",
-        workload: str = "{producers: 1, rate: 50/s}",
+        workload: str = "{producers: 1, rate: 20/s}",
     ) -> Simulated:
         text = FILE.format(
             seed=seed,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
 from typing import Any
 
 import kubernetes
@@ -36,13 +35,6 @@ def core(kube_api: ApiServer) -> client.CoreV1Api:
 
 def _map(name: str, **data: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "data": data}
-
-
-def _until(holds: Any, what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE} s"
-        time.sleep(0.01)
 
 
 # The official clients

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 from api_server import ApiServer
 from api_server.world import PENDING, READY, UNREADY, World, finished
 from kubernetes import client
+from waiting import until
 
 PATIENCE = 30.0
 LOG_CLUSTER = {
@@ -17,13 +17,6 @@ LOG_CLUSTER = {
     "metadata": {"name": "demo", "namespace": "default"},
     "spec": {"brokers": 3, "storage": {"size": "1Gi"}},
 }
-
-
-def _until(holds: Any, what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE} s"
-        time.sleep(0.01)
 
 
 def _set(name: str = "web", replicas: int = 3, **spec: Any) -> dict[str, Any]:
@@ -110,15 +103,15 @@ def test_refused_pods_are_tried_again_by_one_timer(bare_kube_api, monkeypatch):
     with World(bare_kube_api) as world:
         world.refuse_pod = refuse
         bare_kube_api.create(_set())
-        _until(lambda: refused.count("web-2") >= 10, "tried again")
+        until(lambda: refused.count("web-2") >= 10, "tried again")
         assert _pods(bare_kube_api) == {}
         assert most <= 2, "the one that tries, and the next one"
         world.refuse_pod = lambda pod: None
-        _until(lambda: len(_pods(bare_kube_api)) == 3, "all pods")
+        until(lambda: len(_pods(bare_kube_api)) == 3, "all pods")
         world.refuse_pod = refuse
         bare_kube_api.create(_set("other"))
-        _until(lambda: "other-2" in refused, "refused")
-    _until(lambda: _timers() <= before, "none is left")
+        until(lambda: "other-2" in refused, "refused")
+    until(lambda: _timers() <= before, "none is left")
 
 
 def _timers() -> set[threading.Thread]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,8 @@ FOUND_TOO = [
 SEEDS = {"snapshot-arrives-power-fails": 8, "segments-lost-in-between": 2}
 """How many seeds may be needed, if what survives a power loss is drawn; else one."""
 RECOVERY = 20 * SECOND
+NEEDS_ITS_RATE = "segments-lost-in-between"
+"""It fills segments."""
 AT_THE_END = (
     "command-lost",
     "expired-unseen",
@@ -94,9 +97,11 @@ _ONE_OF_EACH = {check: name for name, (_, check) in reversed(FOUND.items())}
     "name",
     [name if name in _ONE_OF_EACH.values() else pytest.param(name, marks=pytest.mark.thorough) for name in FOUND],
 )
-def test_it_fails_with_its_mutant_alone(finds: Finds, name: str) -> None:
+def test_it_fails_with_its_mutant_alone(finds: Finds, name: str, fewer_records: Any) -> None:
     """Watched, a run is what it is without that (``test_reach.py``)."""
     experiment = load_experiment(DIRECTED / f"{name}.yaml")
+    if name != NEEDS_ITS_RATE:
+        experiment = fewer_records(experiment)
     if name in AT_THE_END:
         spec = experiment.spec.model_copy(update={"recovery": RECOVERY})
         experiment = experiment.model_copy(update={"spec": spec})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
@@ -42,14 +42,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def await_true() -> Callable[..., None]:
     """Wait until something holds, generously."""
-
-    def wait(condition: Callable[[], object], what: str, seconds: float = 90) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-            time.sleep(0.02)
-
-    return wait
+    return until
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import states
 
 from highwater_chaos.backends.local.control import ControlError
 from highwater_chaos.backends.local.host_faults import HostFaults
@@ -203,10 +204,7 @@ def test_a_node_that_waits_for_its_disk_keeps_nobody_waiting(
             backend.advance(backend.now_ns() + 20_000_000)
             assert node._process is not None
             (process,) = node._process.resource.members()
-            return any(
-                state.read_text().rpartition(") ")[2][0] == "D"
-                for state in Path(f"/proc/{process.pid}/task").glob("*/stat")
-            )
+            return "D" in states(process.pid)
 
         await_true(lambda: waits() or (node.channel is not None and node.channel.is_open), "it can be reached")
         assert node.channel is not None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import command_lines
 
 from highwater_chaos.base.lines import FileLines, whole_lines
 from highwater_chaos.cli import execute
@@ -182,13 +183,6 @@ def harness(path: Path, state: Path) -> subprocess.Popen[str]:
     )
 
 
-def in_command_lines(path: Path) -> list[str]:
+def in_command_lines(path: Path) -> list[int]:
     """Processes whose command names a file below a directory."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and f"{path}/runs/".encode() in (entry / "cmdline").read_bytes():
-                found.append(entry.name)
-        except OSError:
-            continue  # gone meanwhile
-    return found
+    return [pid for pid, words in command_lines() if f"{path}/runs/".encode() in b" ".join(words)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
+from processes import children, command_lines
 
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
@@ -22,17 +23,9 @@ from highwater_pipeline.tables import load_run
 
 
 def client_processes(parent: int) -> list[int]:
-    """Processes of clients that this one has started."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command, stat = (entry / "cmdline").read_bytes(), (entry / "stat").read_text()
-            except OSError:
-                continue
-            if b"workload.drivers" in command and int(stat.rpartition(")")[2].split()[1]) == parent:
-                found.append(int(entry.name))
-    return found
+    """Processes of clients that the first thread of this one has started."""
+    found = children(parent)
+    return [pid for pid, words in command_lines() if pid in found and b"workload.drivers" in b" ".join(words)]
 
 
 def test_a_killed_process_of_clients_makes_the_run_inconclusive_and_nothing_worse(

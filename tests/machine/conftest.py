@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.links import Hub, Link
@@ -22,13 +22,6 @@ from highwater_chaos.machine.runs import run_directories
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume
 
 MAKER = Path(__file__).with_name("maker.py")
-
-
-def await_true(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.01)
 
 
 def _left(root: Path) -> Iterator[str]:
@@ -146,7 +139,7 @@ def maker(state: Path) -> Iterator[Callable[..., Maker]]:
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
-    await_true(lambda: nothing_left(state), "the guardian has cleaned up")
+    until(lambda: nothing_left(state), "the guardian has cleaned up")
 
 
 @pytest.fixture(name="leftovers")
@@ -161,4 +154,4 @@ def nothing_left_fixture() -> Callable[[Path], bool]:
 
 @pytest.fixture(name="await_true")
 def await_true_fixture() -> Callable[..., None]:
-    return await_true
+    return until

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import guardian_of
 
 from highwater_chaos.machine.capabilities import NEEDS_ROOT, Ability, available
 from highwater_chaos.machine.heal import heal
@@ -65,19 +66,6 @@ def writable() -> Iterator[Path]:
     os.chown(root, 65534, 65534)
     yield root
     shutil.rmtree(root)
-
-
-def guardian_of(run: Path) -> int:
-    """Its pid, by its command line."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"highwater_chaos.machine.guardian" in words and os.fsencode(run) in words:
-                return int(entry.name)
-    raise AssertionError(f"nobody guards {run}")
 
 
 HANGING = """

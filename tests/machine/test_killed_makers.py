@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import guardian_of
 
 from highwater_chaos.machine import undoing
 from highwater_chaos.machine.guardian import _Apart
@@ -56,19 +57,6 @@ FAULTS = (
     "freeze-ext4",
     "freeze-xfs",
 )
-
-
-def guardian_of(run: Path) -> int:
-    """Its pid, by its command line."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"highwater_chaos.machine.guardian" in words and os.fsencode(run) in words:
-                return int(entry.name)
-    raise AssertionError(f"nobody guards {run}")
 
 
 def entries(run: Path) -> list[Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import states
 
 from highwater_chaos.machine import linux, loop, power_loss
 from highwater_chaos.machine.disk_error import DiskError
@@ -188,11 +189,7 @@ def waiting_writer(machine: Any, point: Path) -> Any:
 
 
 def waits_in_the_kernel(process: Any) -> bool:
-    states = []
-    for one in process.members():
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended since
-            states.append(Path(f"/proc/{one.pid}/stat").read_text().rpartition(") ")[2][0])
-    return "D" in states
+    return any("D" in states(one.pid) for one in process.members())
 
 
 def test_a_frozen_disk_takes_no_writes_until_it_is_thawed(machine: Any, kind: Any, await_true: Any) -> None:
@@ -233,15 +230,14 @@ def test_a_process_is_paused_only_when_all_of_its_threads_are(machine: Any, kind
     volume = machine.volume(kind)
     held = machine.run.make(DiskFreeze(volume))
     process = machine.process(sys.executable, "-c", TWO_THREADS, str(Path(volume.mount_point) / "file"))
-    tasks = Path(f"/proc/{process.identity.pid}/task")
-    states = lambda: sorted(stat.read_text().rpartition(") ")[2][0] for stat in tasks.glob("*/stat"))  # noqa: E731
-    await_true(lambda: states() == ["D", "S"], "one waits in the kernel")
+    pid = process.identity.pid
+    await_true(lambda: states(pid) == ["D", "S"], "one waits in the kernel")
     process.signal(signal.SIGSTOP)
-    await_true(lambda: states() == ["D", "T"], "the first one has stopped")
+    await_true(lambda: states(pid) == ["D", "T"], "the first one has stopped")
     assert process.state() == "running"
     machine.run.undo(held)
     await_true(lambda: process.state() == "stopped", "and so has the other")
-    assert states() == ["T", "T"]
+    assert states(pid) == ["T", "T"]
 
 
 def dirty_bytes(path: Path) -> int | None:

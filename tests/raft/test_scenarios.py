@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from highwater_chaos.base.units import EventsPerSecond
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.verdict.judged_run import run_and_forget
 
 READS = ("deposed-leader-answers-reads", "read-held-on-slow-follower", "read-times-out")
 """``chaos/test_registers.py`` runs them, with both values of their switch."""
 FILES = sorted((Path(__file__).parents[2] / "scenarios" / "raft").glob("*.yaml"))
-FEWER_RECORDS = EventsPerSecond(5)
-"""It is the quorum that they are about. `make thorough` runs them as they ship."""
 OWN = {"pre-vote", "quorum-state-sync"}
 CASES = [
     (path, entry.when)
@@ -26,13 +24,10 @@ CASES = [
 
 
 @pytest.mark.parametrize(("path", "switches"), CASES, ids=[f"{path.stem}-{when}" for path, when in CASES])
-def test_as_expected(path: Path, switches: dict[str, str], thorough: bool) -> None:
+def test_as_expected(path: Path, switches: dict[str, str], fewer_records: Any) -> None:
+    """It is the quorum that they are about."""
     experiment = load_experiment(path).with_seed_and_switches(None, switches)
-    if not thorough:
-        workload = experiment.spec.workload.model_copy(update={"rate": FEWER_RECORDS})
-        spec = experiment.spec.model_copy(update={"workload": workload})
-        experiment = experiment.model_copy(update={"spec": spec})
-    _, verdict = run_and_forget(experiment, wire=False)
+    _, verdict = run_and_forget(fewer_records(experiment, 5), wire=False)
     assert verdict["asExpected"], verdict["expected"]["whyNot"]
 
 

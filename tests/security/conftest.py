@@ -6,12 +6,7 @@ the first moment on. Each broker has a listener for every way in which clients m
 
 from __future__ import annotations
 
-import json
-import signal
 import ssl
-import subprocess
-import sys
-import time
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +14,8 @@ from pathlib import Path
 import pytest
 import trustme
 from confluent_kafka.admin import AdminClient, NewTopic
+from node_process import Node
+from waiting import until
 
 from highwater_chaos.backends.local.layout import free_ports
 
@@ -41,17 +38,6 @@ LISTENERS = {
     "SECURE": "SASL_SSL",
 }
 LOGIN = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="node" password="node-secret";'
-
-
-def until(condition, what, seconds=PATIENCE):
-    """Wait until ``condition()`` is truthy; returns that."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"still waiting for {what} after {seconds} s"
-        time.sleep(0.05)
 
 
 @dataclass
@@ -89,47 +75,6 @@ class Certificates:
         if client is not None:
             context.load_cert_chain(client)
         return context
-
-
-class Node:
-    """A process over a data directory; may be killed and started again."""
-
-    def __init__(self, folder, name, properties):
-        self.name = name
-        self.log = folder / f"{name}.log"
-        self.config = folder / f"{name}.properties"
-        self.ready = folder / f"{name}.ready.json"
-        self.properties = {**properties, "log.dirs": str(folder / name), "highwater.ready.path": str(self.ready)}
-        self.incarnation = 0
-        self.process = None
-
-    def start(self):
-        self.incarnation += 1
-        self.ready.unlink(missing_ok=True)
-        whole = {**self.properties, "highwater.incarnation": self.incarnation}
-        self.config.write_text("".join(f"{name}={value}\n" for name, value in whole.items()))
-        with self.log.open("ab") as log:
-            command = [sys.executable, "-m", "highwater_runtime.host.main", str(self.config)]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
-
-    def is_ready(self):
-        assert self.process.poll() is None, f"{self.name} ended: {self.log.read_text()[-2000:]}"
-        return self.ready.exists() and json.loads(self.ready.read_text())["pid"] == self.process.pid
-
-    @property
-    def ports(self):
-        """Listener → port."""
-        return json.loads(self.ready.read_text())["listeners"]
-
-    def end(self, how=signal.SIGKILL):
-        if self.process is None:
-            return None
-        self.process.send_signal(how)
-        try:
-            return self.process.wait(PATIENCE)
-        finally:
-            self.process.kill()
-            self.process.wait()
 
 
 class Cluster:
@@ -250,10 +195,7 @@ class Cluster:
         """Whether a log of the nodes has ``text``."""
         return any(text in node.log.read_text() for node in nodes or self.brokers)
 
-    @staticmethod
-    def until(condition, what):
-        """Wait until ``condition()`` is truthy; returns that."""
-        return until(condition, what)
+    until = staticmethod(until)
 
     def close(self):
         for node in self.nodes:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 import requests
 import trustme
 import yaml
+from processes import command_lines
+from waiting import until
 
 from highwater_chaos.kube.kinds import VOLUME_CLUSTER_UID
 from highwater_chaos.machine import linux
@@ -42,13 +44,6 @@ ACCOUNT = "highwater-system/highwater-agent"
 RIGHTS = Path(__file__).parents[3] / "manifests" / "base" / "rbac" / "agent.yaml"
 STAND_IN = Path(__file__).with_name("node_stand_in.py")
 _addresses = itertools.count(1)
-
-
-def await_true(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.02)
 
 
 def in_seconds(seconds: float) -> str:
@@ -121,7 +116,7 @@ class Pod:
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
         self.children.append(child)
-        await_true(lambda: (group / "cgroup.procs").read_text().split() or child.poll() is not None, "it has begun")
+        until(lambda: (group / "cgroup.procs").read_text().split() or child.poll() is not None, "it has begun")
         return child
 
     def start_node(self, file: Path | str = "-") -> subprocess.Popen[str]:
@@ -144,7 +139,7 @@ class Pod:
                 if stream is not None:
                     stream.close()
         for group in self.groups:
-            await_true(lambda group=group: not (group / "cgroup.procs").read_text().split(), f"{group} is empty")
+            until(lambda group=group: not (group / "cgroup.procs").read_text().split(), f"{group} is empty")
             group.rmdir()
         for parent in {group.parent for group in self.groups}:
             parent.rmdir()
@@ -287,7 +282,7 @@ class Agent:
                     **environment,
                 },
             )
-        await_true(lambda: (world.state / "port").exists() or self.process.poll() is not None, "the agent listens")
+        until(lambda: (world.state / "port").exists() or self.process.poll() is not None, "the agent listens")
         assert self.process.poll() is None, self.log.read_text()
         self.port = int((world.state / "port").read_text())
 
@@ -336,15 +331,12 @@ class Agent:
 
 def guardians(world: World) -> list[Identity]:
     """Living guardians of the agent's runs."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-                if b"highwater_chaos.machine.guardian" in words and str(world.state).encode() in b" ".join(words):
-                    identity = Identity.of(int(entry.name))
-                    found += [] if identity is None else [identity]
-    return found
+    found = [
+        Identity.of(pid)
+        for pid, words in command_lines()
+        if b"highwater_chaos.machine.guardian" in words and str(world.state).encode() in b" ".join(words)
+    ]
+    return [identity for identity in found if identity is not None]
 
 
 def mounted_loops(image: Path) -> list[str]:

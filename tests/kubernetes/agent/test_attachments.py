@@ -13,8 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from agent_world import STAND_IN, Agent, Pod, World, await_true, confirmed
+from agent_world import STAND_IN, Agent, Pod, World, confirmed
 from node_stand_in_sizes import SYNCED
+from waiting import until
 
 from highwater_chaos.kube.kinds import VOLUME_CLUSTER_UID
 from highwater_chaos.machine import loop
@@ -30,7 +31,7 @@ SECRET = "nobody else may read this"
 def pod_of(world: World, name: str, cluster: str) -> Pod:
     annotations = {"highwater.dev/crashable": "true", "highwater.dev/volume-size": "64Mi", VOLUME_CLUSTER_UID: cluster}
     pod = world.pod(name, annotations=annotations)
-    await_true(pod.data.is_dir, "the agent makes the volume")
+    until(pod.data.is_dir, "the agent makes the volume")
     return pod
 
 
@@ -163,4 +164,4 @@ def test_a_volume_that_a_container_has_is_not_removed(agent: Agent, world: World
     def removed() -> bool:
         return agent.ask("DELETE", f"/v1/volumes/{pod.volume}").status_code == 200
 
-    await_true(removed, "the volume can be removed")
+    until(removed, "the volume can be removed")

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from agent_world import await_true, control_groups
+from agent_world import control_groups
+from waiting import until
 
 from highwater_chaos.machine.control_groups import container_of
 from highwater_chaos.machine.processes import Process
@@ -71,7 +72,7 @@ def living(request: pytest.FixtureRequest) -> Iterator[tuple[Pod, dict[str, int]
         child.kill()
         child.wait()
     for group in groups:
-        await_true(lambda group=group: not (group / "cgroup.procs").read_text().split(), "it is empty")
+        until(lambda group=group: not (group / "cgroup.procs").read_text().split(), "it is empty")
         group.rmdir()
     groups[0].parent.rmdir()
 

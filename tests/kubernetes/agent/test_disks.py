@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, Pod, World, await_true, confirmed, mounted_loops
+from agent_world import Agent, Pod, World, confirmed, mounted_loops
 from node_stand_in_sizes import SYNCED, UNSYNCED
+from waiting import until
 
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.errors import MachineError
@@ -37,7 +38,7 @@ def crashable(world: World, name: str, file_system: str = "ext4") -> Pod:
             "highwater.dev/file-system": file_system,
         },
     )
-    await_true(pod.data.is_dir, "the agent makes the volume")
+    until(pod.data.is_dir, "the agent makes the volume")
     return pod
 
 
@@ -205,13 +206,13 @@ def test_volumes_of_a_deleted_cluster_go(agent: Agent, world: World) -> None:
         if name == "retained":
             annotations[VOLUME_WHEN_DELETED] = "Retain"
         pod = world.pod(f"{name}-broker-0", annotations=annotations)
-        await_true(pod.data.is_dir, "the agent makes the volume")
+        until(pod.data.is_dir, "the agent makes the volume")
         (pod.data / "kept").write_text("kept")
         world.api.delete("v1", "Pod", pod.name, "default", grace=0)
     world.api.delete("highwater.dev/v1alpha1", "LogCluster", "gone", "default")
     image = world.state / "images" / "default_gone-broker-0.img"
     assert image.exists()
-    await_true(lambda: not (world.state / "volumes" / "default_gone-broker-0.json").exists(), "it is removed", 120)
+    until(lambda: not (world.state / "volumes" / "default_gone-broker-0.json").exists(), "it is removed", 120)
     assert not image.exists()
     assert mounted_loops(image) == []
     assert not (world.volumes / f"default_{clusters['gone']}" / "default_gone-broker-0").exists()
@@ -281,4 +282,4 @@ def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World, rest
     again = restart()
     assert (pod.data / "kept").read_text() == "kept"
     assert try_to_write(pod.data.parent) is None, "the ballast is gone, though its mount was"
-    await_true(lambda: again.state("reboot-full") == "expired", "it is noticed")
+    until(lambda: again.state("reboot-full") == "expired", "it is noticed")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_world import NODE, TOKEN, Agent, World, await_true, in_seconds
+from agent_world import NODE, TOKEN, Agent, World, in_seconds
+from waiting import until
 
 from highwater_chaos.cli import execute
 
@@ -118,5 +119,5 @@ def test_an_agent_that_is_dead_is_said(world: World, installed: Agent, restart: 
     assert "T" in states(pod)
     listens(world, restart())
     assert execute(("heal", "--namespace", "default")) == 0, capsys.readouterr()
-    await_true(lambda: "T" not in states(pod), "the pod runs on")
+    until(lambda: "T" not in states(pod), "the pod runs on")
     assert world.api.get(*KIND, "left", "default")["status"]["phase"] == "Completed"

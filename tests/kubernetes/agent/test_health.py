@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_world import Agent, World, await_true
+from agent_world import Agent, World
+from waiting import until
 
 from highwater_operator.agent import pools
 from highwater_operator.agent.background import Background
@@ -119,14 +120,14 @@ def test_each_thread_of_the_agent_that_dies_is_told(agent: Agent, world: World, 
     victim = tmp_path / "victim"
     mortal = Agent(world, ("-c", MORTAL, str(victim)))
     try:
-        await_true(lambda: wrong(mortal) == (200, "ok\n"), "the agent is well")
+        until(lambda: wrong(mortal) == (200, "ok\n"), "the agent is well")
         for name in ("pod-watch", "volumes", "attachments", "faults"):
             victim.write_text(name)
             mortal.process.send_signal(signal.SIGUSR1)
             # A thread that waits ends once it has something to do.
             if name == "pod-watch":
                 world.pod("wakes-the-watch")
-            await_true(lambda name=name: wrong(mortal) == (503, f"thread {name} has died\n"), f"{name} is missed")
+            until(lambda name=name: wrong(mortal) == (503, f"thread {name} has died\n"), f"{name} is missed")
     finally:
         assert mortal.stop() == 0, mortal.log.read_text()
 
@@ -148,12 +149,12 @@ def test_the_machine_is_recorded_over_restarts_of_the_agent(
     def starts(of: Agent) -> int:
         return sum("started" in row for row in rows(of))
 
-    await_true(lambda: "load" in rows(agent)[-1], "a sample")
+    until(lambda: "load" in rows(agent)[-1], "a sample")
     before, latest = starts(agent), int(rows(agent)[-1]["at"]) + 1
     assert all(row.get("at", 0) >= latest for row in rows(agent, latest)), "and nothing older"
     agent.stop()
     again = restart()
-    await_true(lambda: "load" in rows(again)[-1], "a sample after it")
+    until(lambda: "load" in rows(again)[-1], "a sample after it")
     assert starts(again) == before + 1
     assert any("load" in row for row in rows(again)[:-2]), "what the one before had noted is there"
     assert "agent of machine node-1 started" in troubles_in(rows(again))[-1]

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, Pod, World, await_true, confirmed
+from agent_world import Agent, Pod, World, confirmed
 from test_disks import crashable
+from waiting import until
 
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.power_loss import held_bytes
@@ -58,7 +59,7 @@ def victim(agent: Agent, world: World, request: pytest.FixtureRequest) -> Iterat
     agent.inject(f"{pod.name}-pause", "pause", pod, seconds=3)
     began = time.monotonic()
     yield pod
-    await_true(lambda: not stopped(pod), "it runs again after its deadline", max(0.1, 10 - (time.monotonic() - began)))
+    until(lambda: not stopped(pod), "it runs again after its deadline", max(0.1, 10 - (time.monotonic() - began)))
 
 
 def stopped(pod: Pod) -> bool:
@@ -108,11 +109,11 @@ def test_a_disk_that_is_not_given_back_is_in_nobody_else_s_way(agent: Agent, wor
     with subprocess.Popen(["/bin/sleep", "1000"], cwd=held.data) as holder:
         slow = threading.Thread(target=lambda: ended.append(agent.put("held-1", "powerLoss", held).status_code))
         slow.start()
-        await_true(lambda: node.poll() is not None, "it has begun")
+        until(lambda: node.poll() is not None, "it has begun")
         for fault in FAULTS:
             confirmed(agent.inject(f"free-{fault}", fault, other, seconds=60), "inject")
             agent.heal(f"free-{fault}")
-        await_true(lambda: not stopped(victim), "its deadline does not wait")
+        until(lambda: not stopped(victim), "its deadline does not wait")
         assert ended == [], "the held one is still under way"
         holder.kill()
         slow.join(60)

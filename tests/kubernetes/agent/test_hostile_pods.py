@@ -8,11 +8,13 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, Pod, World, await_true
+from agent_world import Agent, Pod, World, guardians
+from waiting import until
 
 HOSTILE = Path(__file__).with_name("hostile_node.py")
 MIB = 1 << 20
@@ -68,19 +70,11 @@ def stopped(pod: Pod) -> bool:
 def resident(agent: Agent) -> int:
     """Bytes of memory of the agent and of the guardian of its run."""
     total = 0
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            words = (entry / "cmdline").read_bytes()
-            ours = int(entry.name) == agent.process.pid or (
-                b"machine.guardian" in words and bytes(agent.world.state) in words
-            )
-            if ours:
-                (line,) = [one for one in (entry / "status").read_text().splitlines() if one.startswith("VmHWM")]
-                total += int(line.split()[1]) * 1024
-        except (OSError, ValueError):
-            continue
+    for pid in (agent.process.pid, *(guardian.pid for guardian in guardians(agent.world))):
+        with suppress(OSError, ValueError):  # one that has ended has no memory
+            status = Path(f"/proc/{pid}/status").read_text()
+            (line,) = [one for one in status.splitlines() if one.startswith("VmHWM")]
+            total += int(line.split()[1]) * 1024
     return total
 
 
@@ -98,12 +92,12 @@ def test_answers_on_control_sockets_stop_no_deadline_but_their_own(
         one.attack(how)  # long before that
     before = resident(agent)
     assert stopped(victim)
-    await_true(lambda: not stopped(victim), "the victim runs again after its deadline", 12)
+    until(lambda: not stopped(victim), "the victim runs again after its deadline", 12)
     began = time.monotonic()
     healed = agent.heal("by-request")
     assert healed["state"] == "healed"
     assert time.monotonic() - began < 10, "nobody waits for the hostile pods"
-    await_true(lambda: agent.state("paused") == "expired", "it is noted", 12)
+    until(lambda: agent.state("paused") == "expired", "it is noted", 12)
     for how in hostile:
         assert agent.state(f"{how}-hostile") == "inForce", "it was not undone, and nobody says so"
     assert agent.ask("GET", "/healthz", token=None).status_code == 200
@@ -112,7 +106,7 @@ def test_answers_on_control_sockets_stop_no_deadline_but_their_own(
     for one in hostile.values():
         one.behave()
     for how in hostile:
-        await_true(lambda how=how: agent.state(f"{how}-hostile") == "expired", "it is undone once the node answers", 30)
+        until(lambda how=how: agent.state(f"{how}-hostile") == "expired", "it is undone once the node answers", 30)
 
 
 def test_pods_that_never_finish_an_answer_keep_nobody_from_being_healed(
@@ -154,7 +148,7 @@ def test_a_link_where_the_socket_should_be_leads_nowhere(agent: Agent, world: Wo
         *(sys.executable, "-c", "import time; time.sleep(1000)", "highwater-node"),
         mounts=f"mount -t tmpfs none /run && ln -s {told} /run/highwater",
     )
-    await_true(lambda: (Path(f"/proc/{child.pid}/root/run/highwater")).is_symlink(), "the link is there")
+    until(lambda: (Path(f"/proc/{child.pid}/root/run/highwater")).is_symlink(), "the link is there")
     with listener:
         answer = agent.put("linked-1", "drop", linker, rpc="Fetch")
         assert answer.status_code == 500

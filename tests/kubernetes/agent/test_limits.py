@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, World, await_true
+from agent_world import Agent, World
+from waiting import until
 
 from highwater_chaos.kube.kinds import VOLUME_CRASHABLE, VOLUME_SIZE
 from highwater_chaos.machine import linux
@@ -108,7 +109,7 @@ def test_a_refusal_is_an_event_about_the_pod(agent: Agent, world: World) -> None
             event for event in world.api.objects("v1", "Event", "default") if event["involvedObject"]["uid"] == pod.uid
         )
 
-    await_true(lambda: trouble() is not None, "the agent says so")
+    until(lambda: trouble() is not None, "the agent says so")
     assert trouble() == Trouble(
         "VolumeRefused",
         "volume default_greedy-broker-0: volume default_greedy-broker-0 is too large for this node's agent "
@@ -119,5 +120,5 @@ def test_a_refusal_is_an_event_about_the_pod(agent: Agent, world: World) -> None
     assert [str(one) for one in world.account.refused] == []
     meta = {**world.api.get("v1", "Pod", pod.name, "default")["metadata"]["annotations"], VOLUME_SIZE: "40Mi"}
     world.api.patch("v1", "Pod", pod.name, "default", {"metadata": {"annotations": meta}})
-    await_true(pod.data.is_dir, "it asks for less")
-    await_true(lambda: trouble() is None, "a volume that was made since is no trouble")
+    until(pod.data.is_dir, "it asks for less")
+    until(lambda: trouble() is None, "a volume that was made since is no trouble")

@@ -7,8 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from agent_world import NODE, Agent, World, await_true, in_seconds
+from agent_world import NODE, Agent, World, in_seconds
 from log_schema import EVENTS, parsed
+from waiting import until
 
 from highwater_operator.agent.fault_log import log_change
 from highwater_operator.agent.records import FaultRecord
@@ -20,7 +21,7 @@ def test_the_life_of_each_fault_is_in_the_log(agent: Agent, world: World) -> Non
     agent.inject("logged-healed-1", "pause", pod)
     agent.heal("logged-healed-1")
     agent.inject("logged-late-1", "pause", pod, seconds=1)
-    await_true(lambda: agent.ask("GET", "/v1/faults/logged-late-1").json()["state"] == "expired", "the deadline")
+    until(lambda: agent.ask("GET", "/v1/faults/logged-late-1").json()["state"] == "expired", "the deadline")
     agent.inject("logged-killed-1", "kill", pod)
     body = {"kind": "pause", "pod": pod.reference, "deadline": in_seconds(-1)}
     assert agent.ask("PUT", "/v1/faults/logged-refused-1", body).status_code == 422

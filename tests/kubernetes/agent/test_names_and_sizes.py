@@ -9,7 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from agent_world import TOKEN, Agent, World, await_true
+from agent_world import TOKEN, Agent, World
+from waiting import until
 
 from highwater_chaos.kube.kinds import VOLUME_CRASHABLE, VOLUME_SIZE
 from highwater_chaos.machine import linux
@@ -87,5 +88,5 @@ def test_volumes_are_made_after_sizes_that_are_none(agent: Agent, world: World) 
     for number, size in enumerate(("8Ei", "1e30", "Infinity")):
         world.pod(f"big{number}-broker-0", annotations={VOLUME_CRASHABLE: "true", VOLUME_SIZE: size})
     pod = world.pod("small-broker-0", annotations={VOLUME_CRASHABLE: "true", VOLUME_SIZE: "40Mi"})
-    await_true(pod.data.is_dir, "the agent makes the next volume", 20)
+    until(pod.data.is_dir, "the agent makes the next volume", 20)
     assert agent.ask("GET", "/healthz", token=None).status_code == 200

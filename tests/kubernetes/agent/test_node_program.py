@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, Pod, World, await_true, confirmed
+from agent_world import Agent, Pod, World, confirmed
+from waiting import until
 
 from highwater_chaos.machine.namespaces import in_namespace
 from highwater_chaos.records.dump import DUMPED
@@ -51,7 +52,7 @@ def node(world: World, shared_agent: list[Agent], tmp_path_factory: pytest.TempP
         str(config),
         mounts="mount -t tmpfs none /run && mkdir /run/highwater",
     )
-    await_true((folder / "ready").exists, f"the node is up: {child.poll()}")
+    until((folder / "ready").exists, f"the node is up: {child.poll()}")
     yield pod
     child.terminate()
     child.wait(60)
@@ -97,7 +98,7 @@ def test_a_deadline_takes_a_rule_back_though_the_agent_is_dead(node: Pod, agent:
     agent.inject("msg-2", "delay", node, seconds=6, rpc="ApiVersions", by="60s")
     assert not asks_for_versions(node, 0.5)
     agent.kill()
-    await_true(lambda: asks_for_versions(node, 1), "the guardian has taken it back")
+    until(lambda: asks_for_versions(node, 1), "the guardian has taken it back")
 
 
 def test_a_session_expires_at_the_controllers(node: Pod, agent: Agent) -> None:
@@ -166,7 +167,7 @@ def test_a_brokers_replicas(agent: Agent, world: World) -> None:
     pod = world.pod(
         "dump-broker-3", annotations={"highwater.dev/crashable": "true", "highwater.dev/volume-size": "64Mi"}
     )
-    await_true(pod.data.is_dir, "the agent makes the volume")
+    until(pod.data.is_dir, "the agent makes the volume")
     write_segment(pod.data)
     dumped = DUMPED.decode_lines(agent.ask("GET", "/v1/pods/default/dump-broker-3/dump").content)
     rows = [json.loads(line) for part in dumped for line in part.lines()]

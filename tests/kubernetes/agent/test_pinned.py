@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_world import NODE, Agent, World, await_true
+from agent_world import NODE, Agent, World
+from waiting import until
 
 from highwater_chaos.kube.kinds import (
     VOLUME_CLUSTER_UID,
@@ -35,11 +36,11 @@ def test_no_volume_is_made_before_it_is_written_where(agent: Agent, world: World
     pod, other = world.pod("pinned-broker-0", annotations=DECLARED), world.pod("pinned-broker-1", annotations=DECLARED)
     world.api.patch("v1", "Pod", other.name, "default", {"metadata": {"annotations": {VOLUME_NODE: "node-2"}}})
     plain = world.pod("plain-of-before-broker-0", annotations={VOLUME_CRASHABLE: "true", VOLUME_SIZE: "40Mi"})
-    await_true(plain.data.is_dir, "what an operator of before has made is served")
+    until(plain.data.is_dir, "what an operator of before has made is served")
     time.sleep(1.0)  # for a mistake to be made
     assert not pod.data.exists()
     world.api.patch("v1", "Pod", pod.name, "default", {"metadata": {"annotations": {VOLUME_NODE: NODE}}})
-    await_true(pod.data.is_dir, "it is made")
+    until(pod.data.is_dir, "it is made")
     assert not other.data.exists(), "another node's"
     names = [one["name"] for one in agent.ask("GET", "/v1/volumes").json()["items"]]
     assert other.volume not in names
@@ -53,7 +54,7 @@ def test_a_used_volume_that_is_gone_is_not_made_anew(agent: Agent, world: World)
         events = world.api.objects("v1", "Event", "default")
         return [one["message"] for one in events if one["involvedObject"]["uid"] == pod.uid]
 
-    await_true(said, "the agent refuses")
+    until(said, "the agent refuses")
     assert "was used on this node and is gone; annotate the LogCluster with highwater.dev/abandon-volume" in said()[0]
     assert not pod.data.exists()
 

@@ -4,7 +4,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from agent_world import Agent, World, await_true, confirmed
+from agent_world import Agent, World, confirmed
+from waiting import until
 
 from highwater_chaos.machine.identity import Identity
 
@@ -58,7 +59,7 @@ def test_a_fault_ends_at_its_deadline(agent: Agent, world: World) -> None:
     node = pod.start_node()
     agent.inject("late-1", "pause", pod, seconds=2)
     assert state_of(node) == "stopped"
-    await_true(lambda: agent.state("late-1") == "expired", "the deadline is noticed")
+    until(lambda: agent.state("late-1") == "expired", "the deadline is noticed")
     assert state_of(node) == "running"
     assert agent.heal("late-1")["state"] == "expired", "healing what has ended changes nothing"
 
@@ -76,7 +77,7 @@ def test_a_node_is_kept_down_for_as_long_as_it_was_asked_for(agent: Agent, world
     assert replacement.stdout is not None
     assert replacement.stdout.readline() == "up\n"
     assert 3.9 < time.monotonic() - began < 30
-    await_true(lambda: agent.state("down-1") == "done", "it is over")
+    until(lambda: agent.state("down-1") == "done", "it is over")
     assert "undone by" in confirmed(agent.ask("GET", "/v1/faults/down-1").json(), "heal")[-1]
 
 

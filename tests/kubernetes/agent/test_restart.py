@@ -8,7 +8,8 @@ import signal
 from collections.abc import Callable
 
 import pytest
-from agent_world import Agent, World, await_true, confirmed, guardians, in_seconds
+from agent_world import Agent, World, confirmed, guardians, in_seconds
+from waiting import until
 
 from highwater_chaos.machine.identity import Identity
 from highwater_operator.agent.probes import answering
@@ -30,11 +31,11 @@ def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(
     agent.kill()
     assert states(node.pid) == ["stopped"]
     assert answering(peer.namespace, [(pod.address, 9404)], 0.5) == set()
-    await_true(lambda: states(node.pid) == ["running"], "the guardian lets it go on")
-    await_true(lambda: answering(peer.namespace, [(pod.address, 9404)], 0.5), "the guardian joins them again")
+    until(lambda: states(node.pid) == ["running"], "the guardian lets it go on")
+    until(lambda: answering(peer.namespace, [(pod.address, 9404)], 0.5), "the guardian joins them again")
     again = restart()
-    await_true(lambda: again.state("guarded-pause") == "expired", "the new agent notices")
-    await_true(lambda: again.state("guarded-cut") == "expired", "the new agent notices")
+    until(lambda: again.state("guarded-pause") == "expired", "the new agent notices")
+    until(lambda: again.state("guarded-cut") == "expired", "the new agent notices")
     found = again.ask("GET", "/v1/faults/guarded-pause").json()
     assert "nothing of it is left; undone by guardian" in confirmed(found, "heal")
     # What has time left is still in force, and the new agent can heal it.
@@ -55,11 +56,11 @@ def test_an_agent_that_comes_back_heals_what_is_overdue_where_nobody_else_did(
         guardian.send(signal.SIGKILL)
         assert guardian.wait_gone(10)
     deadline = record["request"]["deadline"]
-    await_true(lambda: in_seconds(-0.5) > deadline.replace("Z", "+00:00"), "the deadline has passed")
+    until(lambda: in_seconds(-0.5) > deadline.replace("Z", "+00:00"), "the deadline has passed")
     assert states(node.pid) == ["stopped"]
     again = restart()
     assert states(node.pid) == ["running"], "healed before it listens"
-    await_true(lambda: again.state("overdue-1") == "expired", "and it is noted")
+    until(lambda: again.state("overdue-1") == "expired", "and it is noted")
     assert guardians(world), "a new guardian is at work"
 
 
@@ -70,7 +71,7 @@ def test_a_guardian_that_dies_is_replaced(agent: Agent, world: World) -> None:
     before = guardians(world)
     for guardian in before:
         guardian.send(signal.SIGKILL)
-    await_true(lambda: set(guardians(world)) - set(before), "a new one")
+    until(lambda: set(guardians(world)) - set(before), "a new one")
     agent.heal("orphan-1")
 
 

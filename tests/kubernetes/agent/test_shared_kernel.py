@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from agent_world import await_true
+from waiting import until
 
 from highwater_chaos.machine.identity import Identity
 
@@ -118,7 +118,7 @@ def nodes(tmp_path: Path) -> Iterator[Callable[[str], Node]]:
     for one in made.values():
         assert one.do("end") == "[]"
         one.crash()
-    await_true(lambda: loops() == [], "no device is left of nodes that ended", 30)
+    until(lambda: loops() == [], "no device is left of nodes that ended", 30)
 
 
 def test_a_broker_moves_and_comes_back(nodes: Callable[[str], Node]) -> None:
@@ -140,7 +140,7 @@ def test_a_broker_moves_and_comes_back(nodes: Callable[[str], Node]) -> None:
     assert b.do("make") == "True"
     assert b.do("read") == "([], None)"
     assert a.do("remove") == b.do("remove") == "True"
-    await_true(lambda: loops() == [], "removed with their devices")
+    until(lambda: loops() == [], "removed with their devices")
 
 
 def test_a_node_that_crashes_leaves_no_device_and_takes_none(nodes: Callable[[str], Node]) -> None:
@@ -150,7 +150,7 @@ def test_a_node_that_crashes_leaves_no_device_and_takes_none(nodes: Callable[[st
         assert node.do("write") == "None"
     assert len(loops()) == 4
     a.crash()
-    await_true(lambda: len(loops()) == 2, "its devices go with it")
+    until(lambda: len(loops()) == 2, "its devices go with it")
     assert b.do("read") == "(['file'], None)"
     a.boot()
     assert a.do("read") == "(['file'], None)"
@@ -169,7 +169,7 @@ def test_a_node_that_crashes_leaves_no_device_and_takes_none(nodes: Callable[[st
     assert a.do("make") == "True"
     assert a.do("read") == "([], None)", "never the file system of an image that was deleted"
     assert b.do("read") == "(['file'], None)"
-    await_true(lambda: not any("deleted" in one for one in loops()), "over a deleted image")
+    until(lambda: not any("deleted" in one for one in loops()), "over a deleted image")
 
 
 def test_devices_of_both_are_made_where_dev_lacks_them(nodes: Callable[[str], Node]) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import requests
 import trustme
-from agent_world import TOKEN, Agent, World, await_true
+from agent_world import TOKEN, Agent, World
 from cryptography import x509
+from waiting import until
 
 from highwater_chaos.backends.kubernetes.agent_trust import Trust
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError
@@ -112,7 +113,7 @@ def test_a_certificate_is_renewed_while_the_agent_works(agent: Agent, world: Wor
                 return False
             return True
 
-        await_true(renewed, "the agent shows the new certificate")
+        until(renewed, "the agent shows the new certificate")
         assert refusal(agent, Trust(world.authority_file)).startswith("its certificate is not signed by")
         assert "the certificate was renewed" in agent.log.read_text()
         (shown,) = [
@@ -124,11 +125,11 @@ def test_a_certificate_is_renewed_while_the_agent_works(agent: Agent, world: Wor
         assert float(shown) == certificate.not_valid_after_utc.timestamp()
         # One that cannot be read, as between two writes: the one before goes on.
         world.certificate.write_text("nonsense")
-        await_true(lambda: "going on with the one before" in agent.log.read_text(), "it says so")
+        until(lambda: "going on with the one before" in agent.log.read_text(), "it says so")
         assert _answers(agent, trust)
     finally:
         world.issue()
-    await_true(lambda: _answers(agent, Trust(world.authority_file)), "the old one again")
+    until(lambda: _answers(agent, Trust(world.authority_file)), "the old one again")
     assert agent.process.poll() is None
     assert agent.process.pid == first
 
@@ -145,15 +146,15 @@ def test_one_that_has_expired_is_told_on_both_sides(agent: Agent, world: World) 
     ended = datetime.now(UTC) - timedelta(minutes=5)
     try:
         world.issue(not_before=ended - timedelta(days=1), not_after=ended)
-        await_true(lambda: not _answers(agent, Trust(world.authority_file)), "callers refuse it")
+        until(lambda: not _answers(agent, Trust(world.authority_file)), "callers refuse it")
         assert refusal(agent, Trust(world.authority_file)).startswith(
             "its certificate has expired; expected one that the operator renews"
         )
         said = f"expired at {ended:%Y-%m-%d %H:%M} UTC: callers refuse this agent until the operator has renewed it"
-        await_true(lambda: said in agent.log.read_text(), "the agent says so")
+        until(lambda: said in agent.log.read_text(), "the agent says so")
     finally:
         world.issue()
-    await_true(lambda: _answers(agent, Trust(world.authority_file)), "a new one is taken")
+    until(lambda: _answers(agent, Trust(world.authority_file)), "a new one is taken")
 
 
 def test_callers_show_a_certificate_where_that_is_asked_for(agent: Agent, world: World, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from experiments.real_world import ActingAgent, RestartingNodes
 from experiments.recorded import Recorded, record
 from log_cluster.real_nodes import PACE
 from operator_thread import OperatorThread
+from waiting import until
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import store_recordings
@@ -39,16 +39,6 @@ SYSTEM = "highwater-system"
 PATIENCE = 120.0
 KIND = ("highwater.dev/v1alpha1", "ChaosExperiment")
 Json = dict[str, Any]
-
-
-def until(condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
-    """Wait until something holds; returns it."""
-    deadline = time.monotonic() + patience
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {patience:g} s for {what}")
-        time.sleep(0.05)
-    return found
 
 
 def experiment(name: str = "demo", **spec: Any) -> Json:

@@ -7,7 +7,6 @@ whole chain with real nodes is in ``test_real_nodes.py``.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from api_server.world import World
 from operator_thread import OperatorThread
+from waiting import until
 
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_operator import metrics
@@ -37,16 +37,6 @@ from highwater_runtime.ports import Endpoint
 PATIENCE = 120.0
 NAMESPACE = "default"
 FAST = Pace(steady=0.7, waiting=0.3, moving=0.1)
-
-
-def until(condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
-    """Wait until something holds; returns it."""
-    deadline = time.monotonic() + patience
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {patience:g} s for {what}")
-        time.sleep(0.05)
-    return found
 
 
 def log_cluster(name: str = "demo", **spec: Any) -> dict[str, Any]:
@@ -194,8 +184,8 @@ class Stage:
     def until_settled(self, name: str = "demo", patience: float = PATIENCE) -> None:
         try:
             until(lambda: self.settled(name), f"{name} to settle", patience)
-        except TimeoutError as error:
-            raise TimeoutError(f"{error}; its status is {self.status(name)}") from None
+        except AssertionError as error:
+            raise AssertionError(f"{error}; its status is {self.status(name)}") from None
 
     def steady_reconciles(self, more: int) -> None:
         """Wait until that many more reconciles have ended and found nothing under way.
