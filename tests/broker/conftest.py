@@ -2,117 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from hand_ports import HandClock, HandTrace
+from simulated_cluster import FAST, IdleClient, KraftCluster
 
-from highwater_runtime.broker import Broker, BrokerOptions, KraftBroker, Partition
+from highwater_runtime.broker import Partition
 from highwater_runtime.broker.isr import Proposal
 from highwater_runtime.broker.leadership import Leadership
 from highwater_runtime.broker.partition_context import PartitionContext
-from highwater_runtime.config import NodeConfig, PropertyValue
-from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
+from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.records import build_batch, iter_batches
-from highwater_runtime.metadata import MetadataVersion, PartitionRegistration
-from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
-from highwater_runtime.ports.trace import NodeEvent
-from highwater_runtime.sim import SimDisk, Simulator, derive_random
-from highwater_runtime.sim.network import CodecMode
-from highwater_runtime.switches import Switches
+from highwater_runtime.metadata import PartitionRegistration
+from highwater_runtime.ports import SECOND, RpcFailure
+from highwater_runtime.sim import SimDisk, derive_random
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 
-sys.path.insert(0, str(Path(__file__).parent))
 
-from simulated_cluster import SimulatedCluster
-
-CLUSTER_ID = "test-cluster-of-brokers"
-FAST = {
-    "broker.session.timeout.ms": 3000,
-    "broker.heartbeat.interval.ms": 500,
-    "replica.lag.time.max.ms": 3000,
-    "replica.fetch.backoff.ms": 100,
-    "replica.socket.timeout.ms": 3000,
-    "request.timeout.ms": 3000,
-    "controller.quorum.election.timeout.ms": 500,
-    "controller.quorum.fetch.timeout.ms": 1000,
-}
-
-
-class Idle:
-    """A client's core: sends what the test tells it to."""
-
-    def __init__(self, ports: Ports) -> None:
-        self.ports = ports
-
-    def start(self) -> None: ...
-
-    def on_request(self, request: Any) -> None:
-        raise AssertionError(f"a client is asked {request}")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        on_stopped()
-
-
-class Cluster(SimulatedCluster):
+class Cluster(KraftCluster):
     """Brokers, controllers and one client in a simulator."""
-
-    def __init__(
-        self,
-        seed: int = 1,
-        *,
-        brokers: int = 3,
-        controllers: int = 1,
-        config: Mapping[str, PropertyValue] | None = None,
-        switches: Mapping[str, str] | None = None,
-        metadata_version: str | None = None,
-        codec: CodecMode = "some",
-        hold_until_published: bool = False,
-    ) -> None:
-        self.sim = Simulator(seed, check_mutation=True, codec=codec)
-        self.events: list[tuple[int, str, NodeEvent]] = []
-        self.sim.trace.subscribers.append(lambda t, node, _, event: self.events.append((t, node, event)))
-        properties = NodeConfig.of({**FAST, **(config or {})})
-        chosen = Switches.of(switches or {})
-        voters = {1000 + i: Endpoint(f"controller-{i}", 9093) for i in range(controllers)}
-        version = MetadataVersion.of(metadata_version) if metadata_version else MetadataVersion.latest()
-
-        def controller(node_id: int) -> Callable[[Ports], QuorumController]:
-            options = ControllerOptions(
-                node_id=node_id,
-                voters=voters,
-                cluster_id=CLUSTER_ID,
-                switches=chosen,
-                config=properties,
-                bootstrap_metadata_version=version,
-            )
-            return lambda ports: QuorumController(options, ports)
-
-        def broker(node_id: int) -> Callable[[Ports], Broker]:
-            options = BrokerOptions(
-                node_id=node_id,
-                endpoint=Endpoint(f"broker-{node_id}", 9092),
-                controllers=voters,
-                cluster_id=CLUSTER_ID,
-                switches=chosen,
-                config=properties,
-                hold_until_published=hold_until_published,
-            )
-            return lambda ports: KraftBroker(options, ports)
-
-        for node_id, endpoint in voters.items():
-            self.sim.add_node(endpoint.host, endpoint.port, controller(node_id))
-        for b in range(brokers):
-            self.sim.add_node(f"broker-{b}", 9092, broker(b))
-        self.sim.add_node("client", 1, Idle, disk=False)
-        for name in self.sim.nodes:
-            self.sim.start(name)
-        self.until(lambda: all(self.unfenced(b) for b in range(brokers)))
 
     # --- looking in ---
 
@@ -124,16 +37,6 @@ class Cluster(SimulatedCluster):
     def replicas(self, name: str = "orders-0") -> list[Partition]:
         found = [self.replica(b, name) for b in range(len(self.sim.nodes)) if f"broker-{b}" in self.sim.nodes]
         return [p for p in found if p is not None]
-
-    def unfenced(self, broker_id: int) -> bool:
-        broker = self.broker(broker_id)
-        if broker is None or broker.broker_epoch < 0:
-            return False
-        own = broker.image.brokers.get(broker_id)
-        return own is not None and own.epoch == broker.broker_epoch and own.active
-
-    def of_kind(self, kind: type[NodeEvent]) -> list[tuple[int, str, Any]]:
-        return [entry for entry in self.events if isinstance(entry[2], kind)]
 
     # --- talking to it ---
 
@@ -155,7 +58,7 @@ class Cluster(SimulatedCluster):
         channel: str = "",
     ) -> None:
         client = self.sim.node("client").core
-        assert isinstance(client, Idle)
+        assert isinstance(client, IdleClient)
         endpoint = self.sim.node(to).endpoint
         client.ports.network.send(
             endpoint, request, version, on_answer, timeout_ns=int(within_s * SECOND), channel=channel
@@ -209,67 +112,13 @@ def record_values() -> Callable[[bytes | None], list[bytes | None]]:
 # --- one partition, without a cluster -----------------------------------------------------------------------------
 
 
-class FakeClock:
-    """A clock that stands until it is moved; timers are kept and run by hand."""
-
-    def __init__(self) -> None:
-        self.now = SECOND
-        self.timers: list[tuple[int, Callable[[], None]]] = []
-
-    def now_ns(self) -> int:
-        return self.now
-
-    def wall_ms(self) -> int:
-        return self.now // MS
-
-    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> FakeTimer:
-        entry = (self.now + delay_ns, callback)
-        self.timers.append(entry)
-        return FakeTimer(self, entry)
-
-    def advance(self, by_ns: int) -> None:
-        """Let time pass; due timers run in order, also those that they set."""
-        end = self.now + by_ns
-        while due := [t for t in self.timers if t[0] <= end]:
-            first = min(due, key=lambda t: t[0])
-            self.timers.remove(first)
-            self.now = first[0]
-            first[1]()
-        self.now = end
-
-
-class FakeTimer:
-    def __init__(self, clock: FakeClock, entry: tuple[int, Callable[[], None]]) -> None:
-        self._clock = clock
-        self._entry = entry
-
-    def cancel(self) -> None:
-        if self._entry in self._clock.timers:
-            self._clock.timers.remove(self._entry)
-
-
-class Recorder:
-    """A trace that remembers."""
-
-    follows_records = True
-
-    def __init__(self) -> None:
-        self.events: list[NodeEvent] = []
-
-    def emit(self, event: NodeEvent) -> None:
-        self.events.append(event)
-
-    def of(self, kind: type[NodeEvent]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-
 class Bench:
     """One replica of a topic's partition 0 on broker 1 with a real log, and a metadata image in the test's hands."""
 
     def __init__(self, *, min_isr: int = 1, topic: str = "orders") -> None:
         topic_id = UUID(int=5 if topic == "orders" else 6)
-        self.clock = FakeClock()
-        self.trace = Recorder()
+        self.clock = HandClock(SECOND)
+        self.trace = HandTrace()
         self.proposals: list[Proposal] = []
         self.withdrawn: list[Any] = []
         self.changed: list[Any] = []
@@ -336,10 +185,10 @@ def make_bench() -> Callable[..., Bench]:
 
 
 @pytest.fixture
-def fake_clock() -> FakeClock:
-    return FakeClock()
+def fake_clock() -> HandClock:
+    return HandClock(SECOND)
 
 
 @pytest.fixture
-def recorder() -> Recorder:
-    return Recorder()
+def recorder() -> HandTrace:
+    return HandTrace()

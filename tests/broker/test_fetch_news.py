@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
+from hand_ports import HandClock
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.records import build_batch
 from highwater_runtime.metadata import PartitionRegistration
-from highwater_runtime.ports import MS
+from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.sim import SimDisk, derive_random
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import (
@@ -55,8 +56,8 @@ class Walking(FetchSessions):
 class World:
     """A leader of four partitions, a follower and a consumer with a session each, and a follower without one."""
 
-    def __init__(self, clock, sessions_class):
-        self.clock = clock
+    def __init__(self, sessions_class):
+        self.clock = clock = HandClock(SECOND)
         self.registered = {LEADER: 11, FOLLOWER: 12, OTHER: 13}
         self.fenced = set()
         self.min_isr = 1
@@ -314,13 +315,6 @@ STEPS = st.lists(
 )
 
 
-@pytest.fixture(scope="module")
-def make_clock(request):
-    from tests.broker.conftest import FakeClock
-
-    return FakeClock
-
-
 @given(STEPS)
 @example(  # two sessions of one follower, opened by requests that waited long, are quiet at once; the older one goes on
     [
@@ -332,16 +326,16 @@ def make_clock(request):
     ]
 )
 @settings(max_examples=300)
-def test_who_looks_at_news_alone_answers_as_who_looks_at_everything(make_clock, steps):
-    lazy, walking = World(make_clock(), FetchSessions), World(make_clock(), Walking)
+def test_who_looks_at_news_alone_answers_as_who_looks_at_everything(steps):
+    lazy, walking = World(FetchSessions), World(Walking)
     for step in steps:
         lazy.act(*step)
         walking.act(*step)
         assert lazy.outcome() == walking.outcome(), step
 
 
-def test_a_session_in_which_nothing_happens_looks_at_nothing(make_clock, monkeypatch):
-    world = World(make_clock(), FetchSessions)
+def test_a_session_in_which_nothing_happens_looks_at_nothing(monkeypatch):
+    world = World(FetchSessions)
     world.ask(FOLLOWER, dict.fromkeys(range(PARTITIONS), 0), max_wait_ms=0)
     looked_at = []
     judge = fetch.judge
@@ -353,8 +347,8 @@ def test_a_session_in_which_nothing_happens_looks_at_nothing(make_clock, monkeyp
     assert [d.partition_index for t in world.answers[-1][2].responses for d in t.partitions] == [2]
 
 
-def test_a_follower_does_not_wait_for_the_hw_and_gets_it_with_its_next_response(make_clock, monkeypatch):
-    world = World(make_clock(), FetchSessions)
+def test_a_follower_does_not_wait_for_the_hw_and_gets_it_with_its_next_response(monkeypatch):
+    world = World(FetchSessions)
     for who in (FOLLOWER, CONSUMER):
         world.ask(who, dict.fromkeys(range(PARTITIONS), 0), max_wait_ms=0)
     world.act("append", 2, 0)
@@ -376,8 +370,8 @@ def test_a_follower_does_not_wait_for_the_hw_and_gets_it_with_its_next_response(
     assert [data.high_watermark for r in responses for t in r.responses for data in t.partitions] == [1]
 
 
-def test_an_append_that_moves_the_hw_wakes_the_followers_as_well(make_clock):
-    world = World(make_clock(), FetchSessions)
+def test_an_append_that_moves_the_hw_wakes_the_followers_as_well():
+    world = World(FetchSessions)
     world.metadata(2, isr=(LEADER,))
     world.clock.advance(2 * LAG_MS * MS)  # nobody counts as caught up
     world.act("append", 2, 0)
@@ -389,8 +383,8 @@ def test_an_append_that_moves_the_hw_wakes_the_followers_as_well(make_clock):
     assert [who for _, who, _ in world.answers[waiting:]] == [FOLLOWER]
 
 
-def test_a_session_keeps_no_partition_in_sync_that_it_has_forgotten(make_clock):
-    world = World(make_clock(), FetchSessions)
+def test_a_session_keeps_no_partition_in_sync_that_it_has_forgotten():
+    world = World(FetchSessions)
     for _ in range(2):
         world.act("quiet", 0, 15)
     world.ask(FOLLOWER, {}, forgotten=(1,), max_wait_ms=0)
@@ -404,8 +398,8 @@ def test_a_session_keeps_no_partition_in_sync_that_it_has_forgotten(make_clock):
     assert [(index, isr) for index, isr, _ in world.proposals] == [(1, (1, 3))]
 
 
-def test_each_fetch_of_a_session_may_let_a_follower_join_the_isr(make_clock):
-    world = World(make_clock(), FetchSessions)
+def test_each_fetch_of_a_session_may_let_a_follower_join_the_isr():
+    world = World(FetchSessions)
     world.metadata(0, isr=(1, 3))
     for _ in range(2):
         world.act("quiet", 0, 15)
@@ -419,8 +413,8 @@ def test_each_fetch_of_a_session_may_let_a_follower_join_the_isr(make_clock):
     assert partition.isr.proposal is not refused
 
 
-def test_a_follower_that_may_not_join_yet_is_asked_about_with_each_fetch(make_clock):
-    world = World(make_clock(), FetchSessions)
+def test_a_follower_that_may_not_join_yet_is_asked_about_with_each_fetch():
+    world = World(FetchSessions)
     world.fenced.add(FOLLOWER)
     world.metadata(0, isr=(1, 3))
     for _ in range(2):
@@ -440,9 +434,9 @@ def looked_at(monkeypatch):
     return found
 
 
-def test_a_fetch_moves_the_hw_that_only_time_held_back(make_clock):
+def test_a_fetch_moves_the_hw_that_only_time_held_back():
     """A replica outside the ISR is waited for while it is caught up, and no longer (as in Apache Kafka)."""
-    world = World(make_clock(), FetchSessions)
+    world = World(FetchSessions)
     for _ in range(2):
         world.act("quiet", 0, 15)
     world.metadata(0, isr=(1, 2))
@@ -459,8 +453,8 @@ def test_a_fetch_moves_the_hw_that_only_time_held_back(make_clock):
 
 
 @pytest.mark.parametrize("first", ["too few members", "a member is behind"])
-def test_a_quiet_follower_fetches_again_once_only_time_holds_the_hw_back(make_clock, first):
-    world = World(make_clock(), FetchSessions)
+def test_a_quiet_follower_fetches_again_once_only_time_holds_the_hw_back(first):
+    world = World(FetchSessions)
     fourth = world.registered[4] = 4
     for _ in range(2):
         world.act("quiet", 0, 15)
@@ -486,8 +480,8 @@ def test_a_quiet_follower_fetches_again_once_only_time_holds_the_hw_back(make_cl
     assert partition.high_watermark == 1
 
 
-def test_a_follower_that_left_the_isr_while_its_fetch_waited_is_looked_at_again(make_clock):
-    world = World(make_clock(), FetchSessions)
+def test_a_follower_that_left_the_isr_while_its_fetch_waited_is_looked_at_again():
+    world = World(FetchSessions)
     for _ in range(2):
         world.act("quiet", 0, 15)
     partition = world.partitions[0]
@@ -502,8 +496,8 @@ def test_a_follower_that_left_the_isr_while_its_fetch_waited_is_looked_at_again(
 
 
 @pytest.mark.parametrize("first", [CONSUMER, FOLLOWER])
-def test_who_goes_on_in_a_session_is_woken_as_what_it_is(make_clock, first):
-    world = World(make_clock(), FetchSessions)
+def test_who_goes_on_in_a_session_is_woken_as_what_it_is(first):
+    world = World(FetchSessions)
     world.ask(first, dict.fromkeys(range(PARTITIONS), 0), max_wait_ms=0)
     second = FOLLOWER if first == CONSUMER else CONSUMER
     world.clients[second] = world.clients[first]
@@ -518,8 +512,8 @@ def test_who_goes_on_in_a_session_is_woken_as_what_it_is(make_clock, first):
 
 
 @pytest.mark.parametrize("why", ["a member is behind", "a proposal is under way", "too few members"])
-def test_a_follower_that_has_everything_is_not_looked_at_while_the_isr_is_waited_for(make_clock, looked_at, why):
-    world = World(make_clock(), FetchSessions)
+def test_a_follower_that_has_everything_is_not_looked_at_while_the_isr_is_waited_for(looked_at, why):
+    world = World(FetchSessions)
     for _ in range(2):
         world.act("quiet", 0, 15)
     partition = world.partitions[0]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID
 
 import pytest
+from hand_ports import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,39 +13,6 @@ from highwater_runtime.broker.purgatory import Purgatory, WakeUps
 
 TOPIC = UUID(int=1)
 A, B = (TOPIC, 0), (TOPIC, 1)
-
-
-class FakeTimer:
-    def __init__(self, due: int, callback: Callable[[], None]) -> None:
-        self.due = due
-        self.callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        self.callback = None
-
-
-class FakeClock:
-    def __init__(self) -> None:
-        self.now = 0
-        self.timers: list[FakeTimer] = []
-
-    def now_ns(self) -> int:
-        return self.now
-
-    def wall_ms(self) -> int:
-        return self.now
-
-    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> FakeTimer:
-        timer = FakeTimer(self.now + delay_ns, callback)
-        self.timers.append(timer)
-        return timer
-
-    def advance(self, to: int) -> None:
-        self.now = to
-        for timer in sorted(self.timers, key=lambda t: t.due):
-            if timer.due <= to and timer.callback is not None:
-                callback, timer.callback = timer.callback, None
-                callback()
 
 
 class Waiter:
@@ -67,8 +34,8 @@ class Waiter:
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+def clock() -> HandClock:
+    return HandClock()
 
 
 def test_what_can_complete_at_once_never_waits(clock):
@@ -77,7 +44,7 @@ def test_what_can_complete_at_once_never_waits(clock):
     purgatory.park(waiter, [A], 10)
     assert waiter.outcomes == ["completed"]
     assert len(purgatory) == 0
-    clock.advance(100)
+    clock.advance_to(100)
     assert waiter.outcomes == ["completed"]
 
 
@@ -119,9 +86,9 @@ def test_time_is_the_only_other_way_out(clock):
     purgatory = Purgatory(clock)
     waiter = Waiter({}, A)
     purgatory.park(waiter, [A], 10)
-    clock.advance(9)
+    clock.advance_to(9)
     assert waiter.outcomes == []
-    clock.advance(10)
+    clock.advance_to(10)
     assert waiter.outcomes == ["expired"]
     assert purgatory.check(A) == 0
 
@@ -184,7 +151,7 @@ def test_completing_one_may_wake_another(clock):
     )
 )
 def test_whatever_happens_nobody_waits_who_need_not_and_nobody_is_answered_twice(steps):
-    clock, world = FakeClock(), {A: False, B: False}
+    clock, world = HandClock(), {A: False, B: False}
     purgatory = Purgatory(clock)
     wake_ups = WakeUps((purgatory,))
     waiters: list[tuple[Waiter, int]] = []
@@ -197,7 +164,7 @@ def test_whatever_happens_nobody_waits_who_need_not_and_nobody_is_answered_twice
             world[first] = second
             wake_ups.mark(first)
         else:
-            clock.advance(clock.now + first)
+            clock.advance_to(clock.now + first)
         wake_ups.drain()
         for waiter, due in waiters:
             holds = all(world[key] for key in waiter.keys)
@@ -234,11 +201,11 @@ def test_each_expires_in_its_own_time_whatever_was_answered_before(clock):
     purgatory.park(early, [B], 10)
     world[A] = True
     assert purgatory.check(A) == 1
-    clock.advance(9)
+    clock.advance_to(9)
     assert early.outcomes == []
-    clock.advance(10)
+    clock.advance_to(10)
     assert (early.outcomes, late.outcomes) == (["expired"], [])
-    clock.advance(30)
+    clock.advance_to(30)
     assert late.outcomes == ["expired"]
     assert answered.outcomes == ["completed"]
     assert len(purgatory) == 0
@@ -255,5 +222,5 @@ def test_thousands_of_answered_operations_are_not_kept_until_their_deadlines(clo
         world[A] = True
         assert purgatory.check(A) == 1
     assert len(purgatory._deadlines) < 3000
-    clock.advance(50)
+    clock.advance_to(50)
     assert waiting.outcomes == ["expired"]

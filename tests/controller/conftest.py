@@ -6,21 +6,19 @@ has been committed. The real quorum is used in ``test_in_simulator.py``.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
-from itertools import count
 from random import Random
 from typing import Any
 from uuid import UUID
 
 import pytest
+from hand_ports import HandClock, HandTrace
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.controller.kraft.quorum import MetadataQuorum
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, PartitionRegistration
 from highwater_runtime.ports import MS, ApiMessage, Endpoint, InboundRequest, Ports
-from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.raft import NotLeaderError, RaftListener
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.messages.alter_partition_request import (
@@ -47,41 +45,6 @@ SESSION_MS = 9000
 CLUSTER_ID = "test-cluster"
 
 
-class FakeTimer:
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        self.callback = None
-
-
-class FakeClock:
-    def __init__(self) -> None:
-        self.now = 0
-        self._due: list[tuple[int, int, FakeTimer]] = []
-        self._sequence = count()
-
-    def now_ns(self) -> int:
-        return self.now
-
-    def wall_ms(self) -> int:
-        return self.now // MS
-
-    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> FakeTimer:
-        timer = FakeTimer(callback)
-        heapq.heappush(self._due, (self.now + delay_ns, next(self._sequence), timer))
-        return timer
-
-    def advance(self, delta_ns: int) -> None:
-        until = self.now + delta_ns
-        while self._due and self._due[0][0] <= until:
-            due, _, timer = heapq.heappop(self._due)
-            self.now = max(self.now, due)  # it is late if an earlier one has taken its time
-            if timer.callback is not None:
-                timer.callback()
-        self.now = max(self.now, until)
-
-
 class FakeMetrics:
     def __init__(self) -> None:
         self.values: dict[str, float] = {}
@@ -94,19 +57,6 @@ class FakeMetrics:
 
     def forget(self, name: str, **labels: str) -> None:
         self.values.pop(name, None)
-
-
-class FakeTrace:
-    follows_records = True
-
-    def __init__(self) -> None:
-        self.events: list[NodeEvent] = []
-
-    def emit(self, event: NodeEvent) -> None:
-        self.events.append(event)
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
 
 
 class FakeQuorum:
@@ -197,9 +147,9 @@ class Cluster:
         metadata_version: MetadataVersion | None = None,
         properties: dict[str, Any] | None = None,
     ) -> None:
-        self.clock = FakeClock()
+        self.clock = HandClock()
         self.metrics = FakeMetrics()
-        self.trace = FakeTrace()
+        self.trace = HandTrace()
         self.log = FakeLog()
         # No network and no disk: a controller that touches either fails with an AttributeError.
         ports = Ports(self.clock, None, None, Random(1), self.metrics, self.trace)  # type: ignore[arg-type]

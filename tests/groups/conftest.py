@@ -7,65 +7,19 @@ from random import Random
 from typing import Any
 
 import pytest
+from hand_ports import HandClock
+from simulated_cluster import IdleClient, KraftCluster
 
-from highwater_runtime.broker import Broker, BrokerOptions, KraftBroker
 from highwater_runtime.broker.groups.group import Group, Joined, Protocol, Synced
 from highwater_runtime.broker.groups.membership import Membership
 from highwater_runtime.broker.groups.requests import JoinRequest, SyncRequest
 from highwater_runtime.config import NodeConfig, PropertyValue
-from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
-from highwater_runtime.metadata import MetadataVersion
-from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
-from highwater_runtime.sim import Simulator
-from highwater_runtime.switches import Switches
+from highwater_runtime.ports import SECOND, Endpoint, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from highwater_runtime.wire.messages.find_coordinator_request import FindCoordinatorRequest
 
 # --- the state machine alone ----------------------------------------------------------------------------------------
-
-
-class Clock:
-    """Stands until it is moved; due timers run in order, also those that they set."""
-
-    def __init__(self) -> None:
-        self.now = SECOND
-        self._timers: list[tuple[int, int, Callable[[], None]]] = []
-        self._count = 0
-
-    def now_ns(self) -> int:
-        return self.now
-
-    def wall_ms(self) -> int:
-        return self.now // MS
-
-    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Any:
-        self._count += 1
-        entry = (self.now + delay_ns, self._count, callback)
-        self._timers.append(entry)
-        return _Timer(self._timers, entry)
-
-    def advance(self, by_ms: int) -> None:
-        end = self.now + by_ms * MS
-        while due := [timer for timer in self._timers if timer[0] <= end]:
-            first = min(due)
-            self._timers.remove(first)
-            self.now = max(self.now, first[0])
-            first[2]()
-        self.now = end
-
-    @property
-    def pending(self) -> int:
-        return len(self._timers)
-
-
-class _Timer:
-    def __init__(self, timers: list[Any], entry: Any) -> None:
-        self._timers, self._entry = timers, entry
-
-    def cancel(self) -> None:
-        if self._entry in self._timers:
-            self._timers.remove(self._entry)
 
 
 class Store:
@@ -94,7 +48,7 @@ class Bench:
     def __init__(self, **properties: PropertyValue) -> None:
         names = {key.replace("_", "."): value for key, value in properties.items()}
         config = NodeConfig.of({"group.initial.rebalance.delay.ms": 0, **names})
-        self.clock = Clock()
+        self.clock = HandClock(SECOND)
         self.store = Store()
         self.membership = Membership(self.clock, Random(1), config, self.store)
         self.group = Group("readers")
@@ -144,7 +98,7 @@ class Bench:
     def stable(self, count: int, **changes: Any) -> list[Joined]:
         """A Stable group of ``count`` dynamic members, the leader first."""
         answers = [self.enter(**changes)]
-        self.clock.advance(0)
+        self.clock.advance_ms(0)
         for _ in range(count - 1):
             present = [a[0] for a in answers if a]
             answers.append(self.enter(**changes))
@@ -171,93 +125,20 @@ def bench() -> Bench:
 
 # --- a cluster in the simulator -------------------------------------------------------------------------------------
 
-CLUSTER_ID = "test-cluster-of-groups"
-FAST: Mapping[str, PropertyValue] = {
-    "broker.session.timeout.ms": 3000,
-    "broker.heartbeat.interval.ms": 500,
-    "replica.lag.time.max.ms": 3000,
-    "replica.fetch.backoff.ms": 100,
-    "replica.socket.timeout.ms": 3000,
-    "request.timeout.ms": 3000,
-    "controller.quorum.election.timeout.ms": 500,
-    "controller.quorum.fetch.timeout.ms": 1000,
-    "group.initial.rebalance.delay.ms": 0,
-    "offsets.topic.num.partitions": 4,
-}
+GROUPS: Mapping[str, PropertyValue] = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.num.partitions": 4}
 
 
-class Client:
-    """A client's core: sends what the test tells it to."""
-
-    def __init__(self, ports: Ports) -> None:
-        self.ports = ports
-
-    def start(self) -> None: ...
-
-    def on_request(self, request: Any) -> None:
-        raise AssertionError(f"a client is asked {request}")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        on_stopped()
-
-
-class Cluster:
+class Cluster(KraftCluster):
     """Brokers, a controller and a client in a simulator."""
 
     def __init__(self, seed: int = 1, *, brokers: int = 3, config: Mapping[str, PropertyValue] | None = None) -> None:
-        self.sim = Simulator(seed, check_mutation=True, codec="all")
-        properties = NodeConfig.of({**FAST, **(config or {})})
-        voters = {1000: Endpoint("controller-0", 9093)}
-
-        def controller(ports: Ports) -> QuorumController:
-            options = ControllerOptions(
-                node_id=1000,
-                voters=voters,
-                cluster_id=CLUSTER_ID,
-                switches=Switches(),
-                config=properties,
-                bootstrap_metadata_version=MetadataVersion.latest(),
-            )
-            return QuorumController(options, ports)
-
-        def broker(node_id: int) -> Callable[[Ports], Broker]:
-            options = BrokerOptions(
-                node_id=node_id,
-                endpoint=Endpoint(f"broker-{node_id}", 9092),
-                controllers=voters,
-                cluster_id=CLUSTER_ID,
-                config=properties,
-            )
-            return lambda ports: KraftBroker(options, ports)
-
-        self.sim.add_node("controller-0", 9093, controller)
-        for b in range(brokers):
-            self.sim.add_node(f"broker-{b}", 9092, broker(b))
-        self.sim.add_node("client", 1, Client, disk=False)
-        for name in self.sim.nodes:
-            self.sim.start(name)
-        self.until(lambda: all(self.unfenced(b) for b in range(brokers)))
-
-    def until(self, predicate: Callable[[], bool], within_s: float = 30) -> None:
-        assert self.sim.run_for(int(within_s * SECOND), predicate=predicate), "not in time"
-
-    def run(self, seconds: float) -> None:
-        self.sim.run_for(int(seconds * SECOND))
-
-    def broker(self, broker_id: int) -> Broker | None:
-        core = self.sim.node(f"broker-{broker_id}").core
-        return core if isinstance(core, Broker) else None
-
-    def unfenced(self, broker_id: int) -> bool:
-        broker = self.broker(broker_id)
-        own = None if broker is None else broker.image.brokers.get(broker_id)
-        return own is not None and broker is not None and own.epoch == broker.broker_epoch and own.active
+        super().__init__(seed, brokers=brokers, config={**GROUPS, **(config or {})}, codec="all")
 
     def send(self, to: int, request: Any, version: int, *, within_s: float = 30, channel: str = "") -> list[Any]:
         """Send a request; the answer comes into the returned list."""
         answers: list[Any] = []
         client = self.sim.node("client").core
-        assert isinstance(client, Client)
+        assert isinstance(client, IdleClient)
         client.ports.network.send(
             Endpoint(f"broker-{to}", 9092),
             request,

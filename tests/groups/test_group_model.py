@@ -161,7 +161,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(milliseconds=st.sampled_from([0, 1, 500, 3000, 9000, 30_000, 61_000]))
     def time_passes(self, milliseconds):
-        self.bench.clock.advance(milliseconds)
+        self.bench.clock.advance_ms(milliseconds)
 
     @precondition(lambda self: self.bench.store.waiting)
     @rule(error=st.sampled_from([NONE, NONE, NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]))
@@ -216,7 +216,7 @@ class GroupMachine(RuleBasedStateMachine):
         match group.state:
             case GroupState.EMPTY:
                 assert not group.members
-                assert self.bench.clock.pending == len(group.pending)
+                assert self.bench.clock.armed() == len(group.pending)
             case GroupState.STABLE | GroupState.COMPLETING_REBALANCE:
                 assert group.leader_id in group.members
                 assert all(m.timer is not None or m.joining or m.syncing for m in group.members.values())
@@ -230,13 +230,13 @@ class GroupMachine(RuleBasedStateMachine):
         while self.bench.store.waiting:
             self.bench.store.finish()
         for _ in range(20):
-            self.bench.clock.advance(400_000)
+            self.bench.clock.advance_ms(400_000)
             while self.bench.store.waiting:
                 self.bench.store.finish()
         self.nothing_is_answered_twice()
         assert all(len(answers) == 1 for answers in self.answers), "everything is answered finally"
         assert self.bench.group.state is GroupState.EMPTY
-        assert self.bench.clock.pending == 0
+        assert self.bench.clock.armed() == 0
 
 
 def test_random_members(make_bench):

@@ -22,7 +22,7 @@ def test_a_new_member_is_given_an_id_and_joins_under_it(bench):
     assert bench.group.members == {}
     answers = bench.join(first.member_id)
     assert answers == [], "the group waits for others before its first generation"
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     (joined,) = answers
     assert (joined.error, joined.generation, joined.member_id) == (NONE, 1, first.member_id)
     assert joined.leader_id == joined.member_id
@@ -32,15 +32,15 @@ def test_a_new_member_is_given_an_id_and_joins_under_it(bench):
 
 def test_before_v4_a_member_joins_at_once(bench):
     answers = bench.join(version=3)
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     assert answers[0].error is NONE
 
 
 def test_an_id_that_nobody_joins_under_is_forgotten_after_the_session_time_out(bench):
     (first,) = bench.join(session_timeout_ms=6000)
-    bench.clock.advance(5999)
+    bench.clock.advance_ms(5999)
     assert first.member_id in bench.group.pending
-    bench.clock.advance(1)
+    bench.clock.advance_ms(1)
     assert bench.group.pending == {}
     assert bench.join(first.member_id)[0].error is ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -64,11 +64,11 @@ def test_only_the_leader_is_told_of_the_members(bench):
 def test_the_first_generation_waits_and_again_when_somebody_came(make_bench):
     bench = make_bench(group_initial_rebalance_delay_ms=3000)
     a = bench.enter()
-    bench.clock.advance(2000)
+    bench.clock.advance_ms(2000)
     b = bench.enter()
-    bench.clock.advance(1000)
+    bench.clock.advance_ms(1000)
     assert (a, b) == ([], []), "somebody came within the delay: it begins again"
-    bench.clock.advance(3000)
+    bench.clock.advance_ms(3000)
     assert [a[0].generation, b[0].generation] == [1, 1]
 
 
@@ -76,10 +76,10 @@ def test_the_delay_of_the_first_generation_ends_with_the_rebalance_time_out(make
     bench = make_bench(group_initial_rebalance_delay_ms=3000)
     a = bench.enter(rebalance_timeout_ms=7000)
     for _ in range(4):
-        bench.clock.advance(1700)
+        bench.clock.advance_ms(1700)
         bench.enter(rebalance_timeout_ms=7000)
     assert a == []
-    bench.clock.advance(200)
+    bench.clock.advance_ms(200)
     assert a[0].generation == 1
 
 
@@ -106,7 +106,7 @@ def test_the_protocol_with_most_votes_among_the_common_ones_is_chosen(bench):
     preferences = [("range", "sticky", "own"), ("sticky", "range"), ("sticky", "range")]
     answers = [bench.enter(protocols=tuple(Protocol(name, name.encode()) for name in p)) for p in preferences[:1]]
     answers += [bench.enter(protocols=tuple(Protocol(name, name.encode()) for name in p)) for p in preferences[1:]]
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     assert {a[0].protocol for a in answers} == {"sticky"}
     assert [m.metadata for m in answers[0][0].members] == [b"sticky"] * 3
 
@@ -123,7 +123,7 @@ def test_while_the_group_rebalances_the_first_to_come_have_the_places(make_bench
     a, b = bench.enter(), bench.enter()
     (pending,) = bench.join()
     assert pending.error is ErrorCode.GROUP_MAX_SIZE_REACHED
-    bench.clock.advance(2000)
+    bench.clock.advance_ms(2000)
     assert a[0].error is b[0].error is NONE
 
 
@@ -144,9 +144,9 @@ def test_a_newcomer_makes_everybody_join_again(bench):
 def test_who_does_not_rejoin_within_the_rebalance_time_out_is_out(bench):
     leader, follower = bench.stable(2, rebalance_timeout_ms=30_000, session_timeout_ms=60_000)
     again = bench.join(follower.member_id, rebalance_timeout_ms=30_000, protocols=(Protocol("range", b"new"),))
-    bench.clock.advance(29_999)
+    bench.clock.advance_ms(29_999)
     assert again == []
-    bench.clock.advance(1)
+    bench.clock.advance_ms(1)
     assert (again[0].error, again[0].leader_id) == (NONE, follower.member_id)
     assert bench.heartbeat(leader) is ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -165,7 +165,7 @@ def test_a_leader_that_joins_again_wants_to_assign_anew(bench):
 
 def test_the_answer_to_a_join_may_be_had_again_while_the_assignment_is_awaited(bench):
     answers = bench.enter()
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     assert bench.join(answers[0].member_id) == answers
 
 
@@ -193,7 +193,7 @@ def test_the_last_member_leaves_an_empty_generation(bench):
 def test_nobody_gets_an_assignment_before_it_is_committed(bench):
     bench.store.immediate = False
     joining = bench.enter()
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     (leader,) = joining
     synced = bench.sync(leader, {leader.member_id: b"all"})
     assert (synced, bench.group.state) == ([], GroupState.COMPLETING_REBALANCE)
@@ -204,7 +204,7 @@ def test_nobody_gets_an_assignment_before_it_is_committed(bench):
 
 def test_members_that_the_leader_forgot_get_nothing(bench):
     answers = [bench.enter(), bench.enter()]
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     leader, follower = (a[0] for a in answers)
     theirs = bench.sync(follower)
     assert theirs == []
@@ -216,7 +216,7 @@ def test_members_that_the_leader_forgot_get_nothing(bench):
 def test_an_assignment_that_cannot_be_written_is_asked_for_again(bench):
     bench.store.immediate = False
     answers = [bench.enter(), bench.enter()]
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     leader, follower = (a[0] for a in answers)
     syncs = [bench.sync(follower), bench.sync(leader)]
     bench.store.finish(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -227,7 +227,7 @@ def test_an_assignment_that_cannot_be_written_is_asked_for_again(bench):
 def test_an_assignment_that_is_committed_too_late_is_nobodys(bench):
     bench.store.immediate = False
     answers = bench.enter()
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     synced = bench.sync(answers[0], {answers[0].member_id: b"all"})
     newcomer = bench.enter()
     assert synced[0].error is ErrorCode.REBALANCE_IN_PROGRESS
@@ -240,11 +240,11 @@ def test_an_assignment_that_is_committed_too_late_is_nobodys(bench):
 
 def test_who_does_not_sync_within_the_rebalance_time_out_is_out(bench):
     answers = [bench.enter(session_timeout_ms=100_000), bench.enter(session_timeout_ms=100_000)]
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     leader, follower = (a[0] for a in answers)
     synced = bench.sync(leader)
     assert synced[0].error is NONE
-    bench.clock.advance(60_000)
+    bench.clock.advance_ms(60_000)
     assert list(bench.group.members) == [leader.member_id]
     assert bench.heartbeat(leader) is ErrorCode.REBALANCE_IN_PROGRESS
     assert bench.heartbeat(follower) is ErrorCode.UNKNOWN_MEMBER_ID
@@ -277,7 +277,7 @@ def test_a_sync_during_the_next_rebalance(bench):
 def test_a_member_that_is_not_heard_of_is_out(bench):
     leader, follower = bench.stable(2)
     for _ in range(4):
-        bench.clock.advance(4000)
+        bench.clock.advance_ms(4000)
         bench.heartbeat(leader)
     assert list(bench.group.members) == [leader.member_id]
     assert bench.group.state is GroupState.PREPARING_REBALANCE
@@ -286,40 +286,40 @@ def test_a_member_that_is_not_heard_of_is_out(bench):
 
 def test_a_session_ends_exactly_a_time_out_after_the_last_heartbeat(bench):
     (leader,) = bench.stable(1)
-    bench.clock.advance(9999)
+    bench.clock.advance_ms(9999)
     assert bench.heartbeat(leader) is NONE
-    bench.clock.advance(9999)
+    bench.clock.advance_ms(9999)
     assert leader.member_id in bench.group.members
-    bench.clock.advance(1)
+    bench.clock.advance_ms(1)
     assert bench.group.members == {}
 
 
 def test_who_waits_for_the_others_is_alive(bench):
     leader, _ = bench.stable(2, rebalance_timeout_ms=50_000)
     again = bench.join(leader.member_id, rebalance_timeout_ms=50_000)
-    bench.clock.advance(9_999)
+    bench.clock.advance_ms(9_999)
     assert again == []
-    bench.clock.advance(1)  # the follower's session ends, and with it the wait
+    bench.clock.advance_ms(1)  # the follower's session ends, and with it the wait
     assert again[0].error is NONE
 
 
 def test_a_first_join_waits_five_minutes_and_no_longer(bench):
     (leader,) = bench.stable(1, rebalance_timeout_ms=3_600_000, session_timeout_ms=1_800_000)
     newcomer = bench.enter(rebalance_timeout_ms=3_600_000, session_timeout_ms=1_800_000)
-    bench.clock.advance(NEW_MEMBER_JOIN_TIMEOUT_MS - 1)
+    bench.clock.advance_ms(NEW_MEMBER_JOIN_TIMEOUT_MS - 1)
     assert newcomer == []
-    bench.clock.advance(1)
+    bench.clock.advance_ms(1)
     assert (newcomer[0].error, newcomer[0].member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "")
     assert list(bench.group.members) == [leader.member_id]
 
 
 def test_heartbeats_cost_no_timers(bench):
     (leader,) = bench.stable(1)
-    before = bench.clock.pending
+    before = bench.clock.armed()
     for _ in range(50):
-        bench.clock.advance(100)
+        bench.clock.advance_ms(100)
         assert bench.heartbeat(leader) is NONE
-    assert bench.clock.pending <= before
+    assert bench.clock.armed() <= before
 
 
 def test_nothing_is_left_of_a_group_that_was_given_up(bench):
@@ -328,7 +328,7 @@ def test_nothing_is_left_of_a_group_that_was_given_up(bench):
     bench.join()
     bench.membership.give_up(bench.group, ErrorCode.NOT_COORDINATOR)
     assert joining[0].error is ErrorCode.NOT_COORDINATOR
-    assert bench.clock.pending == 0
+    assert bench.clock.armed() == 0
     assert bench.heartbeat(follower) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert bench.join(follower.member_id)[0].error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert bench.sync(follower)[0].error is ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -341,7 +341,7 @@ def test_nothing_is_left_of_a_group_that_was_given_up(bench):
 def static_pair(bench, **changes):
     """A Stable group of the static members ``a`` (leader) and ``b``."""
     answers = [bench.join(instance_id=i, **changes) for i in "ab"]
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     joined = [a[0] for a in answers]
     syncs = [bench.sync(joined[1], instance_id="b")]
     syncs.insert(0, bench.sync(joined[0], {j.member_id: j.member_id[:1].encode() for j in joined}, instance_id="a"))
@@ -421,7 +421,7 @@ def test_the_return_of_a_static_member_during_a_rebalance_fences_who_waits(bench
 
 def test_the_return_of_a_static_member_before_the_assignment_begins_another_rebalance(bench):
     answers = [bench.join(instance_id=i) for i in "ab"]
-    bench.clock.advance(0)
+    bench.clock.advance_ms(0)
     syncing = bench.sync(answers[1][0], instance_id="b")
     assert bench.join(instance_id="b") == []
     assert syncing[0].error is ErrorCode.FENCED_INSTANCE_ID
@@ -431,7 +431,7 @@ def test_the_return_of_a_static_member_before_the_assignment_begins_another_reba
 def test_a_static_member_keeps_its_place_through_a_rebalance_that_it_misses(bench):
     leader, follower = static_pair(bench, session_timeout_ms=120_000)
     again = bench.join(leader.member_id, instance_id="a", session_timeout_ms=120_000)
-    bench.clock.advance(60_000)
+    bench.clock.advance_ms(60_000)
     assert again[0].generation == 2
     assert [m.member_id for m in again[0].members] == [leader.member_id, follower.member_id]
 

@@ -6,69 +6,14 @@ from random import Random
 
 import cramjam
 import pytest
+from hand_ports import HandClock, HandTrace
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log import Log, LogConfig, LogManager, build_batch
 from highwater_runtime.log.errors import TruncationPendingError
 from highwater_runtime.log.records import CODECS, HEADER_SIZE, assemble_batch, iter_batches
-from highwater_runtime.ports import MS, Ports
+from highwater_runtime.ports import Ports
 from highwater_runtime.sim import SimDisk
-
-
-class HandTimer:
-    def __init__(self):
-        self.cancelled = False
-
-    def cancel(self):
-        self.cancelled = True
-
-
-class HandClock:
-    """Time passes only in :meth:`advance`."""
-
-    def __init__(self):
-        self.now = 0
-        self.pending = []
-        self.count = 0
-
-    def now_ns(self):
-        return self.now
-
-    def wall_ms(self):
-        return self.now // MS
-
-    def call_later(self, delay_ns, callback):
-        timer = HandTimer()
-        self.count += 1
-        self.pending.append((self.now + delay_ns, self.count, timer, callback))
-        return timer
-
-    def armed(self):
-        """How many timers are yet to end."""
-        return sum(not timer.cancelled for _, _, timer, _ in self.pending)
-
-    def advance(self, ms):
-        until = self.now + ms * MS
-        while due := sorted(entry for entry in self.pending if entry[0] <= until):
-            entry = due[0]
-            self.pending.remove(entry)
-            self.now = max(self.now, entry[0])
-            if not entry[2].cancelled:
-                entry[3]()
-        self.now = until
-
-
-class Ears:
-    follows_records = True
-
-    def __init__(self):
-        self.events = []
-
-    def emit(self, event):
-        self.events.append(event)
-
-    def of(self, kind):
-        return [event for event in self.events if type(event) is kind]
 
 
 class Counted:
@@ -131,7 +76,7 @@ class World:
     def __init__(self, seed=0):
         self.disk = SimDisk(seed)
         self.clock = HandClock()
-        self.trace = Ears()
+        self.trace = HandTrace()
         self.metrics = Counted()
         self.disk.owner = Process()
 
@@ -149,7 +94,7 @@ class World:
         manager.shutdown(answers.append, **options)
         for _ in range(3):
             self.disk.complete_fsyncs()
-            self.clock.advance(0)
+            self.clock.advance_ms(0)
         assert len(answers) == 1
         self.restart()
         return answers[0]
@@ -164,7 +109,7 @@ class World:
 
     def advance(self, ms):
         """Time passes, and what is under way on the disk ends."""
-        self.clock.advance(ms)
+        self.clock.advance_ms(ms)
         self.disk.complete_fsyncs()
 
     def cut(self, log, offset):
@@ -178,7 +123,7 @@ class World:
 
     def restart(self):
         """Processes die, and with them their timers; the page cache stays."""
-        self.clock.pending.clear()
+        self.clock.disarm()
         self.disk.owner.lives = False
         self.disk.owner = Process()
         self.trace.events.clear()

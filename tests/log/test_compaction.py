@@ -30,7 +30,7 @@ def put(log, key, value, *, epoch=1, timestamp=0, **batch):
 
 def turn(world):
     """Everything up to the next fsync, and that."""
-    world.clock.advance(0)
+    world.clock.advance_ms(0)
     world.disk.complete_fsyncs()
 
 
@@ -189,15 +189,15 @@ def test_a_tombstone_goes_after_its_retention_and_what_it_replaced_before(world,
     put(log, b"gone", None)
     for n in range(30):
         put(log, b"other", b"v%d" % n)
-    world.clock.advance(3 * DAY)
+    world.clock.advance_ms(3 * DAY)
     for waits_ms in (0, retention_ms - 1) if retention_ms else (0,):
-        world.clock.advance(waits_ms)
+        world.clock.advance_ms(waits_ms)
         compact(world, log)
         assert [(k, v) for _, k, v in records(log) if k == b"gone"] == [(b"gone", None)]
         (batch,) = (one for one in log.batches_between(0, 3) if one.record_count and one.base_offset == 1)
         assert batch.delete_horizon_ms is not None
         assert (batch.max_timestamp, batch.records()[0].timestamp) == (0, 0), "its record keeps its own time"
-    world.clock.advance(1)
+    world.clock.advance_ms(1)
     compact(world, log)
     assert [k for _, k, _ in records(log) if k == b"gone"] == []
 
@@ -208,7 +208,7 @@ def test_what_cannot_be_read_stays_and_keeps_tombstones(world, compacted_config,
     put(log, b"gone", None)
     for n in range(30):
         put(log, b"other", b"v%d" % n)
-    world.clock.advance(2 * DAY)
+    world.clock.advance_ms(2 * DAY)
     compact(world, log)
     first, second = list(log.batches_between(0, 2))
     assert first.codec == "gzip"
@@ -247,10 +247,10 @@ def test_an_abandoned_pass_leaves_nothing(world, compacted_config):
     before = records(log)
     log.flush()
     compaction = log.compact_later(40, lambda _: None)
-    world.clock.advance(0)
+    world.clock.advance_ms(0)
     assert world.files(TEMPORARY), "a segment is made, and waits for the disk"
     compaction.abort()
-    world.clock.advance(1)
+    world.clock.advance_ms(1)
     assert world.files(TEMPORARY) == []
     assert records(log)[-5:] == before[-5:]
     contiguous(log)
@@ -264,7 +264,7 @@ def test_an_abandoned_pass_on_a_failing_disk_fails_the_log_alone(world, compacte
     log.flush()
     done = []
     compaction = log.compact_later(40, done.append)
-    world.clock.advance(0)
+    world.clock.advance_ms(0)
     assert world.files(TEMPORARY)
     if how == "truncated":
         log.truncate_to(30)
@@ -283,7 +283,7 @@ def test_a_truncation_ends_the_pass(world, compacted_config):
     log.flush()
     done = []
     log.compact_later(40, done.append)
-    world.clock.advance(0)
+    world.clock.advance_ms(0)
     assert world.files(TEMPORARY)
     log.truncate_to(3)
     for _ in range(10):
@@ -303,13 +303,13 @@ def test_the_manager_compacts_what_asks_for_it(world):
         put(log, b"k%d" % (n % 2), b"v%d" % n, timestamp=n)
     log.flush()
     high_watermarks["state", 0] = 40
-    world.clock.advance(3000)
+    world.clock.advance_ms(3000)
     for _ in range(60):
         turn(world)
     assert log.log_start_offset == 0, "nothing is deleted for its age"
     assert len(records(log)) < 15
     assert world.metrics.counts["highwater_log_compactions_total"] == 1
-    world.clock.advance(10_000)
+    world.clock.advance_ms(10_000)
     assert world.metrics.counts["highwater_log_compactions_total"] == 1, "nothing new is dirty"
     assert replayed(log) == {b"k0": b"v38", b"k1": b"v39"}
 
@@ -347,7 +347,7 @@ def test_no_failure_on_the_way_changes_what_the_log_says(make_world, small_confi
                 put(log, b"k%d" % arguments[0], None, timestamp=world.clock.wall_ms())
                 state.pop(b"k%d" % arguments[0], None)
             case "day":
-                world.clock.advance(DAY + 1)
+                world.clock.advance_ms(DAY + 1)
             case "compact":
                 log.flush()
                 if running is not None:

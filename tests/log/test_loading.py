@@ -67,7 +67,7 @@ def test_what_ends_a_node_while_it_loads_changes_nothing(many, start, how, jobs)
             stopped = []
             manager.shutdown(stopped.append, broker_epoch=8)
             many.disk.complete_fsyncs()
-            many.clock.advance(0)
+            many.clock.advance_ms(0)
             many.disk.complete_fsyncs()
             assert stopped == [None]
             many.restart()

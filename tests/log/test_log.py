@@ -195,7 +195,7 @@ def test_it_rolls_by_size_age_and_index(world):
         for t in times:
             log.append_as_leader(build_batch([b"v" * 20], timestamp_ms=t), 1, t if t >= 0 else world.clock.wall_ms())
             if t < 0:
-                world.clock.advance(600)
+                world.clock.advance_ms(600)
         log.flush()
         return [int(n.removesuffix(".log")) for n in world.files(".log")]
 
@@ -348,7 +348,7 @@ def test_a_second_flush_waits_for_what_the_first_has_not_ended(world, fill):
     fill(log, 3)
     log.flush_later(lambda error: done.append(1))
     log.flush_later(lambda error: done.append(2))
-    world.clock.advance(0)
+    world.clock.advance_ms(0)
     assert done == []
     world.disk.complete_fsyncs()
     assert done == [1, 2]
@@ -358,7 +358,7 @@ def test_with_nothing_to_flush_it_ends_in_an_event_of_its_own(world):
     log, done = world.open(), []
     log.flush_later(done.append)
     assert done == []
-    world.clock.advance(0)
+    world.clock.advance_ms(0)
     assert done == [None]
 
 

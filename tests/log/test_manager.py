@@ -359,7 +359,7 @@ def test_retention_and_forgetting_producers_run_by_the_clock(world, start):
     for i in range(20):
         data = build_batch([b"x"], timestamp_ms=0, producer_id=1, producer_epoch=0, base_sequence=i)
         log.append_as_leader(data, 1, 0)
-    world.clock.advance(60_000)
+    world.clock.advance_ms(60_000)
     assert log.log_start_offset == 0
     anything = build_batch([b"x"], timestamp_ms=60_000, producer_id=1, producer_epoch=0, base_sequence=777)
     assert not log.append_as_leader(anything, 1, 60_000).duplicate
@@ -372,12 +372,12 @@ def test_flush_ms_is_obeyed_as_soon_as_it_is_told(world, start, fill):
     manager = start(log_flush_interval_ms=1000)
     log = world.create(manager, "orders", 0, TOPIC)
     fill(log, 3)
-    world.clock.advance(1000)
+    world.clock.advance_ms(1000)
     world.disk.complete_fsyncs()
     assert log.recovery_point == 3
     manager.configure("orders", 0, {"flush.ms": "50"})
     fill(log, 1)
-    world.clock.advance(50)
+    world.clock.advance_ms(50)
     world.disk.complete_fsyncs()
     assert log.recovery_point == 4
 
@@ -483,7 +483,7 @@ def test_a_log_that_fails_in_the_periodic_work_is_passed_over_and_the_others_go_
     manager.on_failed = failed.append
     for index in (0, 1):
         fill(world.create(manager, "orders", index, TOPIC), 9)
-    world.clock.advance(0)
+    world.clock.advance_ms(0)
     world.disk.unlink("orders-0/00000000000000000000.log")
     manager.checkpoint_high_watermarks()
     world.advance(60_000)
@@ -522,7 +522,7 @@ def test_a_stop_waits_for_the_fsyncs_under_way(world, start, fill):
     manager.shutdown(answers.append)
     for _ in range(4):
         world.disk.complete_fsyncs()
-        world.clock.advance(0)
+        world.clock.advance_ms(0)
     assert held
     assert answers == []
     assert not world.disk.exists(CLEAN_SHUTDOWN)

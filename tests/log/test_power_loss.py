@@ -151,7 +151,7 @@ def life(manager, world, past, values):
     manager.shutdown(errors.append)
     while not errors:
         world.disk.complete_fsyncs()
-        world.clock.advance(0)
+        world.clock.advance_ms(0)
     assert errors == [None]
     past.flushed()
 
@@ -226,7 +226,7 @@ def test_a_truncation_that_is_not_synced_makes_a_log_that_never_was(make_world, 
         write(1, 3 * page)
         log.flush()
         log.truncate_to(page)
-        world.clock.advance(0)
+        world.clock.advance_ms(0)
         write(2, 2 * page)
         written, point = values(log), log.recovery_point
         world.lose_power("torn")

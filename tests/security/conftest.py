@@ -132,7 +132,7 @@ class Cluster:
                     "sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512,PLAIN",
                     "listener.name.sasl.plain.sasl.jaas.config": (
                         "org.apache.kafka.common.security.plain.PlainLoginModule required "
-                        'user_carol="carol-secret" user_dave="d\\\\"ave;";'
+                        'user_carol="carol-secret" user_dave="d\\"ave;";'
                     ),
                     "listener.name.secure.plain.sasl.jaas.config": (
                         'org.apache.kafka.common.security.plain.PlainLoginModule required user_carol="carol-secret";'

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from simulated_cluster import SimulatedCluster
+from simulated_cluster import IdleClient, SimulatedCluster
 
 from highwater_runtime.broker import BrokerOptions
 from highwater_runtime.config import NodeConfig, PropertyValue
@@ -39,21 +39,15 @@ QUICK = NodeConfig(
 )
 
 
-class Client:
-    """Sends what the test tells it to, and has a session with the ensemble."""
+class Client(IdleClient):
+    """It has a session with the ensemble too."""
 
     def __init__(self, ports: Ports, servers: list[Endpoint]) -> None:
-        self.ports = ports
+        super().__init__(ports)
         self._servers = servers
 
     def start(self) -> None:
         self.session = EnsembleClient(self.ports, self._servers).open(60_000, lambda _: None)
-
-    def on_request(self, request: Any) -> None:
-        raise AssertionError(f"a client is asked {request}")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        on_stopped()
 
 
 class Cluster(SimulatedCluster):
