@@ -38,7 +38,7 @@ from highwater_pipeline.remote import _filesystem
 from highwater_runtime.sim.garbage import freeze_collector
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "shared"))
+sys.path.insert(0, str(ROOT / "tests" / "shared"))  # for ``import waiting`` and its neighbours from any test
 SHORT_NS = 2_000_000_000
 WAITING = (
     "apache_kafka",
@@ -200,28 +200,18 @@ def no_clients_are_left() -> Iterator[None]:
 
 def clients_of_this_process() -> list[str]:
     """Their command lines. Asked after every test, so it looks around only where there are children at all."""
+    from processes import children
+
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # reaps nothing
     except ChildProcessError:
         return []
     found = []
-    for pid in _children():
+    for pid in children(os.getpid()) or [child.pid for child in psutil.Process().children()]:
         with contextlib.suppress(psutil.NoSuchProcess):  # or a zombie: it has ended
             words = " ".join(psutil.Process(pid).cmdline())
             if "workload.drivers" in words:
                 found.append(words)
-    return found
-
-
-def _children() -> list[int]:
-    """Linux says which they are. Elsewhere all processes have to be looked at: milliseconds, after every test."""
-    files = list(Path("/proc/self/task").glob("*/children"))
-    if not files:
-        return [child.pid for child in psutil.Process().children()]
-    found = []
-    for file in files:
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
-            found += map(int, file.read_bytes().split())
     return found
 
 

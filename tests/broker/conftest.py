@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from random import Random
 from typing import Any
 from uuid import UUID
 
 import pytest
-from hand_ports import HandClock, HandTrace
+from hand_ports import HandClock, HandNetwork, HandTrace
 from simulated_cluster import FAST, IdleClient, KraftCluster
 
 from highwater_runtime.broker import Partition
@@ -19,7 +20,7 @@ from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.records import build_batch, iter_batches
 from highwater_runtime.metadata import PartitionRegistration
-from highwater_runtime.ports import SECOND, RpcFailure
+from highwater_runtime.ports import SECOND, Ports, RpcFailure
 from highwater_runtime.sim import SimDisk, derive_random
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 
@@ -192,3 +193,13 @@ def fake_clock() -> HandClock:
 @pytest.fixture
 def recorder() -> HandTrace:
     return HandTrace()
+
+
+@pytest.fixture
+def wire() -> HandNetwork:
+    return HandNetwork()
+
+
+@pytest.fixture
+def ports(wire: HandNetwork, fake_clock: HandClock, recorder: HandTrace) -> Ports:
+    return Ports(clock=fake_clock, network=wire, disk=None, random=Random(1), metrics=None, trace=recorder)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
 from typing import Any
 from uuid import UUID
 
 import pytest
+from controller_channel import channel_of
+from hand_ports import HandNetwork
 
 from highwater_runtime.broker.apis.init_producer_id import ProducerIds
-from highwater_runtime.broker.controller_channel import RETRY_BACKOFF_NS, ControllerChannel, says_not_controller
+from highwater_runtime.broker.controller_channel import RETRY_BACKOFF_NS
 from highwater_runtime.broker.isr import Answer, Proposal
 from highwater_runtime.broker.kraft.alter_partition import MOST_TOGETHER, AlterPartitionManager, build_request
 from highwater_runtime.broker.kraft.lifecycle import Identity, Lifecycle, LifecycleState
@@ -30,128 +30,9 @@ from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeart
 from highwater_runtime.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from highwater_runtime.wire.messages.broker_registration_request import BrokerRegistrationRequest
 from highwater_runtime.wire.messages.broker_registration_response import BrokerRegistrationResponse
-from highwater_runtime.wire.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
-from highwater_runtime.wire.messages.elect_leaders_response import ElectLeadersResponse
 from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
 
-VOTERS = {1000: Endpoint("controller-0", 9093), 1001: Endpoint("controller-1", 9093)}
 A, B = (UUID(int=1), 0), (UUID(int=2), 0)
-
-
-class Wire:
-    """A network in the test's hands."""
-
-    def __init__(self) -> None:
-        self.sent: list[tuple[str, Any, int, Callable[[Any], None], int]] = []
-        self.repeated: tuple[str, int, Callable[[int, Any], None]] | None = None
-
-    def send(self, to, request, version, on_response, *, timeout_ns, channel="") -> None:
-        self.sent.append((to.host, request, version, on_response, timeout_ns))
-
-    def repeat_while_held_up(self, heartbeat) -> None:
-        assert heartbeat.request is self.sent[-1][1], "what is repeated is what was sent"
-        self.repeated = (heartbeat.to.host, heartbeat.every_ns, heartbeat.on_response)
-
-    def stop_repeating(self) -> None:
-        self.repeated = None
-
-    def answer(self, response: Any) -> None:
-        """Answer the last request."""
-        self.sent[-1][3](response)
-
-
-@pytest.fixture
-def wire() -> Wire:
-    return Wire()
-
-
-@pytest.fixture
-def ports(wire, fake_clock, recorder) -> Ports:
-    return Ports(clock=fake_clock, network=wire, disk=None, random=Random(1), metrics=None, trace=recorder)
-
-
-def channel(ports: Ports, hint: list[int | None]) -> ControllerChannel:
-    return ControllerChannel("test", lambda: VOTERS.get(hint[0] or 0), ports, timeout_ns=SECOND)
-
-
-# --- channel ------------------------------------------------------------------------------------------------------
-
-
-def test_only_the_known_leader_is_asked(ports, wire, fake_clock):
-    """Another voter may be a deposed controller: what it refuses says nothing about what the leader has done."""
-    leader: list[int | None] = [None]
-    answers: list[Any] = []
-    channel(ports, leader).ask(lambda: ("request", 0), answers.append)
-    fake_clock.advance(SECOND)
-    assert wire.sent == [], "while no leader is known, nobody is"
-    leader[0] = 1001
-    fake_clock.advance(RETRY_BACKOFF_NS)
-    wire.answer(BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER))
-    assert len(wire.sent) == 1, "not before the back-off"
-    fake_clock.advance(RETRY_BACKOFF_NS)
-    wire.answer(RpcFailure.DISCONNECTED)
-    fake_clock.advance(RETRY_BACKOFF_NS)
-    assert [s[0] for s in wire.sent] == ["controller-1"] * 3
-    done = BrokerHeartbeatResponse()
-    wire.answer(done)
-    assert answers == [done]
-
-
-def test_a_new_belief_is_followed_at_the_next_attempt(ports, wire, fake_clock):
-    hint: list[int | None] = [1000]
-    channel(ports, hint).ask(lambda: ("request", 0), lambda _: None)
-    hint[0] = 1001
-    wire.answer(RpcFailure.TIMED_OUT)
-    fake_clock.advance(RETRY_BACKOFF_NS)
-    assert wire.sent[-1][0] == "controller-1"
-
-
-def test_each_attempt_is_built_afresh(ports, wire, fake_clock):
-    versions = iter([2, 3])
-    channel(ports, [1000]).ask(lambda: ("request", next(versions)), lambda _: None)
-    wire.answer(RpcFailure.DISCONNECTED)
-    fake_clock.advance(RETRY_BACKOFF_NS)
-    assert [s[2] for s in wire.sent] == [2, 3]
-
-
-def test_patience_has_an_end_where_one_is_given(ports, wire, fake_clock):
-    answers: list[Any] = []
-    give_up = fake_clock.now + 120 * MS
-    channel(ports, [1000]).ask(lambda: ("request", 0), answers.append, give_up_at_ns=give_up)
-    assert wire.sent[-1][4] == 120 * MS
-    for _ in range(2):
-        wire.answer(RpcFailure.DISCONNECTED)
-        fake_clock.advance(RETRY_BACKOFF_NS)
-    assert answers == []
-    wire.answer(RpcFailure.DISCONNECTED)
-    fake_clock.advance(0)
-    assert answers == [RpcFailure.TIMED_OUT]
-    assert len(wire.sent) == 3
-
-
-def test_a_closed_channel_is_silent(ports, wire, fake_clock):
-    answers: list[Any] = []
-    closing = channel(ports, [1000])
-    closing.ask(lambda: ("request", 0), answers.append)
-    closing.close()
-    wire.answer(BrokerHeartbeatResponse())
-    closing.ask(lambda: ("request", 0), answers.append)
-    assert (answers, len(wire.sent)) == ([], 1)
-
-
-@pytest.mark.parametrize(
-    ("response", "refused"),
-    [
-        (ElectLeadersResponse(error_code=ErrorCode.NOT_CONTROLLER), True),
-        (ElectLeadersResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR), False),
-        (CreateTopicsResponse(topics=[CreatableTopicResult(name="a", error_code=ErrorCode.NOT_CONTROLLER)]), True),
-        (CreateTopicsResponse(topics=[CreatableTopicResult(name="a")]), False),
-        (CreateTopicsResponse(topics=[]), False),
-        (AlterPartitionResponse(topics=[TopicData()]), False),
-    ],
-)
-def test_who_says_that_it_is_not_the_controller(response, refused):
-    assert says_not_controller(response) is refused
 
 
 # --- AlterPartition -----------------------------------------------------------------------------------------------
@@ -172,7 +53,7 @@ class Manager:
         self.version = 3
         self.failures = 0
         self.manager = AlterPartitionManager(
-            channel(ports, [1000]),
+            channel_of(ports, [1000]),
             ports.clock,
             1,
             broker_epoch=lambda: 77,
@@ -193,7 +74,7 @@ class Manager:
         self.manager.propose(key, proposal, self.answered)
 
 
-def asked(wire: Wire) -> list[tuple[UUID, list[int]]]:
+def asked(wire: HandNetwork) -> list[tuple[UUID, list[int]]]:
     request = wire.sent[-1][1]
     return [(t.topic_id, [b.broker_id for p in t.partitions for b in p.new_isr_with_epochs]) for t in request.topics]
 
@@ -280,7 +161,7 @@ HEARTBEAT_NS = 500 * MS
 
 
 class Life:
-    def __init__(self, ports: Ports, wire: Wire, previous_epoch: int = -1) -> None:
+    def __init__(self, ports: Ports, wire: HandNetwork, previous_epoch: int = -1) -> None:
         self.wire = wire
         self.registrations = 0
         identity = Identity(
@@ -293,7 +174,7 @@ class Life:
         )
         self.lifecycle = Lifecycle(
             identity,
-            channel(ports, [1000]),
+            channel_of(ports, [1000]),
             ports,
             NodeConfig.of({"broker.heartbeat.interval.ms": 500, "controlled.shutdown.timeout.ms": 5000}),
             metadata_offset=lambda: 42,
@@ -471,7 +352,7 @@ def test_a_registration_with_an_older_epoch_is_not_taken(life, recorder, fake_cl
 
 @pytest.mark.parametrize(("start", "length"), [(5, 10), (-3, 10), (10, 0), (10, -1)])
 def test_a_block_of_producer_ids_that_no_controller_gives_is_not_taken(ports, wire, fake_clock, start, length):
-    blocks = AllocatedBlocks(channel(ports, [1000]), 0, lambda: 7)
+    blocks = AllocatedBlocks(channel_of(ports, [1000]), 0, lambda: 7)
     ids = ProducerIds(blocks, fake_clock, give_up_after_ns=SECOND)
     given: list[int] = []
 

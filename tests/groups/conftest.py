@@ -178,3 +178,10 @@ class Cluster(KraftCluster):
 @pytest.fixture
 def make_cluster() -> Callable[..., Cluster]:
     return Cluster
+
+
+@pytest.fixture
+def cluster(make_cluster):
+    cluster = make_cluster()
+    cluster.create_topic(replication_factor=3)
+    return cluster

@@ -23,7 +23,7 @@ from highwater_pipeline.tables import load_run
 
 
 def client_processes(parent: int) -> list[int]:
-    """Processes of clients that the first thread of this one has started."""
+    """Processes of clients that a process has started."""
     found = children(parent)
     return [pid for pid, words in command_lines() if pid in found and b"workload.drivers" in b" ".join(words)]
 

@@ -77,3 +77,27 @@ class HandTrace:
 
     def of(self, kind: type[NodeEvent]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
+
+
+class HandNetwork:
+    """A network in the test's hands."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Any, int, Callable[[Any], None], int]] = []
+        self.repeated: tuple[str, int, Callable[[int, Any], None]] | None = None
+
+    def send(
+        self, to: Any, request: Any, version: int, on_response: Any, *, timeout_ns: int, channel: str = ""
+    ) -> None:
+        self.sent.append((to.host, request, version, on_response, timeout_ns))
+
+    def repeat_while_held_up(self, heartbeat: Any) -> None:
+        assert heartbeat.request is self.sent[-1][1], "what is repeated is what was sent"
+        self.repeated = (heartbeat.to.host, heartbeat.every_ns, heartbeat.on_response)
+
+    def stop_repeating(self) -> None:
+        self.repeated = None
+
+    def answer(self, response: Any) -> None:
+        """Answer the last request."""
+        self.sent[-1][3](response)

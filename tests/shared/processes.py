@@ -37,10 +37,12 @@ def states(pid: int) -> list[str]:
 
 
 def children(pid: int) -> list[int]:
-    """The children of the first thread of a process."""
-    with suppress(OSError):
-        return list(map(int, (PROC / str(pid) / "task" / str(pid) / "children").read_bytes().split()))
-    return []
+    """The children of a process, whichever of its threads has started them."""
+    found: list[int] = []
+    for started in (PROC / str(pid) / "task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, started.read_bytes().split())
+    return found
 
 
 def open_files() -> list[Path]:
