@@ -39,6 +39,7 @@ COMPILED: Final = (
     "broker/apis/metadata.py",
     "broker/apis/produce.py",
     "broker/broker.py",
+    "broker/fetch_session.py",
     "broker/fetch_sessions.py",
     "broker/fetcher.py",
     "broker/follower_state.py",

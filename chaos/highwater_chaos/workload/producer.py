@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from highwater_chaos.records.values import record_of
+from highwater_chaos.workload.batches import SentBatch, SentPartition, SentRecord
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
 from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, REFUSED_ALWAYS, error_name
@@ -97,58 +98,6 @@ class ProducerOptions:
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
 
 
-class _Record(NamedTuple):
-    """One operation of the history: a value, and the process that sends it."""
-
-    value: int
-    process: int
-
-
-class _Batch:
-    """Records of one partition on their way: they are sent, repeated, acknowledged and given up together."""
-
-    __slots__ = (
-        "attempts",
-        "deadline_ns",
-        "done",
-        "epoch",
-        "in_flight",
-        "key",
-        "may_be_appended",
-        "records",
-        "sequence",
-    )
-
-    def __init__(self, key: PartitionKey, deadline_ns: int) -> None:
-        self.key = key
-        self.records: list[_Record] = []
-        self.deadline_ns = deadline_ns
-        self.attempts = 0
-        self.in_flight = False
-        self.may_be_appended = False
-        self.sequence = -1
-        """That of the first record; −1 before the first attempt."""
-        self.epoch = -1
-        self.done = False
-
-    @property
-    def takes_more(self) -> bool:
-        """Whether it has not been sent: a repetition must be recognised by its records."""
-        return self.attempts == 0 and self.sequence < 0 and not self.done
-
-
-class _Partition:
-    """Batches of one partition in order: those waiting, how many are in flight, the next sequence number."""
-
-    __slots__ = ("backoff_until_ns", "in_flight", "next_sequence", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: deque[_Batch] = deque()
-        self.in_flight: list[_Batch] = []
-        self.next_sequence = 0
-        self.backoff_until_ns = 0
-
-
 class RecordingProducer:
     """A client core (``NodeCore``): starts to send on ``start``, at its rate, until :meth:`finish`."""
 
@@ -159,13 +108,13 @@ class RecordingProducer:
         self._metadata = MetadataCache(
             ports, options.bootstrap, options.topics, options.request_timeout_ns, self._send_what_can_be, options.index
         )
-        self._partitions: dict[PartitionKey, _Partition] = {}
+        self._partitions: dict[PartitionKey, SentPartition] = {}
         self._waiting: dict[PartitionKey, None] = {}
         """Partitions with sends that wait."""
         self._held_up: dict[int, dict[PartitionKey, None]] = {}
         """Those among them, by leader, that wait for an answer of it."""
         self._in_flight: dict[int, int] = {}
-        self._by_deadline: deque[_Batch] = deque()
+        self._by_deadline: deque[SentBatch] = deque()
         """All batches that may still expire, oldest first; those with an outcome leave when they come to the front."""
         waits_ns = options.request_timeout_ns if options.ack_timeout_ns is None else options.ack_timeout_ns
         self._ack_timeout_ms = waits_ns // MS
@@ -260,18 +209,18 @@ class RecordingProducer:
         self.open_sends += 1
         waiting = self._partition(key).waiting
         if not waiting or not waiting[-1].takes_more or len(waiting[-1].records) >= self._most_together:
-            batch = _Batch(key, self._ports.clock.now_ns() + options.delivery_timeout_ns)
+            batch = SentBatch(key, self._ports.clock.now_ns() + options.delivery_timeout_ns)
             waiting.append(batch)
             self._by_deadline.append(batch)
             if len(self._by_deadline) == 1:
                 self._ports.clock.call_later(options.delivery_timeout_ns, self._expire_late)
-        waiting[-1].records.append(_Record(value, process))
+        waiting[-1].records.append(SentRecord(value, process))
         self._waiting[key] = None
 
-    def _partition(self, key: PartitionKey) -> _Partition:
+    def _partition(self, key: PartitionKey) -> SentPartition:
         found = self._partitions.get(key)
         if found is None:
-            found = self._partitions[key] = _Partition()
+            found = self._partitions[key] = SentPartition()
         return found
 
     # --- sending ---
@@ -303,7 +252,7 @@ class RecordingProducer:
             self._send(partition, batch, leader.node_id)
         self._waiting.pop(key, None)
 
-    def _send(self, partition: _Partition, batch: _Batch, node_id: int) -> None:
+    def _send(self, partition: SentPartition, batch: SentBatch, node_id: int) -> None:
         options = self._options
         batch.attempts += 1
         if options.idempotence and batch.sequence < 0:
@@ -348,7 +297,7 @@ class RecordingProducer:
         )
 
     def _answered(
-        self, partition: _Partition, batch: _Batch, node_id: int, response: ProduceResponse | RpcFailure
+        self, partition: SentPartition, batch: SentBatch, node_id: int, response: ProduceResponse | RpcFailure
     ) -> None:
         batch.in_flight = False
         partition.in_flight.remove(batch)
@@ -375,7 +324,7 @@ class RecordingProducer:
             del held_up[first]
             self._send_waiting(first)
 
-    def _judge(self, partition: _Partition, batch: _Batch, answer: PartitionProduceResponse) -> None:
+    def _judge(self, partition: SentPartition, batch: SentBatch, answer: PartitionProduceResponse) -> None:
         if batch.done:
             return
         match answer.error_code:
@@ -404,14 +353,14 @@ class RecordingProducer:
                 self._metadata.refresh()
             self._retry(partition, batch, error)
 
-    def _waits_for_earlier(self, batch: _Batch) -> bool:
+    def _waits_for_earlier(self, batch: SentBatch) -> bool:
         partition = self._partitions[batch.key]
         return any(
             not other.done and 0 <= other.sequence < batch.sequence
             for other in (*partition.in_flight, *partition.waiting)
         )
 
-    def _retry(self, partition: _Partition, batch: _Batch, error: str) -> None:
+    def _retry(self, partition: SentPartition, batch: SentBatch, error: str) -> None:
         if batch.done:
             return
         if batch.epoch != self._producer_epoch and batch.may_be_appended:
@@ -442,7 +391,7 @@ class RecordingProducer:
         if sends:
             self._ports.clock.call_later(sends[0].deadline_ns - now, self._expire_late)
 
-    def _give_up(self, batch: _Batch, error: str) -> None:
+    def _give_up(self, batch: SentBatch, error: str) -> None:
         if batch.in_flight or batch.may_be_appended:
             self._complete_info(batch, error)
         else:
@@ -453,19 +402,19 @@ class RecordingProducer:
         if batch.sequence >= 0:
             self._must_bump = True
 
-    def _complete_ok(self, batch: _Batch, offset: int | None) -> None:
+    def _complete_ok(self, batch: SentBatch, offset: int | None) -> None:
         for position, record in enumerate(batch.records):
             operation = _operation(batch, record, None if offset is None or offset < 0 else offset + position)
             self._recorder.ok(self._options.name, record.process, operation, attempts=batch.attempts)
         self._completed(batch)
 
-    def _complete_info(self, batch: _Batch, error: str) -> None:
+    def _complete_info(self, batch: SentBatch, error: str) -> None:
         for record in batch.records:
             operation = _operation(batch, record)
             self._recorder.info(self._options.name, record.process, operation, error, attempts=batch.attempts)
         self._completed(batch)
 
-    def _completed(self, batch: _Batch) -> None:
+    def _completed(self, batch: SentBatch) -> None:
         batch.done = True
         self.open_sends -= len(batch.records)
         partition = self._partitions[batch.key]
@@ -529,7 +478,7 @@ class RecordingProducer:
         self._ask_for_id()
 
 
-def _operation(batch: _Batch, record: _Record, offset: int | None = None) -> tuple[MicroOp]:
+def _operation(batch: SentBatch, record: SentRecord, offset: int | None = None) -> tuple[MicroOp]:
     return (MicroOp("send", key_name(batch.key), offset, record.value),)
 
 

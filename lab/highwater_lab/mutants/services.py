@@ -35,7 +35,7 @@ FETCH_SESSIONS: Final = (
     ),
     Mutant(
         "session-hw-is-no-news",
-        f"{_SESSIONS}:AskedPartition.is_news",
+        "broker.fetch_session:AskedPartition.is_news",
         "news = news or data.high_watermark != self.high_watermark or ",
         "news = news or ",
         "a new HW is sent to a session even without records",

@@ -44,7 +44,8 @@ from highwater_runtime.broker.mode import BrokerContext, ModeFactory
 from highwater_runtime.broker.options import BrokerOptions
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
-from highwater_runtime.broker.replica_manager import ReplicaManager, ReplicaManagerOptions
+from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.broker.replica_role import ReplicaManagerOptions
 from highwater_runtime.broker.topic_creation import TopicCreation
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager

@@ -40,14 +40,15 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
+from highwater_runtime.broker.fetch_session import Answer, AskedPartition, Asker, Session
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.purgatory import Purgatory, WatchKey
 from highwater_runtime.ports import SECOND, Metrics
 from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.fetch_session import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, next_epoch
-from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
-from highwater_runtime.wire.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from highwater_runtime.wire.messages.fetch_request import FetchRequest, FetchTopic, ForgottenTopic
+from highwater_runtime.wire.messages.fetch_response import FetchableTopicResponse, FetchResponse
 
 TOPIC_IDS_SINCE: Final = 13
 EVICTION_AFTER_NS: Final = 120 * SECOND
@@ -60,137 +61,9 @@ SESSIONS: Final = "kafka_server_fetchsessioncache_numincrementalfetchsessions"
 PARTITIONS: Final = "kafka_server_fetchsessioncache_numincrementalfetchpartitionscached"
 EVICTIONS: Final = "kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total"
 
-_UNKNOWN: Final = -1
 _UNKNOWN_HERE: Final = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
-Asker = tuple[int, int]
-"""Replica id (−1: a consumer) and replica epoch of who asks."""
-
-_Key = tuple[str, UUID, int]
-
-
-class AskedPartition:
-    """A partition as a fetch asks for it, and what the client of a session knows of it.
-
-    ``topic`` is empty if the topic is named by id. ``high_watermark`` and ``log_start_offset``: as sent last.
-    """
-
-    __slots__ = (
-        "fetch",
-        "high_watermark",
-        "kept_current",
-        "log_start_offset",
-        "place",
-        "session",
-        "topic",
-        "topic_id",
-        "watched",
-    )
-
-    def __init__(self, topic: str, topic_id: UUID, fetch: FetchPartition) -> None:
-        self.topic = topic
-        self.topic_id = topic_id
-        self.fetch = fetch
-        self.high_watermark = _UNKNOWN
-        self.log_start_offset = _UNKNOWN
-        self.place = 0
-        """Its place in the line: least first."""
-        self.session: _Session | None = None
-        self.watched: WatchKey | None = None
-        """What marks it as news."""
-        self.kept_current: FollowerState | None = None
-        """While it is quiet: the follower for whom each request of the session is a fetch of it."""
-
-    @property
-    def key(self) -> _Key:
-        """What a session knows it by."""
-        return self.topic, self.topic_id, self.fetch.partition
-
-    def is_news(self, data: PartitionData) -> bool:
-        """Return whether ``data`` must be sent to the client; remembers it as sent."""
-        news = bool(data.records) or data.diverging_epoch.epoch >= 0
-        news = news or data.high_watermark != self.high_watermark or data.log_start_offset != self.log_start_offset
-        self.high_watermark, self.log_start_offset = data.high_watermark, data.log_start_offset
-        if data.error_code != ErrorCode.NONE:
-            self.high_watermark = _UNKNOWN
-            return True
-        return news
-
-    @property
-    def fetched_ns(self) -> int:
-        """When a follower has asked last in its session, the full fetch that opened it left out."""
-        return 0 if self.session is None else self.session.fetched_ns
-
-    def disturb(self) -> None:
-        """There may be something to tell of it: the fetch that waits in its session, or else the next one, looks at
-        it."""
-        if self.session is not None:
-            self.session.mark(self)
-        self.end_silence()
-
-    def end_silence(self) -> None:
-        """Its session's requests are no longer fetches of it unless they look at it."""
-        if self.kept_current is not None:
-            self.kept_current.end_fetch_by_session()
-            self.kept_current = None
-
-
-Answer = tuple[AskedPartition, PartitionData]
-"""What was read of a partition that is asked for."""
-
 _PLACE: Final = attrgetter("place")
-
-
-class _Session:
-    """A session as the broker keeps it."""
-
-    __slots__ = (
-        "asker",
-        "by_id",
-        "created_ns",
-        "epoch",
-        "fetched_ns",
-        "id",
-        "last_place",
-        "last_used_ns",
-        "marks",
-        "news",
-        "partitions",
-        "privileged",
-    )
-
-    def __init__(self, session_id: int, asker: Asker, *, privileged: bool, by_id: bool, now_ns: int) -> None:
-        self.id = session_id
-        self.asker = asker
-        self.privileged = privileged
-        self.by_id = by_id
-        self.created_ns = self.last_used_ns = now_ns
-        self.fetched_ns = 0
-        """When a follower has asked last in it, the full fetch that opened it left out."""
-        self.epoch = next_epoch(FIRST_EPOCH)
-        """The epoch of the next request."""
-        self.partitions: dict[_Key, AskedPartition] = {}
-        self.news: dict[AskedPartition, int] = {}
-        """Each with the number of its last mark, in the order of these numbers."""
-        self.marks = 0
-        self.last_place = 0
-
-    def add(self, asked: AskedPartition) -> None:
-        """Take in a partition, at the end of the line."""
-        asked.session = self
-        self.partitions[asked.key] = asked
-        self.mark(asked)
-        self.to_the_end(asked)
-
-    def mark(self, asked: AskedPartition) -> None:
-        """It is news."""
-        self.marks += 1
-        self.news.pop(asked, None)
-        self.news[asked] = self.marks
-
-    def to_the_end(self, asked: AskedPartition) -> None:
-        """It has got its share: others first."""
-        self.last_place = asked.place = self.last_place + 1
 
 
 class SessionFetch:
@@ -203,7 +76,7 @@ class SessionFetch:
         sessions: FetchSessions,
         named: list[AskedPartition],
         *,
-        session: _Session | None = None,
+        session: Session | None = None,
         opens: tuple[bool, bool, Asker] | None = None,
     ) -> None:
         self._named = named
@@ -268,7 +141,7 @@ class SessionFetch:
         self._sessions.count(len(session.partitions))
         return FetchResponse(session_id=session.id, responses=_by_topic(answers))
 
-    def _changes(self, session: _Session, answers: list[Answer]) -> FetchResponse:
+    def _changes(self, session: Session, answers: list[Answer]) -> FetchResponse:
         if session.epoch != self._epoch:
             # The client has gone on in this session without waiting for this answer.
             return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH, session_id=session.id)
@@ -310,16 +183,16 @@ class FetchSessions:
         self._metrics = metrics
         self._evicted = evicted
         self._waiting = waiting
-        self._sessions: dict[int, _Session] = {}
+        self._sessions: dict[int, Session] = {}
         self._partitions = 0
         self._watching: dict[WatchKey, dict[AskedPartition, None]] = {}
-        self._woken: dict[_Session, None] = {}
+        self._woken: dict[Session, None] = {}
 
     def __len__(self) -> int:
         """How many sessions there are."""
         return len(self._sessions)
 
-    def find(self, session_id: int) -> _Session | None:
+    def find(self, session_id: int) -> Session | None:
         """The session of this id."""
         return self._sessions.get(session_id)
 
@@ -352,12 +225,12 @@ class FetchSessions:
             return SessionFetch(self, [])
         return SessionFetch(self, [], session=session)
 
-    def disturb(self, session: _Session) -> None:
+    def disturb(self, session: Session) -> None:
         """All of a session is news."""
         for asked in session.partitions.values():
             asked.disturb()
 
-    def _continue(self, session: _Session, body: FetchRequest) -> None:
+    def _continue(self, session: Session, body: FetchRequest) -> None:
         size_before = len(session.partitions)
         for asked in _asked(body, by_id=session.by_id):
             known = session.partitions.get(asked.key)
@@ -444,7 +317,7 @@ class FetchSessions:
 
     # --- who has a place ------------------------------------------------------------------------------------------
 
-    def create(self, size: int, asker: Asker, *, by_id: bool, privileged: bool) -> _Session | None:
+    def create(self, size: int, asker: Asker, *, by_id: bool, privileged: bool) -> Session | None:
         """A new session, in the place of another where that is needed; None where there is no place."""
         now = self._now_ns()
         if len(self._sessions) >= self._slots and not self._make_room(size, privileged, now):
@@ -452,11 +325,11 @@ class FetchSessions:
         session_id = 0
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = self._random.randrange(1, 2**31)
-        session = _Session(session_id, asker, privileged=privileged, by_id=by_id, now_ns=now)
+        session = Session(session_id, asker, privileged=privileged, by_id=by_id, now_ns=now)
         self._sessions[session_id] = session
         return session
 
-    def add(self, session: _Session, asked: AskedPartition) -> None:
+    def add(self, session: Session, asked: AskedPartition) -> None:
         """Take a partition into a session; it is news."""
         replaced = session.partitions.get(asked.key)
         if replaced is not None:  # named twice in one request

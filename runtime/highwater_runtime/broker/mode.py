@@ -26,7 +26,8 @@ from typing import Protocol
 from highwater_runtime.broker.controller_channel import ControllerChannel
 from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.options import BrokerOptions
-from highwater_runtime.broker.replica_manager import IsrWriter, LostLogs, ReplicaManager
+from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.broker.replica_role import IsrWriter, LostLogs
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.ports import InboundRequest, Ports

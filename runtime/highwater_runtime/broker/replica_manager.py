@@ -11,8 +11,6 @@ What one replica does is in :mod:`highwater_runtime.broker.partition`; what one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -27,75 +25,32 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
+from highwater_runtime.broker.replica_role import IsrWriter, LostLogs, ReplicaManagerOptions, Role
 from highwater_runtime.broker.replication_quota import ReplicationQuotas
 from highwater_runtime.broker.truncation import PROTOCOLS
 from highwater_runtime.broker.work_queue import PartitionWorkQueue
-from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import InconsistentTopicIdError, LogOfflineError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.metadata import (
     NO_LEADER,
-    ConfigResource,
     MetadataImage,
-    PartitionRegistration,
     TopicImage,
     has_stale_epoch,
     replica_epoch_matches,
 )
-from highwater_runtime.metadata.effective_config import ALL_BROKERS, topic_properties
+from highwater_runtime.metadata.effective_config import ALL_BROKERS, min_insync_replicas, topic_properties
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
 from highwater_runtime.metadata.znodes import key_of
-from highwater_runtime.ports import MS, Endpoint, Ports
-from highwater_runtime.switches import Switches
+from highwater_runtime.ports import MS, Ports
 from highwater_runtime.wire.errors import ErrorCode
-
-MIN_ISR_CONFIG = "min.insync.replicas"
 
 _RESIGN, _FOLLOW, _LEAD, _TAKE_UP, _CONFIGURE, _ADVANCE = range(6)
 """What there is to do for a partition when its role or the image changes, the most urgent first."""
 
 _REVIEWED_TOGETHER = 200
 """Leaderships whose ISR one event reviews."""
-
-
-class Role(NamedTuple):
-    """What a replica here is to be. ``leader_at``: where its leader listened when the role was given; None for a leader
-    that the metadata did not have, and for no leader."""
-
-    topic: str
-    state: PartitionRegistration
-    leader_at: Endpoint | None
-
-
-class IsrWriter(Protocol):
-    """How a leader has its ISR changed."""
-
-    def propose(self, key: PartitionKey, proposal: Proposal, on_answer: OnAnswer) -> None:
-        """Ask for ``proposal``, on and on until it is answered; ``on_answer`` may want the same asked once more."""
-
-    def withdraw(self, key: PartitionKey) -> None:
-        """Forget a proposal of this partition that has not been sent. One under way cannot be called back."""
-
-
-class LostLogs(Protocol):
-    """What follows for the broker from a log that has failed."""
-
-    def report(self, log: Log, partition: Partition | None) -> None:
-        """Act on it: let the controller know, or end the broker. ``partition`` is over it, if there is one yet."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaManagerOptions:
-    """Who this broker is and how it is configured. ``broker_epoch`` gives its present epoch, ``fetch_version`` the
-    version of Fetch that followers send."""
-
-    broker_id: int
-    config: NodeConfig
-    switches: Switches
-    broker_epoch: Callable[[], int]
-    fetch_version: Callable[[], int]
 
 
 class ReplicaManager:
@@ -144,26 +99,25 @@ class ReplicaManager:
         self._under_review: list[PartitionKey] = []
         self._slices = PartitionWorkQueue(
             ports.clock,
-            (
-                self._partition_changed,
-                self._partition_changed,
-                self._partition_changed,
-                self._partition_changed,
-                self._configure,
-                self._advance,
-            ),
+            (*[self._partition_changed] * 4, self._configure, self._advance),
             self._idle,
         )
         self._isr_writer: IsrWriter | None = None
         self._lost_logs: LostLogs | None = None
-        self._context = PartitionContext(
+        self._context = self._partition_context()
+        self._fetchers = FetcherManager(self._fetch_context())
+
+    def _partition_context(self) -> PartitionContext:
+        """What every partition gets of this broker."""
+        options, ports, wake_ups = self.options, self.ports, self._wake_ups
+        return PartitionContext(
             broker_id=options.broker_id,
             config=options.config,
             clock=ports.clock,
             trace=ports.trace,
             broker_epoch=options.broker_epoch,
             eligible=self._eligible,
-            min_isr=self._min_isr,
+            min_isr=lambda topic: min_insync_replicas(self.image, options.config, topic, options.broker_id),
             propose=self._propose,
             withdraw=self._withdraw,
             changed=wake_ups.mark,
@@ -175,21 +129,23 @@ class ReplicaManager:
             proposal_kept=options.switches.proposal_kept == "on",
             isr_expansion_as_printed=options.switches.isr_expansion_rule == "as-printed",
         )
-        self._fetchers = FetcherManager(
-            FetchContext(
-                broker_id=options.broker_id,
-                config=options.config,
-                protocol=PROTOCOLS[options.switches.truncation],
-                ports=ports,
-                broker_epoch=options.broker_epoch,
-                fetch_version=options.fetch_version,
-                quota=self.quotas.follower,
-                replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
-                failed=self._gauges.mark_failures,
-            )
+
+    def _fetch_context(self) -> FetchContext:
+        """What every fetcher gets of this broker."""
+        options, ports = self.options, self.ports
+        return FetchContext(
+            broker_id=options.broker_id,
+            config=options.config,
+            protocol=PROTOCOLS[options.switches.truncation],
+            ports=ports,
+            broker_epoch=options.broker_epoch,
+            fetch_version=options.fetch_version,
+            quota=self.quotas.follower,
+            replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
+            failed=self._gauges.mark_failures,
         )
 
-    # --- life -----------------------------------------------------------------------------------------------------
+    # --- start and end ----------------------------------------------------------------------------------------------
 
     def start(self, isr_writer: IsrWriter, lost_logs: LostLogs) -> None:
         """Begin the periodic passes over the ISRs."""
@@ -441,20 +397,6 @@ class ReplicaManager:
         return broker is not None and has_stale_epoch(
             replica_epoch, broker.epoch, self.options.switches.stale_fetch_check
         )
-
-    def _min_isr(self, topic: str) -> int:
-        """The topic's own setting, else that of this broker, else the cluster's default, else what the node has."""
-        if not self.image.configs:
-            return self.options.config.min_insync_replicas
-        for resource in (
-            ConfigResource(TOPIC_RESOURCE, topic),
-            ConfigResource(BROKER_RESOURCE, str(self.options.broker_id)),
-            ConfigResource(BROKER_RESOURCE, ""),
-        ):
-            configured = self.image.configs.get(resource, {}).get(MIN_ISR_CONFIG)
-            if configured is not None:
-                return int(configured)
-        return self.options.config.min_insync_replicas
 
     def _propose(self, key: PartitionKey, proposal: Proposal, on_answer: OnAnswer) -> None:
         assert self._isr_writer is not None

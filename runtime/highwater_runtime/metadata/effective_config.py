@@ -13,9 +13,15 @@ from typing import Any, Final
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata.image import MetadataImage
-from highwater_runtime.metadata.registrations import ALL_BROKERS_RESOURCE, BROKER_RESOURCE, ConfigResource
+from highwater_runtime.metadata.registrations import (
+    ALL_BROKERS_RESOURCE,
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    ConfigResource,
+)
 from highwater_runtime.metadata.topic_config import (
     DYNAMIC_BROKER_PROPERTIES,
+    MIN_INSYNC_REPLICAS,
     THROTTLED_RATES,
     TOPIC_PROPERTIES,
     UNCLEAN_LEADER_ELECTION,
@@ -97,6 +103,21 @@ def broker_overrides(image: MetadataImage, broker_id: int) -> dict[str, str]:
             if key in DYNAMIC_BROKER_PROPERTIES:
                 overrides[DYNAMIC_BROKER_PROPERTIES[key]] = value
     return overrides
+
+
+def min_insync_replicas(image: MetadataImage, node: NodeConfig, topic: str, broker_id: int) -> int:
+    """The topic's own setting, else that of this broker, else that of all brokers, else what the node has."""
+    if not image.configs:
+        return node.min_insync_replicas
+    for resource in (
+        ConfigResource(TOPIC_RESOURCE, topic),
+        ConfigResource(BROKER_RESOURCE, str(broker_id)),
+        ALL_BROKERS_RESOURCE,
+    ):
+        configured = image.configs.get(resource, {}).get(MIN_INSYNC_REPLICAS)
+        if configured is not None:
+            return int(configured)
+    return node.min_insync_replicas
 
 
 def allows_unclean_election(image: MetadataImage, node: NodeConfig, topic: str) -> bool:

@@ -44,8 +44,8 @@ BROKERS: Final = (
     ),
     Mutant(
         "min-isr-of-topic-ignored",
-        "broker.replica_manager:ReplicaManager._min_isr",
-        "            ConfigResource(TOPIC_RESOURCE, topic),\n",
+        "metadata.effective_config:min_insync_replicas",
+        "        ConfigResource(TOPIC_RESOURCE, topic),\n",
         "",
         "a topic's own min.insync.replicas is ignored",
     ),

@@ -122,7 +122,7 @@ REPLICATION: Final = (
     ),
     Mutant(
         "session-hides-high-watermark",
-        "broker.fetch_sessions:AskedPartition.is_news",
+        "broker.fetch_session:AskedPartition.is_news",
         "news = news or data.high_watermark != self.high_watermark or data.log_start_offset",
         "news = news or data.log_start_offset",
         "an answer in a fetch session leaves out a partition of which only the high watermark has moved",

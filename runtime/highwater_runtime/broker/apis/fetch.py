@@ -32,7 +32,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from highwater_runtime.broker import metrics
-from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, Answer, AskedPartition, FetchSessions, SessionFetch
+from highwater_runtime.broker.fetch_session import Answer, AskedPartition
+from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, FetchSessions, SessionFetch
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import WatchKey
 from highwater_runtime.broker.replica_manager import ReplicaManager

@@ -28,7 +28,7 @@ from highwater_runtime.broker.kraft.metadata_loader import MetadataLoader
 from highwater_runtime.broker.kraft.producer_ids import AllocatedBlocks
 from highwater_runtime.broker.mode import BrokerContext
 from highwater_runtime.broker.purgatory import PartitionKey
-from highwater_runtime.broker.replica_manager import Role
+from highwater_runtime.broker.replica_role import Role
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import METADATA_LOG_DIR

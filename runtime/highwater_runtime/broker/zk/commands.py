@@ -32,7 +32,7 @@ from msgspec.structs import replace
 
 from highwater_runtime.broker.mode import BrokerContext
 from highwater_runtime.broker.purgatory import PartitionKey
-from highwater_runtime.broker.replica_manager import Role
+from highwater_runtime.broker.replica_role import Role
 from highwater_runtime.broker.zk.cluster_image import NO_ID, ClusterImage
 from highwater_runtime.broker.zk.configs import Configs
 from highwater_runtime.epochs import is_too_far
