@@ -24,7 +24,7 @@ class RunnerSettings:
     create experiments does not get to see it."""
 
     namespace: str
-    image: str = "highwater/operator:0.1.0"
+    image: str = "highwater/operator:0.2.0"
     service_account: str = "highwater-runner"
     """Its name is that of the runners' role too; see :mod:`~highwater_operator.experiments.rights`."""
     role_kind: str = "ClusterRole"
@@ -62,7 +62,7 @@ class JudgingSettings:
     """Who judges: the runner where it has recorded, or a Job of its own, on Spark, in the runners' namespace."""
 
     job: bool = False
-    image: str = "highwater/pipeline:0.1.0"
+    image: str = "highwater/pipeline:0.2.0"
     service_account: str = "highwater-judge"
     resources: Json = field(
         default_factory=lambda: {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "3Gi"}}

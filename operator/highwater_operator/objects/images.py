@@ -12,8 +12,8 @@ from highwater_operator.objects.naming import Owner, Role
 class Images:
     """The operator's defaults: ``node`` is a broker or controller."""
 
-    node: str = "highwater/node:0.1.0"
-    zookeeper: str = "highwater/zookeeper:0.1.0"
+    node: str = "highwater/node:0.2.0"
+    zookeeper: str = "highwater/zookeeper:0.2.0"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Images:

@@ -204,7 +204,7 @@ class World:
         spec = {
             "nodeName": node,
             "securityContext": {"runAsUser": 10001, "fsGroup": 10002},
-            "containers": [{"name": "node", "image": "highwater/node:0.1.0"}],
+            "containers": [{"name": "node", "image": "highwater/node:0.2.0"}],
         }
         meta = {"name": name, "namespace": "default", "uid": pod.uid, "labels": labels, "annotations": pod.annotations}
         made = self.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})

@@ -27,7 +27,7 @@ def waiting(reason: str, message: str = "") -> dict[str, Any]:
 
 
 def container(state: dict[str, Any]) -> dict[str, Any]:
-    image = "highwater/operator:0.1.0"
+    image = "highwater/operator:0.2.0"
     fixed = {"name": "runner", "image": image, "imageID": "", "ready": False, "restartCount": 0}
     return {"containerStatuses": [{**fixed, "state": state}]}
 
@@ -52,7 +52,7 @@ def unschedulable(message: str = "0/2 nodes are available: 2 Insufficient cpu.")
 @pytest.mark.parametrize(
     ("status", "reason", "words"),
     [
-        (waiting("ImagePullBackOff", "Back-off pulling"), "ImagePullBackOff", "image highwater/operator:0.1.0"),
+        (waiting("ImagePullBackOff", "Back-off pulling"), "ImagePullBackOff", "image highwater/operator:0.2.0"),
         (waiting("CreateContainerConfigError", 'secret "x" not found'), "CreateContainerConfigError", 'secret "x" not'),
         (unschedulable(), "Unschedulable", "2 Insufficient cpu"),
     ],

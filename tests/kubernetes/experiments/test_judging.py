@@ -90,7 +90,7 @@ def test_what_was_recorded_is_healed_and_then_judged_by_a_job(judging: Any, fail
     assert (job["metadata"]["name"], job["metadata"]["namespace"]) == (f"highwater-judge-{uid}", SYSTEM)
     pod = job["spec"]["template"]["spec"]
     (container,) = pod["containers"]
-    assert container["image"] == "highwater/pipeline:0.1.0"
+    assert container["image"] == "highwater/pipeline:0.2.0"
     assert container["command"][-1] == "highwater_chaos.kubernetes_jobs.judge"
     assert container["args"] == ["--experiment", "default/demo", "--uid", uid]
     assert pod["serviceAccountName"] == f"highwater-judge-{uid}"
@@ -183,10 +183,10 @@ def test_an_image_that_cannot_be_had(judging: Any, passing: Recorded) -> None:
     hand_over(judging, passing)
     (name,) = until(lambda: judge_pods(judging), "the judging pod")
     waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
-    image = {"name": "judge", "image": "highwater/pipeline:0.1.0", "imageID": "", "ready": False, "restartCount": 0}
+    image = {"name": "judge", "image": "highwater/pipeline:0.2.0", "imageID": "", "ready": False, "restartCount": 0}
     status = {"containerStatuses": [{**image, "state": {"waiting": waiting}}]}
     judging.api.patch("v1", "Pod", name, SYSTEM, {"status": status}, "status")
-    inconclusive(judging, "ImagePullBackOff: image highwater/pipeline:0.1.0; Back-off pulling image")
+    inconclusive(judging, "ImagePullBackOff: image highwater/pipeline:0.2.0; Back-off pulling image")
     until(lambda: judging.jobs() == [], "the Job to go: nothing waits on for an image")
 
 

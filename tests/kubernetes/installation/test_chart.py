@@ -90,7 +90,7 @@ def test_judging_takes_what_it_is_given(render):
     (container,) = objects["Deployment", "mine-highwater-operator"]["spec"]["template"]["spec"]["containers"]
     environment = {one["name"]: one.get("value") for one in container["env"]}
     settings = JudgingSettings.from_environment({name: value for name, value in environment.items() if value})
-    assert (settings.job, settings.image) == (True, "example.com/highwater/pipeline:0.1.0")
+    assert (settings.job, settings.image) == (True, "example.com/highwater/pipeline:0.2.0")
     assert settings.resources["requests"]["memory"] == "2Gi"
     assert settings.resources["limits"] == {"memory": "4Gi"}
     assert ("ServiceAccount", settings.service_account) in objects

@@ -320,7 +320,7 @@ def test_each_image_is_the_resources_or_the_operators() -> None:
         sets = [one for one in made(mode="zookeeper", **spec).values() if one["kind"] == "StatefulSet"]
         return {one["spec"]["template"]["spec"]["containers"][0]["image"] for one in sets}
 
-    assert images() == {"highwater/node:0.1.0", "highwater/zookeeper:0.1.0"}
+    assert images() == {"highwater/node:0.2.0", "highwater/zookeeper:0.2.0"}
     assert images(image="a:1", zookeeperImage="b:1") == {"a:1", "b:1"}
 
 

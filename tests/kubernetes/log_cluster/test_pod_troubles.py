@@ -14,7 +14,7 @@ MOUNT = 'MountVolume.SetUp failed for volume "config" : secret "keys" not found'
 
 
 def pod(state: dict[str, Any], last: dict[str, Any] | None = None, phase: str = "Pending") -> dict[str, Any]:
-    container = {"name": "node", "image": "highwater/node:0.1.0", "state": state, "lastState": last or {}}
+    container = {"name": "node", "image": "highwater/node:0.2.0", "state": state, "lastState": last or {}}
     return {"spec": {"nodeName": "a"}, "status": {"phase": phase, "containerStatuses": [container]}}
 
 
@@ -31,7 +31,7 @@ def ended(status: int, reason: str, message: str = "") -> dict[str, Any]:
     [
         (pod({"running": {}}), None),
         (pod(waits("ContainerCreating")), None),
-        (pod(waits("ErrImagePull", "not found")), "ErrImagePull: image highwater/node:0.1.0; not found"),
+        (pod(waits("ErrImagePull", "not found")), "ErrImagePull: image highwater/node:0.2.0; not found"),
         (
             pod(waits("CrashLoopBackOff", CRASH), ended(137, "OOMKilled")),
             f"CrashLoopBackOff: OOMKilled, exit status 137; {CRASH}",
