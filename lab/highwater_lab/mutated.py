@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from highwater_chaos.campaign import Outcome, Row, Series, Unit, experiment_of
-from highwater_chaos.campaign.seed import bounded, judge_experiment
+from highwater_chaos.campaign.seed import bounded, check_experiment
 from highwater_chaos.experiment import dump_experiment, parse_experiment
 from highwater_lab.mutants import SETS, Mutant, applied, mutant_named, set_of, watching
 
@@ -42,7 +42,7 @@ def around(unit: Unit) -> AbstractContextManager[None]:
 def _judged(unit: Unit) -> Outcome:
     experiment = experiment_of(unit)
     if not unit.variant:
-        return judge_experiment(unit, experiment)
+        return check_experiment(unit, experiment)
     without, reached = _watched(dump_experiment(experiment), unit.wire, unit.combinations, set_of(unit.variant))
     is_reached, fails_anyway = unit.variant in reached, without.verdict == "fail"
     if fails_anyway:  # so a fail would say nothing of the bug
@@ -53,7 +53,7 @@ def _judged(unit: Unit) -> Outcome:
             without, experiment=unit.experiment, variant=unit.variant, reached=is_reached, changed=False
         )
     with around(unit):
-        outcome = judge_experiment(unit, experiment)
+        outcome = check_experiment(unit, experiment)
     return msgspec.structs.replace(outcome, changed=_shows(outcome) != _shows(without))
 
 
@@ -70,7 +70,7 @@ def _watched(text: str, wire: bool, combinations: bool, which: str) -> tuple[Out
     """
     experiment = parse_experiment(text, "")
     with watching(SETS[which].values()) as reached:
-        outcome = judge_experiment(Unit("", experiment.spec.seed, wire=wire, combinations=combinations), experiment)
+        outcome = check_experiment(Unit("", experiment.spec.seed, wire=wire, combinations=combinations), experiment)
     return outcome, frozenset(reached)
 
 

@@ -18,9 +18,9 @@ from typing import Final
 
 from highwater_pipeline.checks import check_unit
 from highwater_pipeline.files import BadTableError
-from highwater_pipeline.judgement import UnitFindings
 from highwater_pipeline.store import StoredRun, StoredUnit, read_unit
 from highwater_pipeline.units import RunFacts
+from highwater_pipeline.verdict import UnitFindings
 
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 """A fork of this process would inherit what its threads hold, those of an object store's client among them. A fork

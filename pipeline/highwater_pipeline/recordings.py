@@ -1,4 +1,4 @@
-"""The files of a run directory that are read for a judgement, by their names in it. Tables have a suffix besides."""
+"""The files of a run directory that are read for a verdict, by their names in it. Tables have a suffix besides."""
 
 from __future__ import annotations
 

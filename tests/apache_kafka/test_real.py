@@ -13,7 +13,7 @@ from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment import load_experiment, parse_experiment
 from highwater_chaos.refusals import refusals
-from highwater_chaos.verdict.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_pipeline.settings import is_tombstone
 from highwater_runtime.ports import SECOND
 
@@ -77,14 +77,14 @@ def _acknowledged(directory: Path) -> dict[str, list[tuple[int, int]]]:
     return found
 
 
-def run(experiment: Any, parent: Path) -> JudgedRun:
-    return run_and_judge(experiment, "local", parent, lambda phase: None, varied={}, wire=False)
+def run(experiment: Any, parent: Path) -> CheckedRun:
+    return run_and_check(experiment, "local", parent, lambda phase: None, varied={}, wire=False)
 
 
 @pytest.mark.usefixtures("apache_kafka")
 def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As plain processes on loopback, as without root."""
-    monkeypatch.setattr("highwater_chaos.verdict.judged_run.make_backend", lambda name, wire: LocalBackend())
+    monkeypatch.setattr("highwater_chaos.verdict.checked_run.make_backend", lambda name, wire: LocalBackend())
     done = run(parse_experiment(ORDINARY_TROUBLE, "ordinary-trouble.yaml"), tmp_path)
     verdict = done.verdict
     assert verdict["verdict"] == "pass", verdict["reasons"]

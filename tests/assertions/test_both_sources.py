@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from highwater_chaos.assertions import ask_prometheus, judge_assertions, read_phases, write_answers
+from highwater_chaos.assertions import ask_prometheus, check_assertions, read_phases, write_answers
 from highwater_chaos.assertions.recorded import read_samples
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.promql import Series, SeriesStore
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1
@@ -90,10 +90,10 @@ def test_outcomes_agree(tmp_path: Path, start_prometheus: Callable[..., Any]) ->
                 name = f"e{number}-{during}-{kind}"
                 assertions.append({"name": name, "promql": promql, "during": during, kind: must})
     experiment = parse_experiment(FILE, "sources.yaml")
-    directory = run_and_judge(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False).directory
+    directory = run_and_check(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False).directory
     data = experiment.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
     spec = ExperimentSpec.model_validate({**data, "assertions": assertions})
-    recorded = judge_assertions(spec, directory)
+    recorded = check_assertions(spec, directory)
 
     began_ms = (int(time.time()) - 300) * 1000
     server = start_prometheus(lookback="5s")
@@ -107,7 +107,7 @@ def test_outcomes_agree(tmp_path: Path, start_prometheus: Callable[..., Any]) ->
     assert asked.prometheus is not None
     phases = read_phases(directory)
     write_answers(directory, ask_prometheus(asked.prometheus, asked.assertions, phases, began_ms))
-    answered = judge_assertions(asked, directory)
+    answered = check_assertions(asked, directory)
 
     assert len(EXPRESSIONS) >= 40
     differ = [

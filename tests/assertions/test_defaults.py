@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_chaos.assertions import judge_assertions
+from highwater_chaos.assertions import check_assertions
 from highwater_chaos.assertions.defaults import COUNTER, NAME, allows_unclean_elections
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_runtime.controller.kraft import published
 
 KRAFT = "brokers: 2, controllers: 1"
@@ -38,24 +38,24 @@ spec:
 def test_an_election_that_nothing_allows_fails_the_run(tmp_path, monkeypatch):
     # A controller that counts one where a partition is made.
     monkeypatch.setattr(published, "_is_recovering", lambda state: state is not None)
-    done = run_and_judge(parsed(tmp_path), "sim", tmp_path, lambda _: None, varied={}, wire=False)
+    done = run_and_check(parsed(tmp_path), "sim", tmp_path, lambda _: None, varied={}, wire=False)
     assert done.verdict["verdict"] == "fail"
     (one,) = done.verdict["assertions"]
     assert (one["name"], one["holds"]) == (NAME, False)
     assert f"assertion {NAME}: {COUNTER} > 0 held at" in done.verdict["reasons"][0]
     assert NAME in (done.directory / "report.html").read_text()
     spec = load_experiment(done.directory / "experiment.yaml").spec
-    assert [found.to_dict() for found in judge_assertions(spec, done.directory)] == done.verdict["assertions"]
+    assert [found.to_dict() for found in check_assertions(spec, done.directory)] == done.verdict["assertions"]
     off = spec.model_copy(update={"default_assertions": False})
-    assert judge_assertions(off, done.directory) == []
+    assert check_assertions(off, done.directory) == []
 
     # Without metrics nothing follows.
     (done.directory / "metrics" / "samples.parquet").unlink()
-    assert judge_assertions(spec, done.directory) == []
+    assert check_assertions(spec, done.directory) == []
 
 
 def test_it_is_silent_where_it_holds(tmp_path):
-    done = run_and_judge(parsed(tmp_path), "sim", tmp_path, lambda _: None, varied={}, wire=False)
+    done = run_and_check(parsed(tmp_path), "sim", tmp_path, lambda _: None, varied={}, wire=False)
     assert (done.verdict["verdict"], done.verdict["assertions"]) == ("pass", [])
     names = set(pq.read_table(done.directory / "metrics" / "samples.parquet")["name"].to_pylist())
     assert COUNTER in names, "it was judged by something"

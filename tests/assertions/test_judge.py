@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.assertions import changed_verdict
-from highwater_chaos.assertions.judge import Outcome, judge
+from highwater_chaos.assertions.check import Outcome, judge
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.recorded import RecordedSamples
 from highwater_chaos.experiment import Assertion

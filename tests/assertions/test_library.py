@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from highwater_chaos.assertions.judge import judge
+from highwater_chaos.assertions.check import judge
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.recorded import RecordedSamples
 from highwater_chaos.experiment import Assertion, ExperimentError
 from highwater_chaos.experiment.assertion_library import LIBRARY
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.promql import Series, SeriesStore, parse
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 
 DOCS = Path(__file__).parents[2] / "docs" / "experiments.md"
 FILE = """

@@ -18,12 +18,12 @@ import pytest
 from highwater_chaos.assertions import (
     PhaseRow,
     ask_prometheus,
-    judge_assertions,
+    check_assertions,
     read_phases,
     write_answers,
     write_phases,
 )
-from highwater_chaos.assertions.judge import Outcome
+from highwater_chaos.assertions.check import Outcome
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.prometheus import asked_of
 from highwater_chaos.backends.kubernetes.cluster import Place
@@ -63,7 +63,7 @@ def judged(folder: Path, wanted: ExperimentSpec, began_unix_ns: int, lasts_ns: i
     assert wanted.prometheus is not None
     answers = ask_prometheus(wanted.prometheus, wanted.assertions, read_phases(folder), began_unix_ns // 1_000_000)
     write_answers(folder, answers)
-    return judge_assertions(wanted, folder)
+    return check_assertions(wanted, folder)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_real_prometheus_that_scrapes_real_nodes(
     assert brokers.found == (('count(kafka_server_replicamanager_partitioncount{node="broker-0"})', 1.0),)
 
     server.close()
-    assert judge_assertions(wanted, tmp_path / "run") == found, "its answers are kept with the run"
+    assert check_assertions(wanted, tmp_path / "run") == found, "its answers are kept with the run"
 
     again = judged(tmp_path / "later", wanted, time.time_ns(), 2_000_000_000)
     assert {one.holds for one in again} == {None}

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from highwater_chaos.assertions import judge_assertions
+from highwater_chaos.assertions import check_assertions
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import load_experiment
 
@@ -139,10 +139,10 @@ def test_the_run_directory_is_enough_to_judge_again(tmp_path: Path) -> None:
     first = verdict_in(directory)["assertions"]
     (directory / "verdict.json").unlink()
     spec = load_experiment(directory / "experiment.yaml").spec
-    assert [one.to_dict() for one in judge_assertions(spec, directory)] == first
+    assert [one.to_dict() for one in check_assertions(spec, directory)] == first
 
     (directory / "phases.jsonl").unlink()
-    again = judge_assertions(spec, directory)
+    again = check_assertions(spec, directory)
     assert {one.holds for one in again} == {None}
     assert "phases.jsonl" in again[0].reason
 

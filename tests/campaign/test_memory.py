@@ -10,7 +10,7 @@ import pytest
 from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.campaign.seed import Unit, run_unit
-from highwater_chaos.verdict import judged_run
+from highwater_chaos.verdict import checked_run
 
 EXPERIMENT = """
 apiVersion: highwater.dev/v1alpha1
@@ -36,7 +36,7 @@ def test_a_run_is_gone_when_the_next_one_begins(monkeypatch: pytest.MonkeyPatch)
         made.append(weakref.ref(backend))
         return backend
 
-    monkeypatch.setattr(judged_run, "make_backend", remembered)
+    monkeypatch.setattr(checked_run, "make_backend", remembered)
     for seed in (1, 2, 3):
         assert run_unit(Unit("small", seed, text=EXPERIMENT)).verdict == "pass"
     assert left == [0, 0, 0]

@@ -14,7 +14,7 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.records.values import content_of, record_of
-from highwater_chaos.verdict.judged_run import write_judged
+from highwater_chaos.verdict.checked_run import write_checked
 from highwater_lab.mutants import Mutant, applied
 from highwater_runtime.log.records import Record
 
@@ -112,7 +112,7 @@ def _verdict(tmp_path: Path, mode: str, config: str, consumers: int = 1) -> dict
     file = tmp_path / "content.yaml"
     file.write_text(EXPERIMENT.format(mode=mode, config=config, consumers=consumers), encoding="utf-8")
     experiment = load_experiment(file)
-    return write_judged(experiment, run_experiment(experiment, SimBackend()), tmp_path, "run", wire=False).verdict
+    return write_checked(experiment, run_experiment(experiment, SimBackend()), tmp_path, "run", wire=False).verdict
 
 
 @pytest.mark.parametrize(

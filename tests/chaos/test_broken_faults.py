@@ -15,7 +15,7 @@ from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment.faults import GROUP, fault_kinds
-from highwater_chaos.verdict.judged_run import judge_and_forget
+from highwater_chaos.verdict.checked_run import check_and_forget
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.faults import Cut, NetworkFaults
 from highwater_runtime.sim.simulator import Simulator
@@ -108,7 +108,7 @@ def verdict_of_run(make_experiment, kinds, backend, broken=None):
     ]
     experiment = make_experiment(f"[{', '.join(steps)}]", timeout="5m", recovery="10s", workload=FEW)
     result = run_experiment(experiment, backend, faults=broken or (lambda _: None))
-    verdict = judge_and_forget(experiment, result, wire=False)
+    verdict = check_and_forget(experiment, result, wire=False)
     return verdict, result.faults
 
 

@@ -27,14 +27,14 @@ from highwater_chaos.backends.local.quorum_events import QuorumJudge
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.experiment import ChaosExperiment, load_experiment, parse_experiment
 from highwater_chaos.experiment.nodes import controller_names, node_id
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_pipeline.checks import check_unit
-from highwater_pipeline.judge import judge_run, judge_stored
-from highwater_pipeline.judgement import Judgement, merge
+from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.store import open_stored_run, write_units
 from highwater_pipeline.tables import RunTables, load_run
 from highwater_pipeline.units import split
+from highwater_pipeline.verdict import RunVerdict, merge
 
 MS: Final = 1_000_000
 SCENARIOS: Final = Path(__file__).parents[2] / "scenarios"
@@ -56,11 +56,11 @@ class Recorded:
         assert self.tables.node_events is not None
         return sorted(self.tables.node_events["node"].unique().to_pylist())
 
-    def judge(self, errors_ms: Mapping[str, int] | None = None) -> Judgement:
-        """The judgement, if clocks may be off by so much."""
+    def judge(self, errors_ms: Mapping[str, int] | None = None) -> RunVerdict:
+        """The verdict, if clocks may be off by so much."""
         errors = None if errors_ms is None else {node: error * MS for node, error in errors_ms.items()}
         settings = msgspec.structs.replace(self.tables.settings, clock_errors_ns=errors)
-        return judge_run(replace(self.tables, settings=settings), self.experiment.spec.checks)
+        return check_run(replace(self.tables, settings=settings), self.experiment.spec.checks)
 
     def judge_quorum(self, errors_ms: Mapping[str, int]) -> set[str]:
         """What the events of the quorum show, if clocks may be off by so much."""
@@ -173,8 +173,8 @@ def test_a_good_run_shows_nothing_if_a_clock_is_off(name: str, when: dict[str, s
         pytest.skip("this seed's run shows something without any shift")
     for which, shifted in recorded.shifts(SHIFT_MS):
         for errors in allowances(which):
-            judgement = shifted.judge(errors)
-            assert judgement.verdict != "fail", f"{which}, {errors}: {judgement.reasons}"
+            run_verdict = shifted.judge(errors)
+            assert run_verdict.verdict != "fail", f"{which}, {errors}: {run_verdict.reasons}"
             assert shifted.judge_quorum(errors) <= of_quorum, which
 
 
@@ -235,8 +235,8 @@ def test_a_store_and_each_unit_alone_come_to_the_same(tmp_path: Path) -> None:
     settings = msgspec.structs.replace(shifted.tables.settings, clock_errors_ns={"*": ERROR_MS * MS})
     tables = replace(shifted.tables, settings=settings)
     checks = tuple(shifted.experiment.spec.checks)
-    judged = judge_run(tables, checks)
+    judged = check_run(tables, checks)
     assert judged.verdict == "fail"
-    assert judge_stored(open_stored_run(write_units(tables, tmp_path, checks))) == judged
+    assert check_stored(open_stored_run(write_units(tables, tmp_path, checks))) == judged
     facts, units = split(tables)
     assert merge(facts, [check_unit(unit, checks) for unit in units], checks) == judged

@@ -8,7 +8,7 @@ import pytest
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_chaos.workload import clients
 from highwater_chaos.workload.clients import may_duplicate
 from highwater_chaos.workload.producer import RecordingProducer

@@ -17,7 +17,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster, load_experiment
 from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.run.result import settings_of_run
-from highwater_chaos.verdict.judged_run import judge_and_forget
+from highwater_chaos.verdict.checked_run import check_and_forget
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.consumer import RecordingConsumer
 from highwater_pipeline.transitions import signature
@@ -207,7 +207,7 @@ def test_what_nobody_can_read_because_of_a_fault_is_not_lost(make_experiment, mo
     (record,) = result.faults
     assert not record.healed
     assert any("the final reads did not reach the high watermark" in reason for reason in result.inconclusive_reasons)
-    verdict = judge_and_forget(experiment, result, wire=False)
+    verdict = check_and_forget(experiment, result, wire=False)
     assert (verdict["verdict"], verdict["checks"]["unseen"]) == ("inconclusive", "unknown"), verdict["reasons"]
 
 
@@ -216,7 +216,7 @@ def test_what_nobody_can_read_without_a_fault_is_not_seen(make_experiment, monke
     experiment = make_experiment(workload="{producers: 1, rate: 50/s, consumers: 0}")
     monkeypatch.setattr(RecordingConsumer, "_fetch", lambda *_: None)
     result = run(experiment)
-    verdict = judge_and_forget(experiment, result, wire=False)
+    verdict = check_and_forget(experiment, result, wire=False)
     assert (verdict["verdict"], list(verdict["anomalies"])) == ("fail", ["unseen", "unavailable"])
 
 
@@ -238,7 +238,7 @@ def test_without_acknowledgements_a_run_in_which_nothing_was_read_decides_nothin
     experiment = make_experiment(workload="{producers: 0, consumers: 1, acks: 0, idempotence: false}")
     spec = experiment.spec.model_copy(update={"checks": ["two-leaders"]})
     experiment = experiment.model_copy(update={"spec": spec})
-    verdict = judge_and_forget(experiment, run(experiment), wire=False)
+    verdict = check_and_forget(experiment, run(experiment), wire=False)
     assert verdict["verdict"] == "inconclusive"
     assert verdict["reasons"] == ["no record was read, so none is known to have been written (acks: 0)"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from highwater_chaos.campaign.draw import draw_data
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1

@@ -11,8 +11,8 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.run.summary import read_summary
-from highwater_chaos.verdict.judged_run import write_run
-from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.check import check_recordings
+from highwater_chaos.verdict.checked_run import write_run
 from highwater_chaos.verdict.verdict import verdict_of
 from highwater_runtime.controller.zk.commands import Commands
 
@@ -34,7 +34,7 @@ def test_a_failover_without_full_lists_is_found(tmp_path: Path, monkeypatch: pyt
     write_run(tmp_path, experiment, run_experiment(experiment, SimBackend()), wire=False)
     summary = read_summary(tmp_path)
     assert summary is not None
-    judged = verdict_of(experiment, summary, judge_recordings(experiment, tmp_path))
+    judged = verdict_of(experiment, summary, check_recordings(experiment, tmp_path))
     assert left_out, "there was a failover"
     assert judged["verdict"] == "fail", judged["inconclusiveReasons"]
     assert "unavailable" in judged["anomalies"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_runtime.log.errors import InvalidProducerEpochError
 from highwater_runtime.log.producer_state import ProducerStates
 

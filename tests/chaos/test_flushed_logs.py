@@ -9,7 +9,7 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.verdict.judged_run import judge_and_forget
+from highwater_chaos.verdict.checked_run import check_and_forget
 from highwater_lab.mutants import Mutant, applied
 
 EXPERIMENT = """
@@ -47,7 +47,7 @@ def _checked(fault: str, *mutant: str, seed: int = 1) -> tuple[str, list[str]]:
     experiment = parse_experiment(EXPERIMENT.format(seed=seed, fault=fault), "flushed.yaml")
     with applied(Mutant("broken", *mutant, "what was flushed is kept")) if mutant else nullcontext():
         result = run_experiment(experiment, SimBackend(watch_invariants=False))
-    verdict = judge_and_forget(experiment, result, wire=False)
+    verdict = check_and_forget(experiment, result, wire=False)
     found = verdict["anomalies"].get("model-step", {"examples": []})["examples"]
     return verdict["verdict"], [example["story"] for example in found]
 

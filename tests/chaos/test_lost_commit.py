@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_runtime.broker.groups import loading, offsets
 from highwater_runtime.broker.groups.offsets_log import OffsetsLog, Written
 from highwater_runtime.log.records import build_batch

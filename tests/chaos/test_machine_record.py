@@ -18,9 +18,9 @@ from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.run.directory import new_run_directory
 from highwater_chaos.run.settings import settings_of
 from highwater_chaos.run.summary import RunSummary
-from highwater_chaos.verdict.judged_run import write_judged, write_run
+from highwater_chaos.verdict.checked_run import write_checked, write_run
 from highwater_chaos.verdict.verdict import verdict_of
-from highwater_pipeline.judgement import AnomalyReport, Judgement
+from highwater_pipeline.verdict import AnomalyReport, RunVerdict
 
 GOOD = {"node": "node-1", "at": 1.0, "load": 15.9, "processors": 4, "freeBytes": LEAST_FREE, "clockErrorNs": 7}
 EXPERIMENT = parse_experiment(
@@ -39,9 +39,9 @@ TROUBLES = {
 }
 
 
-def judgement(anomalies: list[str]) -> Judgement:
+def run_verdict(anomalies: list[str]) -> RunVerdict:
     found = {name: AnomalyReport(1, []) for name in anomalies}
-    return Judgement("busy", "fail" if anomalies else "pass", [], found, {}, {"acknowledged": 1})
+    return RunVerdict("busy", "fail" if anomalies else "pass", [], found, {}, {"acknowledged": 1})
 
 
 def summary() -> RunSummary:
@@ -86,7 +86,7 @@ def test_each_limit(tmp_path: Path, what: str) -> None:
 )
 def test_only_what_they_may_explain_is_inconclusive(anomalies: list[str], excused: bool, troubled: bool) -> None:
     troubles = troubles_in([TROUBLES["load"]]) if troubled else []
-    verdict = verdict_of(EXPERIMENT, summary(), judgement(anomalies), (), troubles)
+    verdict = verdict_of(EXPERIMENT, summary(), run_verdict(anomalies), (), troubles)
     inconclusive = troubled and excused
     assert verdict["verdict"] == ("inconclusive" if inconclusive else "fail")
     assert verdict["inconclusiveReasons"] == (troubles if inconclusive else [])
@@ -94,7 +94,7 @@ def test_only_what_they_may_explain_is_inconclusive(anomalies: list[str], excuse
 
 
 def test_a_pass_on_a_busy_machine_is_a_pass() -> None:
-    assert verdict_of(EXPERIMENT, summary(), judgement([]), (), ["busy"])["verdict"] == "pass"
+    assert verdict_of(EXPERIMENT, summary(), run_verdict([]), (), ["busy"])["verdict"] == "pass"
 
 
 @pytest.mark.parametrize("anomalies", [["lost-write"], ["raft-commit-majority", "unavailable"], []])
@@ -105,7 +105,7 @@ def test_a_new_disk_that_nobody_ordered_may_explain_everything(tmp_path: Path, a
     disks = new_disks(tmp_path)
     assert disks == ["demo-controller-0 got a new, empty disk in place of one that was given up (2 times)"]
     assert machine_troubles(tmp_path) == []
-    verdict = verdict_of(EXPERIMENT, summary(), judgement(anomalies), (), [], disks)
+    verdict = verdict_of(EXPERIMENT, summary(), run_verdict(anomalies), (), [], disks)
     assert verdict["newDisks"] == disks, "a fact of each verdict"
     assert verdict["verdict"] == ("inconclusive" if anomalies else "pass")
     assert verdict["excuses"] == verdict["inconclusiveReasons"] == (disks if anomalies else [])
@@ -133,7 +133,7 @@ def test_every_command_judges_by_what_the_machines_recorded(
     """The run itself, ``check`` of a run that was judged, and of one that was not."""
     experiment = make_experiment('[{"wait": "100ms"}]')
     result = run_experiment(experiment, backend())
-    judged = write_judged(experiment, result, tmp_path, "judged", wire=False)
+    judged = write_checked(experiment, result, tmp_path, "judged", wire=False)
     with new_run_directory(tmp_path, "recorded") as (directory, recorded):
         write_run(directory, experiment, result, wire=False)
     (disk,) = judged.verdict["newDisks"]
@@ -153,7 +153,7 @@ def test_every_command_judges_by_what_the_machines_recorded(
 )
 def test_the_excuse_comes_first_in_what_the_experiment_says(troubles: list[str], disks: list[str]) -> None:
     """In the reason (a column of ``kubectl get``) and in the conditions; the operator's Event has the reason too."""
-    verdict = verdict_of(EXPERIMENT, summary(), judgement(["unavailable"]), (), troubles, disks)
+    verdict = verdict_of(EXPERIMENT, summary(), run_verdict(["unavailable"]), (), troubles, disks)
     status = conclusion(verdict, {"metadata": {"generation": 1}, "status": {}}, kept="here")
     conditions = {one["type"]: one for one in status["conditions"]}
     excuses = [*disks, *troubles]

@@ -18,8 +18,8 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.verdict.judged_run import write_judged
-from highwater_pipeline import judge_run, load_run
+from highwater_chaos.verdict.checked_run import write_checked
+from highwater_pipeline import check_run, load_run
 from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS
 from highwater_pipeline.checks import INSIDE_KERNELS, client
 from highwater_pipeline.checks.deleted_records import deleted_topic_records
@@ -49,7 +49,7 @@ def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     fewer = re.sub(r"(?<=rate: )\d+(?=/s)", lambda found: str(int(found[0]) // part), text)
     assert fewer != text
     experiment = parse_experiment(fewer, name)
-    done = write_judged(
+    done = write_checked(
         experiment, run_experiment(experiment, SimBackend()), tmp_path_factory.mktemp("runs"), "run", wire=False
     )
     assert done.verdict["verdict"] == "pass"
@@ -111,7 +111,7 @@ def _reads(tables: RunTables, name: str, monkeypatch: pytest.MonkeyPatch) -> set
 def test_no_check_is_ok_that_reads_a_kind_of_events_that_is_not_there(
     tables: RunTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = judge_run(tables)
+    whole = check_run(tables)
     without_ids = set() if tables.settings.idempotence else {"producer-id-reused"}
     missing = {name for name, state in whole.checks.items() if state == "not-available"}
     assert missing == without_ids, "the run says that all was recorded"
@@ -123,7 +123,7 @@ def test_no_check_is_ok_that_reads_a_kind_of_events_that_is_not_there(
             assert reads[name] <= set(NEEDED_EVENTS[name]), name
     for kind in sorted(set().union(*reads.values()) | needed):
         for how, without in _without(tables, kind):
-            judged = judge_run(without)
+            judged = check_run(without)
             for name, state in judged.checks.items():
                 if state != "ok" or (kind not in reads.get(name, ()) and kind not in NEEDED_EVENTS.get(name, ())):
                     continue
@@ -140,16 +140,16 @@ def test_no_check_is_ok_without_a_table_that_it_reads(tables: RunTables) -> None
         ("node_events", {"events"}),
         ("replica_log", {"replica-log", "dump-marks"}),
     ):
-        judged = judge_run(replace(tables, **{table: None}))
+        judged = check_run(replace(tables, **{table: None}))
         for name in CHECKS:
             if needs & set(NEEDS[name]):
                 assert judged.checks[name] == "not-available", (table, name)
     no_marks = tables.replica_log.filter(pc.is_null(tables.replica_log["ended"]))  # type: ignore[union-attr]
-    judged = judge_run(replace(tables, replica_log=no_marks))
+    judged = check_run(replace(tables, replica_log=no_marks))
     assert {name for name in CHECKS if "dump-marks" in NEEDS[name]} <= {
         name for name, state in judged.checks.items() if state != "ok"
     }
-    nothing = judge_run(replace(tables, operations=tables.operations.slice(0, 0)))
+    nothing = check_run(replace(tables, operations=tables.operations.slice(0, 0)))
     assert {nothing.checks[name] for name in CLIENT_CHECKS} <= {"unknown", "not-available"}
 
 
@@ -207,11 +207,11 @@ def test_dumps_alone_show_that_replicas_differ(tables: RunTables, where: str, ev
     seen = _as_of_apache_kafka(tables)
     if events == "none":
         seen = replace(tables, node_events=None, recorded_events=None)
-    good = judge_run(seen)
+    good = check_run(seen)
     assert (good.verdict, good.checks["divergence"]) == ("pass", "ok")
     partition, _, at = _largest(tables)
     ten = at[5:15] if where == "within" else at[-10:]
-    bad = judge_run(_changed(seen, ten, leader_epoch=1, crc=1))
+    bad = check_run(_changed(seen, ten, leader_epoch=1, crc=1))
     if events == "none" and where == "at the end":  # it is not known which of them is in sync
         assert (bad.verdict, bad.checks["divergence"]) == ("inconclusive", "unknown")
         return
@@ -246,7 +246,7 @@ def test_dumps_show_that_a_log_in_sync_has_a_hole(tables: RunTables, how: str, e
         if how == "a gap is marked":
             rows.insert(at[-1] + 1, {**rows[at[-1]], "offset": rows[at[5]]["offset"], "value": None, "ended": "gap"})
     kept = [row for number, row in enumerate(rows) if number not in gone]
-    judged = judge_run(replace(seen, replica_log=type(log).from_pylist(kept, schema=log.schema)))
+    judged = check_run(replace(seen, replica_log=type(log).from_pylist(kept, schema=log.schema)))
     if how == "it ends early" and events == "none":
         assert judged.checks["replica-incomplete"] == "not-available"
         return

@@ -18,7 +18,7 @@ from highwater_chaos.experiment.steps import Admin
 from highwater_chaos.liveness.agreement import Agreement
 from highwater_chaos.liveness.progress import CONTRACTS
 from highwater_chaos.schedule.administration import Asked
-from highwater_chaos.verdict.judged_run import judge_and_forget
+from highwater_chaos.verdict.checked_run import check_and_forget
 from highwater_chaos.workload.admin import AdminOutcome
 from highwater_lab.mutants import Mutant, applied
 
@@ -105,7 +105,7 @@ def _experiment(mode: str = "kraft") -> ChaosExperiment:
 def _verdict(experiment: ChaosExperiment, where: str = "", old: str = "", new: str = "") -> Any:
     with applied(Mutant("broken", where, old, new, "it works")) if where else nullcontext():
         result = run_experiment(experiment, SimBackend())
-    return judge_and_forget(experiment, result, wire=False)
+    return check_and_forget(experiment, result, wire=False)
 
 
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from highwater_chaos.experiment import ExperimentError, load_experiment, parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.registers import PROPERTIES, RegisterClient, RegisterOptions
 from highwater_runtime.metadata.topic_config import check_topic_property

@@ -11,7 +11,7 @@ import yaml
 
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.records.removed import removed_text
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 
 FILE = """
 # The leader's clock jumps ahead by more than a week: it believes that records of a second ago are too old.
@@ -44,7 +44,7 @@ def judged(folder: Path, schedule: list[Any], topic: dict[str, Any], expect: lis
     data["spec"]["schedule"], data["spec"]["expect"] = schedule, expect
     data["spec"]["cluster"]["topics"][0]["config"] |= topic
     experiment = parse_experiment(yaml.safe_dump(data), "a test")
-    done = run_and_judge(experiment, "sim", folder, lambda _: None, varied={}, wire=False)
+    done = run_and_check(experiment, "sim", folder, lambda _: None, varied={}, wire=False)
     return done.verdict, done.directory
 
 

@@ -13,7 +13,7 @@ import pytest
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(

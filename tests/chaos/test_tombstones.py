@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_lab.mutants import Mutant, applied
 
 EXPERIMENT = """

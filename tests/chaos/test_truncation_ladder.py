@@ -15,8 +15,8 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.report.leader_changes import last_epochs, leader_changes
 from highwater_chaos.run.summary import read_summary
-from highwater_chaos.verdict.judged_run import write_run
-from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.check import check_recordings
+from highwater_chaos.verdict.checked_run import write_run
 from highwater_chaos.verdict.verdict import verdict_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios/kafka-6361"
@@ -50,7 +50,7 @@ def test_what_broker_1_does(
     write_run(tmp_path, experiment, run_experiment(experiment, make_backend("sim", wire=True)), wire=True)
     summary = read_summary(tmp_path)
     assert summary is not None
-    judged = verdict_of(experiment, summary, judge_recordings(experiment, tmp_path))
+    judged = verdict_of(experiment, summary, check_recordings(experiment, tmp_path))
     assert judged["verdict"] == ("fail" if anomaly else "pass"), judged["inconclusiveReasons"]
     assert anomaly is None or anomaly in judged["anomalies"]
     events = map(json.loads, (tmp_path / "events/nodes.jsonl").read_text(encoding="utf-8").splitlines())

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_judge
-from highwater_pipeline import judge_run, load_run
+from highwater_chaos.verdict.checked_run import run_and_check
+from highwater_pipeline import check_run, load_run
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 UNCLEAN = "unclean.leader.election.enable"
@@ -46,7 +46,7 @@ LOSES: list[dict[str, Any]] = [
 
 
 def judged(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Path]:
-    done = run_and_judge(
+    done = run_and_check(
         parse_experiment(yaml.safe_dump(data), "a test"), "sim", folder, lambda _: None, varied={}, wire=False
     )
     return done.verdict, done.directory
@@ -60,7 +60,7 @@ def test_what_an_allowed_unclean_election_lost_is_no_anomaly(tmp_path: Path) -> 
     # The same recordings of a topic that did not allow it.
     run["settings"]["unclean"] = []
     (directory / "run.json").write_text(json.dumps(run), encoding="utf-8")
-    found = judge_run(load_run(directory)).anomalies
+    found = check_run(load_run(directory)).anomalies
     assert {"committed-loss", "isr-incomplete", "inconsistent-offsets"} <= found.keys()
 
 
@@ -92,4 +92,4 @@ def test_what_the_only_replica_lost_with_its_disk_is_no_anomaly(
     # The same recordings if there had been another replica.
     replicas = events.replace('"replicas":[', '"replicas":[9,').replace('"reason":"created"', '"reason":"recovered"')
     (directory / "events" / "nodes.jsonl").write_text(replicas, encoding="utf-8")
-    assert "committed-loss" in judge_run(load_run(directory)).anomalies
+    assert "committed-loss" in check_run(load_run(directory)).anomalies

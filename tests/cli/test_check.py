@@ -16,7 +16,7 @@ from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.cli.check import of_one_model
 from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import read_summary
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.in_process import check_run
 from highwater_pipeline.tables import load_run
 
 
@@ -230,8 +230,8 @@ def test_an_invariant_that_was_broken_is_no_pass_for_one_model_alone(tiny_run: P
     summary = read_summary(tiny_run)
     for name, expected in (("raft-election-safety", "inconclusive"), ("stable-leadership", "pass")):
         broken = replace(summary, violations=[InvariantViolation(name, 5, "the quorum", "two led")])
-        judgement = judge_run(load_run(tiny_run))
-        assert of_one_model(judgement, broken)["verdict"] == expected
+        run_verdict = check_run(load_run(tiny_run))
+        assert of_one_model(run_verdict, broken)["verdict"] == expected
 
 
 def test_what_no_table_shows_is_said_to_be_as_the_run_recorded_it(highwater: Any, tiny: str) -> None:

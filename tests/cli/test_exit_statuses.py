@@ -102,7 +102,7 @@ def test_255_the_harness_fails(highwater: Any, tiny_file: Path, monkeypatch: pyt
     def break_down(*_: object) -> None:
         raise ZeroDivisionError("a bug in a kernel")
 
-    monkeypatch.setattr("highwater_pipeline.judge.judge_run", break_down)
+    monkeypatch.setattr("highwater_pipeline.in_process.check_run", break_down)
     done = highwater("run", tiny_file)
     assert done.status == 255
     assert "ZeroDivisionError: a bug in a kernel" in done.err

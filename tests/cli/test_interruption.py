@@ -16,7 +16,7 @@ HIGHWATER = Path(sys.executable).with_name("highwater")
 
 @pytest.mark.parametrize(
     "where",
-    ["highwater_chaos.verdict.judged_run.run_experiment", "highwater_pipeline.judge.judge_run"],
+    ["highwater_chaos.verdict.checked_run.run_experiment", "highwater_pipeline.in_process.check_run"],
     ids=["run", "judge"],
 )
 def test_ctrl_c_leaves_no_partial_directory(

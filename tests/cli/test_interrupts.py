@@ -38,7 +38,7 @@ import pydantic
 run = importlib.import_module("highwater_chaos.cli.run")
 from highwater_chaos.cli import main
 {strike}
-run.run_and_judge = lambda *_, **__: strike()
+run.run_and_check = lambda *_, **__: strike()
 main(["run", sys.argv[1]])
 """
 

@@ -323,7 +323,7 @@ def test_a_disk_that_fills_up_while_a_run_records_is_named(
     def record(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("highwater_chaos.verdict.judged_run.run_experiment", record)
+    monkeypatch.setattr("highwater_chaos.verdict.checked_run.run_experiment", record)
     done = highwater("run", tiny_file, "--out", "out")
     assert (done.status, done.err.splitlines()[-1]) == (
         254,

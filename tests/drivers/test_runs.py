@@ -13,7 +13,7 @@ from highwater_chaos.backends.primitives import LosesPower
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ExperimentError, parse_experiment
 from highwater_chaos.refusals import BackendCannotError, refusals
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_chaos.workload import drivers
 from highwater_chaos.workload.client_host import HostsClientProcesses
 
@@ -68,7 +68,7 @@ def test_an_unknown_driver_is_refused_with_the_known_ones():
 
 def test_librdkafka_writes_and_reads_while_a_leader_dies(tmp_path):
     pytest.importorskip("confluent_kafka")
-    done = run_and_judge(experiment(), "local", tmp_path, lambda _: None, varied={}, wire=False)
+    done = run_and_check(experiment(), "local", tmp_path, lambda _: None, varied={}, wire=False)
     verdict = done.verdict
     assert (verdict["verdict"], verdict["reasons"]) == ("pass", [])
     assert verdict["acknowledged"] > 300
@@ -93,7 +93,7 @@ def test_records_are_as_they_were_sent_while_logs_are_compacted(tmp_path, driver
     text = text.replace("[{name: orders, partitions: 2, replicationFactor: 3}]", f"[{topics}]").replace(
         "100/s", "200/s"
     )
-    verdict = run_and_judge(experiment(text), "local", tmp_path, lambda _: None, varied={}, wire=False).verdict
+    verdict = run_and_check(experiment(text), "local", tmp_path, lambda _: None, varied={}, wire=False).verdict
     assert (verdict["verdict"], verdict["reasons"]) == ("pass", [])
     assert [verdict["checks"][check] for check in ("altered", "committed-loss", "duplicate")] == 3 * ["ok"]
     assert verdict["removed"]["compaction"] > 100
@@ -113,7 +113,7 @@ def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
     # The only producer: without it nothing is acknowledged any more, and nobody has to wait long for that.
     text = FILE.replace("producers: 2", "producers: 1").replace("atLeast: 100", "atLeast: 1")
     short = experiment(text.replace("timeout: 3m", "timeout: 3m\n  recovery: 20s"))
-    done = run_and_judge(short, "local", tmp_path, lambda _: None, varied={}, wire=False)
+    done = run_and_check(short, "local", tmp_path, lambda _: None, varied={}, wire=False)
     assert done.verdict["verdict"] == "inconclusive"
     died = "clients-0 (producer-0, consumer-0): its process ended with status -9"
     assert any(died in reason for reason in done.verdict["reasons"])

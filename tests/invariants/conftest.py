@@ -12,8 +12,8 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.run.result import RunResult
-from highwater_chaos.verdict.judged_run import write_run
-from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.check import check_recordings
+from highwater_chaos.verdict.checked_run import write_run
 from highwater_pipeline.anomalies import INSIDE_CHECKS
 
 FILE = """
@@ -82,9 +82,9 @@ def simulate(tmp_path: Path) -> Callable[..., Simulated]:
         experiment = parse_experiment(text, "test.yaml")
         result = run_experiment(experiment, SimBackend())
         write_run(tmp_path, experiment, result, wire=False)
-        judgement = judge_recordings(experiment, tmp_path)
+        run_verdict = check_recordings(experiment, tmp_path)
         without_ids = set() if experiment.spec.workload.idempotence else {"producer-id-reused"}
-        assert {name for name, state in judgement.checks.items() if state == "not-available"} == without_ids
-        return Simulated(result, {violation.name for violation in result.violations}, set(judgement.anomalies))
+        assert {name for name, state in run_verdict.checks.items() if state == "not-available"} == without_ids
+        return Simulated(result, {violation.name for violation in result.violations}, set(run_verdict.anomalies))
 
     return run

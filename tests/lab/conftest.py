@@ -8,7 +8,7 @@ import pytest
 
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_lab.mutants import CATALOGUE, applied
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_lab.mutants import CATALOGUE, watching
 from highwater_runtime.ports import SECOND
 

@@ -18,9 +18,9 @@ def test_one_stale_read_among_thousands(benchmark_history: Any, keys: int, clien
     valid = benchmark_history(3000, keys, clients, values="unique", stale=False)
     assert check_registers(valid).verdict == "pass"
     stale = benchmark_history(3000, keys, clients, values="unique", stale=True)
-    judgement = check_registers(stale)
-    assert (judgement.verdict, list(judgement.anomalies)) == ("fail", ["stale-read"])
-    (example,) = judgement.anomalies["stale-read"].examples
+    run_verdict = check_registers(stale)
+    assert (run_verdict.verdict, list(run_verdict.anomalies)) == ("fail", ["stale-read"])
+    (example,) = run_verdict.anomalies["stale-read"].examples
     (changed,) = (
         row
         for row, (was, now) in enumerate(
@@ -46,8 +46,8 @@ def test_values_that_come_again(benchmark_history: Any, values: str) -> None:
 
 
 def test_a_stale_read_of_a_value_that_comes_again(benchmark_history: Any) -> None:
-    judgement = check_registers(benchmark_history(2000, 1, 10, values="twice", stale=True))
-    assert (judgement.verdict, list(judgement.anomalies)) == ("fail", ["stale-read"])
+    run_verdict = check_registers(benchmark_history(2000, 1, 10, values="twice", stale=True))
+    assert (run_verdict.verdict, list(run_verdict.anomalies)) == ("fail", ["stale-read"])
 
 
 def test_refuted_but_not_where(benchmark_history: Any) -> None:
@@ -64,5 +64,5 @@ def test_refuted_but_not_where(benchmark_history: Any) -> None:
 
 def test_time_is_bounded_too(benchmark_history: Any) -> None:
     tables = benchmark_history(5000, 1, 10, values="few", stale=False)
-    judgement = check_registers(tables, Limits(seconds=0.0))
-    assert (judgement.verdict, set(judgement.checks.values())) == ("inconclusive", {"unknown"})
+    run_verdict = check_registers(tables, Limits(seconds=0.0))
+    assert (run_verdict.verdict, set(run_verdict.checks.values())) == ("inconclusive", {"unknown"})

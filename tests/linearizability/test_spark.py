@@ -1,4 +1,4 @@
-"""Spark and this process give the same judgement of registers, to the byte."""
+"""Spark and this process give the same verdict of registers, to the byte."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_judgements_are_equal_to_the_byte(spark: Any, benchmark_history: Any, tm
 
 def test_without_registers(spark: Any, story: Any, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "empty.jsonl", story.operations)
-    judgement = check_registers_on_spark(tmp_path / "empty.jsonl")
-    assert judgement.verdict == "inconclusive"
-    assert judgement.to_json() == check_registers(load_run(tmp_path / "empty.jsonl")).to_json()
+    run_verdict = check_registers_on_spark(tmp_path / "empty.jsonl")
+    assert run_verdict.verdict == "inconclusive"
+    assert run_verdict.to_json() == check_registers(load_run(tmp_path / "empty.jsonl")).to_json()
 
 
 def test_a_bad_line_is_the_same_error_as_here(spark: Any, story: Any, tmp_path: Path) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from highwater_pipeline.files import BadTableError, parse_jsonl, write_jsonl
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.in_process import check_run
 from highwater_pipeline.linearizability import Limits, check_registers
 from highwater_pipeline.rows import OPERATION_ROWS
 from highwater_pipeline.tables import load_run
 
 
 def verdict(story: Any) -> tuple[str, list[str]]:
-    judgement = check_registers(story.tables())
-    return judgement.verdict, list(judgement.anomalies)
+    run_verdict = check_registers(story.tables())
+    return run_verdict.verdict, list(run_verdict.anomalies)
 
 
 def test_reads_and_writes_one_after_another(story: Any) -> None:
@@ -28,10 +28,10 @@ def test_reads_and_writes_one_after_another(story: Any) -> None:
 def test_stale_read(story: Any) -> None:
     """2 was acknowledged before the read began, which returned 1."""
     story.done(0, "write", 1).done(0, "write", 2).done(1, "read", 1)
-    judgement = check_registers(story.tables())
-    assert judgement.verdict == "fail"
-    assert judgement.checks == {"stale-read": "failed", "nonlinearizable": "ok"}
-    (example,) = judgement.anomalies["stale-read"].examples
+    run_verdict = check_registers(story.tables())
+    assert run_verdict.verdict == "fail"
+    assert run_verdict.checks == {"stale-read": "failed", "nonlinearizable": "ok"}
+    (example,) = run_verdict.anomalies["stale-read"].examples
     assert example["story"] == (
         "client-1 (operation 5) read 1 in register x, although client-0 (operation 3) had written 2 before that began;"
         " the 2 operations completed before fit."
@@ -60,9 +60,9 @@ def test_reads_that_overlap_a_write_may_see_it_or_not(story: Any) -> None:
 
 def test_a_value_from_nowhere(story: Any) -> None:
     """Nobody wrote 7: that is not stale, it is nothing that can be."""
-    judgement = check_registers(story.done(0, "write", 1).done(1, "read", 7).tables())
-    assert list(judgement.anomalies) == ["nonlinearizable"]
-    assert "which no client had written" in judgement.anomalies["nonlinearizable"].examples[0]["story"]
+    run_verdict = check_registers(story.done(0, "write", 1).done(1, "read", 7).tables())
+    assert list(run_verdict.anomalies) == ["nonlinearizable"]
+    assert "which no client had written" in run_verdict.anomalies["nonlinearizable"].examples[0]["story"]
 
 
 def test_what_failed_did_not_happen(story: Any) -> None:
@@ -127,9 +127,9 @@ def test_cas(story: Any) -> None:
     story.done(0, "write", 1).done(1, "cas", 1, 2).done(2, "cas", 1, 3, outcome="fail").done(2, "read", 2)
     assert verdict(story) == ("pass", [])
     story.done(2, "cas", 1, 4)
-    judgement = check_registers(story.tables())
-    assert list(judgement.anomalies) == ["nonlinearizable"]
-    (example,) = judgement.anomalies["nonlinearizable"].examples
+    run_verdict = check_registers(story.tables())
+    assert list(run_verdict.anomalies) == ["nonlinearizable"]
+    (example,) = run_verdict.anomalies["nonlinearizable"].examples
     assert "changed 1 to 4 in register x, although client-2 (operation 7) had read 2" in example["story"]
     assert (example["operation"]["name"], example["operation"]["expected"]) == ("cas", 1)
 
@@ -153,32 +153,34 @@ def test_registers_are_judged_one_by_one(story: Any) -> None:
     for key in ("a", "b", "c"):
         story.done(0, "write", 1, key=key).done(0, "write", 2, key=key)
     story.done(1, "read", 1, key="c").done(1, "read", 9, key="a").done(1, "read", 2, key="b")
-    judgement = check_registers(story.tables())
-    keys = {name: [example["key"] for example in report.examples] for name, report in judgement.anomalies.items()}
+    run_verdict = check_registers(story.tables())
+    keys = {name: [example["key"] for example in report.examples] for name, report in run_verdict.anomalies.items()}
     assert keys == {"stale-read": ["c"], "nonlinearizable": ["a"]}
 
 
 def test_nothing_acknowledged_is_unknown(story: Any) -> None:
     """A history without operations on registers, or in which all failed, is not valid: it is unknown."""
     assert verdict(story) == ("inconclusive", [])
-    judgement = check_registers(story.done(0, "write", 1, outcome="fail").done(0, "read", outcome="info").tables())
-    assert judgement.verdict == "inconclusive"
-    assert judgement.reasons == ["nothing can be said on registers: none of 2 operations on registers was acknowledged"]
+    run_verdict = check_registers(story.done(0, "write", 1, outcome="fail").done(0, "read", outcome="info").tables())
+    assert run_verdict.verdict == "inconclusive"
+    assert run_verdict.reasons == [
+        "nothing can be said on registers: none of 2 operations on registers was acknowledged"
+    ]
 
 
 def test_what_is_not_decided_is_unknown(story: Any) -> None:
     """The same value twice needs a search, and a search of one step finds nothing: unknown, never valid."""
     story.done(0, "write", 1).done(0, "write", 1).done(1, "read", 1)
-    judgement = check_registers(story.tables(), Limits(steps=1, steps_per_operation=0))
-    assert (judgement.verdict, set(judgement.checks.values())) == ("inconclusive", {"unknown"})
-    assert judgement.reasons == ["register x: not decided in 2 steps over 3 operations"]
+    run_verdict = check_registers(story.tables(), Limits(steps=1, steps_per_operation=0))
+    assert (run_verdict.verdict, set(run_verdict.checks.values())) == ("inconclusive", {"unknown"})
+    assert run_verdict.reasons == ["register x: not decided in 2 steps over 3 operations"]
     assert check_registers(story.tables()).verdict == "pass"
 
 
 def test_the_log_model_sees_no_registers(story: Any) -> None:
     """A write to a register is no record: a history of registers says nothing about logs."""
-    judgement = judge_run(story.done(0, "write", 1).done(1, "read", 7).tables())
-    assert (judgement.verdict, judgement.anomalies) == ("inconclusive", {})
+    run_verdict = check_run(story.done(0, "write", 1).done(1, "read", 7).tables())
+    assert (run_verdict.verdict, run_verdict.anomalies) == ("inconclusive", {})
 
 
 LINE = '{"index":0,"time":0,"process":0,"type":"ok","f":"%s","value":%s}\n'

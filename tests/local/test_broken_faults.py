@@ -36,7 +36,7 @@ from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import Process
 from highwater_chaos.schedule.fault_manager import FaultManager
-from highwater_chaos.verdict.judged_run import write_judged
+from highwater_chaos.verdict.checked_run import write_checked
 from highwater_runtime.ports import SECOND
 
 pytestmark = pytest.mark.whole_machine
@@ -294,7 +294,7 @@ def test_a_partition_that_is_never_undone_is_no_pass(
     monkeypatch.setattr(Cut, "left", lambda _: None)
     monkeypatch.setattr(Fault, "healed_within_ns", 2 * SECOND)  # what is never undone is not waited for long
     result = run_experiment(chosen, local_backend())
-    verdict = write_judged(chosen, result, tmp_path, "run", wire=False).verdict
+    verdict = write_checked(chosen, result, tmp_path, "run", wire=False).verdict
     assert verdict["verdict"] == "inconclusive"
     reason = "fault fault-1 (cut) is not known to be healed: a probe from broker-"
     assert any(one.startswith(reason) for one in verdict["reasons"]), verdict["reasons"]

@@ -16,8 +16,8 @@ from highwater_chaos.backends.protocol import BackendError, NodeState
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.run.result import RunResult
-from highwater_chaos.verdict.judged_run import write_run
-from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.check import check_recordings
+from highwater_chaos.verdict.checked_run import write_run
 from highwater_pipeline.anomalies import ON_REQUEST
 
 PROCESSES = """
@@ -131,8 +131,8 @@ def judged(experiment: ChaosExperiment, folder: Path) -> RunResult:
     write_run(folder, experiment, result, wire=False)
     assert result.inconclusive_reasons == []
     assert [record.to_dict() for record in result.faults if not (record.confirmed and record.healed)] == []
-    judgement = judge_recordings(experiment, folder)
-    assert (judgement.verdict, judgement.reasons) == ("pass", [])
+    run_verdict = check_recordings(experiment, folder)
+    assert (run_verdict.verdict, run_verdict.reasons) == ("pass", [])
     assert [violation for violation in result.violations if violation.name not in ON_REQUEST] == []
     return result
 

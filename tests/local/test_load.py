@@ -17,8 +17,8 @@ from processes import children, command_lines
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.verdict.judged_run import run_and_judge, write_judged
-from highwater_chaos.verdict.judging import export_run, judge_recordings
+from highwater_chaos.verdict.check import check_recordings, export_run
+from highwater_chaos.verdict.checked_run import run_and_check, write_checked
 from highwater_pipeline.tables import load_run
 
 
@@ -40,7 +40,7 @@ def test_a_killed_process_of_clients_makes_the_run_inconclusive_and_nothing_wors
                 os.kill(pid, signal.SIGKILL)
 
     short = experiment("- wait: 1s", workload="{producers: 2, rate: 1000/s, consumers: 1}", recovery="10s")
-    done = run_and_judge(short, "local", tmp_path, progress, varied={}, wire=False)
+    done = run_and_check(short, "local", tmp_path, progress, varied={}, wire=False)
     assert len(killed) == 1, "three small clients live in one process"
     assert (done.verdict["verdict"], done.verdict["anomalies"]) == ("inconclusive", {})
     died = "clients-0 (producer-0, producer-1, consumer-0): its process ended with status -9, before it was asked to"
@@ -65,7 +65,7 @@ def test_a_load_that_is_not_reached_is_told_and_decides_nothing_where_it_was_dem
     assert result.load.asked_per_second == 100
     assert 10 < result.load.offered_per_second < 95
     assert result.load.held_back > 0
-    done = write_judged(chosen, result, tmp_path, "run", wire=False)
+    done = write_checked(chosen, result, tmp_path, "run", wire=False)
     (reason,) = [one for one in done.verdict["reasons"] if "minimumRate" in one]
     assert reason.startswith(result.load.sentence())
     assert "expected at least 95/s offered (workload.minimumRate)" in reason
@@ -80,12 +80,12 @@ def test_a_run_is_converted_while_it_goes_on(
 ) -> None:
     """It has Parquet alone, and is judged by it as by JSON Lines of the same rows."""
     chosen = experiment("- wait: 1s", workload="{producers: 2, rate: 200/s, consumers: 1}")
-    done = run_and_judge(chosen, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False, tables="parquet")
+    done = run_and_check(chosen, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False, tables="parquet")
     assert done.verdict["verdict"] == "pass", done.verdict["reasons"]
     assert not list(done.directory.rglob("*operations.jsonl"))
     assert list(done.directory.glob("units/*/stored.json"))
     exported = export_run(done.directory, tmp_path / "exports")
-    assert judge_recordings(chosen, exported).to_json() == judge_recordings(chosen, done.directory).to_json()
+    assert check_recordings(chosen, exported).to_json() == check_recordings(chosen, done.directory).to_json()
     history = load_run(exported)
     acknowledged = history.operations.filter(
         pc.and_(pc.equal(history.operations["type"], "ok"), pc.equal(history.operations["f"], "send"))

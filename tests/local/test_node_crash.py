@@ -16,7 +16,7 @@ from highwater_chaos.backends.local.highwater_program import HighwaterProgram
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace
 from highwater_chaos.engine import final_reads
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_runtime.ports import SECOND
 
 PLANTED = """
@@ -46,12 +46,12 @@ def test_an_exception_in_a_process_is_a_finding(
     experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "program_of", lambda _: Planted())
-    monkeypatch.setattr("highwater_chaos.verdict.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
+    monkeypatch.setattr("highwater_chaos.verdict.checked_run.make_backend", lambda *_, **__: LocalBackend(root=state))
     for bound in ("_DRAIN_NS", "_END_NS"):  # nothing more comes of the only broker
         monkeypatch.setattr(final_reads, bound, SECOND)
     workload = "{producers: 1, rate: 50/s, deliveryTimeout: 4s, requestTimeout: 2s, consumers: 1}"
     run = experiment("- wait: 2s", brokers=1, recovery="1s", workload=workload)
-    done = run_and_judge(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
+    done = run_and_check(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
     assert (done.verdict["verdict"], list(done.verdict["anomalies"])) == ("fail", ["node-crash"])
     (example,) = done.verdict["anomalies"]["node-crash"]["examples"]
     assert example["story"].startswith("broker-0 (incarnation 1) crashed at ")
@@ -85,8 +85,8 @@ def test_software_that_does_not_start_is_quoted_and_blames_nobody(
     experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "program_of", lambda _: Refusing())
-    monkeypatch.setattr("highwater_chaos.verdict.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
-    done = run_and_judge(experiment("- wait: 1s", brokers=1), "local", tmp_path, lambda _: None, varied={}, wire=False)
+    monkeypatch.setattr("highwater_chaos.verdict.checked_run.make_backend", lambda *_, **__: LocalBackend(root=state))
+    done = run_and_check(experiment("- wait: 1s", brokers=1), "local", tmp_path, lambda _: None, varied={}, wire=False)
     log = ["ERROR Exiting", "ConfigException: Value must be at least 1048576"] * 3
     # The first one that has ended is enough to give up: the other one may not have come so far.
     quotes = {
@@ -115,14 +115,14 @@ def test_a_stop_before_a_node_has_begun_is_a_stop(
 ) -> None:
     """SIGTERM ends a process that does not handle it yet. It has not touched its data, so nothing is uncertain."""
     monkeypatch.setattr(programs, "program_of", lambda _: Sleepy())
-    monkeypatch.setattr("highwater_chaos.verdict.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
+    monkeypatch.setattr("highwater_chaos.verdict.checked_run.make_backend", lambda *_, **__: LocalBackend(root=state))
     kill_then_stop = """
 - inject: {kill: {target: {broker: 0}, restartAfter: 100ms}}
 - wait: 500ms
 - inject: {stop: {target: {broker: 0}, restartAfter: 100ms}}
 """
     run = experiment(kill_then_stop, brokers=1, workload="{producers: 1, rate: 10/s, consumers: 1}")
-    done = run_and_judge(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
+    done = run_and_check(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
     assert (done.verdict["verdict"], done.verdict["inconclusiveReasons"]) == ("pass", [])
     assert [one["confirmed"] for one in done.verdict["faults"]] == [True, True]
 

@@ -9,7 +9,7 @@ import pytest
 
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.liveness.promptness import IN_TIME
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "kip-903" / "kafka-14139.yaml"
 SHORTER = {
@@ -31,7 +31,7 @@ def test_the_bug_is_found_and_the_fix_holds(state: Path, tmp_path: Path, value: 
         assert found in text, "the scenario has changed: so must this test"
         text = text.replace(found, shorter)
     chosen = parse_experiment(text, "shorter").with_seed_and_switches(None, {"replica-epoch-check": value})
-    done = run_and_judge(chosen, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
+    done = run_and_check(chosen, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
     assert (done.verdict["verdict"], done.verdict["inconclusiveReasons"]) == (verdict, [])
     assert done.verdict["asExpected"]
     assert done.verdict["backend"] == "local"

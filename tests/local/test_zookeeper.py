@@ -29,8 +29,8 @@ from highwater_chaos.faults import FaultRecord, session_expiry
 from highwater_chaos.refusals import refusals
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.schedule.fault_manager import FaultManager
-from highwater_chaos.verdict.judged_run import write_run
-from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.check import check_recordings
+from highwater_chaos.verdict.checked_run import write_run
 from highwater_runtime.ports import SECOND
 
 needs_zookeeper = pytest.mark.skipif(servers.available() is not None, reason=servers.available() or "")
@@ -110,8 +110,8 @@ def judged(chosen: ChaosExperiment, folder: Path) -> RunResult:
     write_run(folder, chosen, result, wire=False)
     assert result.inconclusive_reasons == []
     assert [record.to_dict() for record in result.faults if not (record.confirmed and record.healed)] == []
-    judgement = judge_recordings(chosen, folder)
-    assert (judgement.verdict, judgement.reasons) == ("pass", [])
+    run_verdict = check_recordings(chosen, folder)
+    assert (run_verdict.verdict, run_verdict.reasons) == ("pass", [])
     return result
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from highwater_pipeline.anomalies import CHECKS, GROUP_CHECKS
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.in_process import check_run
 
 
 def test_story(case: Any) -> None:
@@ -15,9 +15,9 @@ def test_story(case: Any) -> None:
     checks = [name for name in CHECKS if name != "model-step" or name in case.anomalies or case.is_whole]
     if any(operation.f == "commit" for operation in case.build().operations):
         checks += GROUP_CHECKS
-    judgement = judge_run(case.build().tables(), checks)
-    found = {name: report.count for name, report in judgement.anomalies.items()}
-    assert (judgement.verdict, found) == (case.verdict, case.anomalies), case.why
+    run_verdict = check_run(case.build().tables(), checks)
+    found = {name: report.count for name, report in run_verdict.anomalies.items()}
+    assert (run_verdict.verdict, found) == (case.verdict, case.anomalies), case.why
 
 
 def test_every_check_has_a_story_that_fails_it_and_one_that_passes(all_stories: list[Any]) -> None:
@@ -28,7 +28,7 @@ def test_every_check_has_a_story_that_fails_it_and_one_that_passes(all_stories: 
         name
         for case in all_stories
         if case.verdict == "pass"
-        for name, state in judge_run(case.build().tables()).checks.items()
+        for name, state in check_run(case.build().tables()).checks.items()
         if state == "ok"
     }
     assert passing == {*CHECKS, *GROUP_CHECKS}
@@ -38,7 +38,7 @@ def test_examples_name_rows_that_exist(case: Any) -> None:
     """An example proves itself by rows of the tables, and says in a sentence what happened."""
     tables = case.build().tables()
     rows = {"operations": tables.operations, "node_event": tables.node_events, "replica_log": tables.replica_log}
-    for report in judge_run(tables).anomalies.values():
+    for report in check_run(tables).anomalies.values():
         assert len(report.examples) == min(report.count, 10) or report.examples
         for example in report.examples:
             assert example["rows"], example

@@ -13,7 +13,7 @@ from pipeline_stories import Story
 
 from highwater_pipeline.causal_order import causal_order
 from highwater_pipeline.files import BadTableError
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.in_process import check_run
 from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
 from highwater_pipeline.tables import open_run
 
@@ -118,7 +118,7 @@ def append_recorded_late(by_ms: int, errors_ms: dict[str, int] | None) -> str:
     story.event("controller-0", "node-started", incarnation=1)
     errors = None if errors_ms is None else {node: error * MS for node, error in errors_ms.items()}
     tables = story.under(clock_errors_ns=errors).tables()
-    return judge_run(tables, ["isr-incomplete"]).verdict
+    return check_run(tables, ["isr-incomplete"]).verdict
 
 
 @pytest.mark.parametrize(

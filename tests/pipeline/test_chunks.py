@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from highwater_pipeline import columns, spool, store, view
 from highwater_pipeline.arrays import Ints
-from highwater_pipeline.judge import judge_run, judge_stored
+from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
 from highwater_pipeline.store import stored_runs, write_units
 from highwater_pipeline.tables import RunTables
@@ -146,29 +146,29 @@ def runs(draw: Any, new_story: Any) -> RunTables:
 @given(data=st.data(), rows=st.integers(1, 12))
 def test_any_size_of_chunks_gives_the_same_judgement(new_story: Any, data: st.DataObject, rows: int) -> None:
     tables = data.draw(runs(new_story))
-    whole = judge_run(tables, EVERY_CHECK).to_json()
+    whole = check_run(tables, EVERY_CHECK).to_json()
     with in_chunks_of(rows):
-        assert judge_run(tables, EVERY_CHECK).to_json() == whole
+        assert check_run(tables, EVERY_CHECK).to_json() == whole
 
 
 def test_every_story_is_judged_alike_number_by_number(sample: Any) -> None:
     tables = sample.build().tables(sample.name)
-    whole = judge_run(tables).to_json()
+    whole = check_run(tables).to_json()
     with in_chunks_of(1):
-        assert judge_run(tables).to_json() == whole
+        assert check_run(tables).to_json() == whole
 
 
 @pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.thorough), 3])
 def test_every_story_on_disk_is_judged_alike_in_chunks(sample: Any, tmp_path: Path, rows: int) -> None:
     """Three numbers are in more than one group of rows."""
     tables = sample.build().tables(sample.name)
-    whole = judge_run(tables).to_json()
+    whole = check_run(tables).to_json()
     with every_table_on_disk(), in_chunks_of(rows):
         write_units(tables, tmp_path)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(store._Stored, "whole", None)  # no table is read at once
-            assert judge_stored(*stored_runs(tmp_path)).to_json() == whole
-        assert judge_run(tables).to_json() == whole
+            assert check_stored(*stored_runs(tmp_path)).to_json() == whole
+        assert check_run(tables).to_json() == whole
 
 
 @given(st.lists(st.integers(-1, 9), max_size=60), st.integers(1, 20), st.sampled_from([None, 0, 3]))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from highwater_pipeline import store, view
 from highwater_pipeline.column_cache import ALL, ColumnCache, Packed, Place
-from highwater_pipeline.judge import judge_run, judge_stored
+from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.store import stored_runs, write_units
 
 near = st.integers(-5, 5) | st.integers(0, 70_000) | st.integers(-(2**63), 2**63 - 1)
@@ -110,7 +110,7 @@ def test_when_there_is_no_room_other_tables_have_to_go() -> None:
 def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
     story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
-    """Of all its tables together; and the judgement does not depend on it."""
+    """Of all its tables together; and the verdict does not depend on it."""
     for value in range(200):
         story.send(value, at=value)
     story.poll(*((value, value) for value in range(199)))
@@ -134,7 +134,7 @@ def test_a_unit_that_is_judged_keeps_no_more_than_it_may(
     monkeypatch.setattr(store, "KEPT", limit)
     monkeypatch.setattr(store, "ColumnCache", Watched)
     write_units(tables, tmp_path)
-    assert judge_stored(*stored_runs(tmp_path)).to_json() == judge_run(tables).to_json()
+    assert check_stored(*stored_runs(tmp_path)).to_json() == check_run(tables).to_json()
     (kept,) = made
     assert isinstance(kept, Watched)
     assert limit / 2 <= kept.most <= limit

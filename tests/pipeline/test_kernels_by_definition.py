@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_pipeline.anomalies import CLIENT_CHECKS
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.in_process import check_run
 from highwater_pipeline.micro_operations import micro_operations
 from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
 
@@ -18,7 +18,7 @@ small = st.integers(0, 5)
 
 
 def _judged(tables: Any) -> dict[str, int]:
-    return {name: report.count for name, report in judge_run(tables).anomalies.items()}
+    return {name: report.count for name, report in check_run(tables).anomalies.items()}
 
 
 # --- clients --------------------------------------------------------------------------------------------------------
@@ -89,16 +89,16 @@ def test_what_was_not_promised_is_no_anomaly_and_no_pass(
     """With fewer promises known there are no more anomalies, and a pass only where every promise is kept."""
     story = new_story()
     story.operations = operations
-    strict = judge_run(story.tables())
+    strict = check_run(story.tables())
     story.under(acks=acks, idempotence=True if known else None, retention=deleting, compaction=deleting)
-    judgement = judge_run(story.tables())
-    for name, report in judgement.anomalies.items():
+    run_verdict = check_run(story.tables())
+    for name, report in run_verdict.anomalies.items():
         assert report.count <= strict.anomalies[name].count
     if strict.verdict != "fail":
-        assert judgement.verdict == strict.verdict
-    elif judgement.verdict != "fail":
-        assert judgement.verdict == "inconclusive"
-        assert {name for name, state in judgement.checks.items() if state == "unknown"} >= set(strict.anomalies)
+        assert run_verdict.verdict == strict.verdict
+    elif run_verdict.verdict != "fail":
+        assert run_verdict.verdict == "inconclusive"
+        assert {name for name, state in run_verdict.checks.items() if state == "unknown"} >= set(strict.anomalies)
 
 
 @EXAMPLES

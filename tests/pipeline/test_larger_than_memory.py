@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 import pyarrow
 from highwater_pipeline import columns, store, view
-from highwater_pipeline.judge import judge_stored
+from highwater_pipeline.in_process import check_stored
 from highwater_pipeline.store import stored_runs
 
 # Each thread has a stack, and how many there are at once depends on the machine's load.
@@ -28,12 +28,12 @@ pyarrow.set_io_thread_count(1)
 view.CHUNK, columns.KEPT, store.KEPT, store.LARGE = int(sys.argv[2]), 8 << 20, 8 << 20, 1 << 14
 checks = ("lost-write", "duplicate", "poll-skip", "nonmonotonic-send", "divergence", "sequence-gap", "committed-loss")
 few, many = (replace(run, checks=checks) for run in stored_runs(Path(sys.argv[1])))
-judge_stored(few)  # whatever is loaded and started once
+check_stored(few)  # whatever is loaded and started once
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 limit = int(status["VmData"].split()[0]) * 1024 + {ALLOWED}
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-judgement = judge_stored(many)
-print({{name: report.count for name, report in judgement.anomalies.items()}})
+verdict = check_stored(many)
+print({{name: report.count for name, report in run_verdict.anomalies.items()}})
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highwater_pipeline import judge_run
+from highwater_pipeline import check_run
 from highwater_pipeline.checks import run_checks
 from highwater_pipeline.checks.never_sent import never_sent_prefilter
 from highwater_pipeline.units import alone, split
@@ -37,22 +37,22 @@ def _partly_sent(story: Any) -> Any:
     ],
 )
 def test_without_its_input_it_says_nothing(story: Any, history: Any, why: str) -> None:
-    judgement = judge_run(history(story).tables(), ["never-sent"])
-    assert (judgement.verdict, judgement.checks) == ("inconclusive", {"never-sent": "not-available"})
-    assert f"{why}: not judged on never-sent" in judgement.reasons
+    run_verdict = check_run(history(story).tables(), ["never-sent"])
+    assert (run_verdict.verdict, run_verdict.checks) == ("inconclusive", {"never-sent": "not-available"})
+    assert f"{why}: not judged on never-sent" in run_verdict.reasons
 
 
 @pytest.mark.parametrize(("topic", "verdict"), [("__consumer_offsets", "pass"), ("__mine", "fail")])
 def test_brokers_write_to_internal_topics_themselves(story: Any, topic: str, verdict: str) -> None:
     story.send(1, at=0).poll((0, 1)).dump(0, (0, 0, -123))
     story.dumps = [msgspec.structs.replace(record, partition=f"{topic}-0") for record in story.dumps]
-    assert judge_run(story.tables(), ["never-sent"]).verdict == verdict
+    assert check_run(story.tables(), ["never-sent"]).verdict == verdict
 
 
 def test_of_a_compressed_batch_the_values_are_not_known(story: Any) -> None:
     story.send(1, at=0).poll((0, 1)).dump(0, (0, 0, 1))
     story.dumps = [msgspec.structs.replace(record, value=None) for record in story.dumps]
-    assert judge_run(story.tables(), ["never-sent"]).verdict == "pass"
+    assert check_run(story.tables(), ["never-sent"]).verdict == "pass"
 
 
 small = st.integers(1, 6)

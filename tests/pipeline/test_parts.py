@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from highwater_pipeline import columns, files, spool
 from highwater_pipeline.checks.columns import of_kind
 from highwater_pipeline.files import BadTableError
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.in_process import check_run
 from highwater_pipeline.rows import MicroOp, Operation
 from highwater_pipeline.tables import RunParts, RunTables, load_run, open_run
 from highwater_pipeline.units import UNIT_SCHEMAS, split, unit_of
@@ -58,12 +58,12 @@ def in_parts(tables: RunTables, rows: int) -> RunParts:
 
 def test_every_story_is_judged_alike(sample: Any) -> None:
     tables = sample.build().tables(sample.name)
-    whole = judge_run(tables).to_json()
-    assert judge_run(in_parts(tables, 3)).to_json() == whole
+    whole = check_run(tables).to_json()
+    assert check_run(in_parts(tables, 3)).to_json() == whole
     with no_table_is_small():
-        assert judge_run(tables).to_json() == whole
+        assert check_run(tables).to_json() == whole
     with nothing_kept_in_memory():
-        assert judge_run(in_parts(tables, 1)).to_json() == whole
+        assert check_run(in_parts(tables, 1)).to_json() == whole
 
 
 @st.composite
@@ -151,10 +151,10 @@ def test_files_are_read_in_parts(story: Any, tmp_path: Path) -> None:
     for value in range(1, 60):
         story.send(value, at=value - 1).moves_hw(0, value)
     run = story.poll(*((value - 1, value) for value in range(1, 59))).write(tmp_path / "run")
-    whole = judge_run(load_run(run)).to_json()
+    whole = check_run(load_run(run)).to_json()
     with pytest.MonkeyPatch.context() as patched, nothing_kept_in_memory():
         patched.setattr(files, "_PART", 300)
-        assert judge_run(open_run(run)).to_json() == whole
+        assert check_run(open_run(run)).to_json() == whole
 
 
 def test_an_impossible_history_is_told_by_its_line(story: Any, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_an_impossible_history_is_told_by_its_line(story: Any, tmp_path: Path) -
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(files, "_PART", 50)
         with pytest.raises(BadTableError, match=r"operations:3: expected process \d+ to have an open operation"):
-            judge_run(open_run(run))
+            check_run(open_run(run))
 
 
 ONE, OTHER = MicroOp("send", "a-0", None, 1), MicroOp("send", "b-0", None, 2)
@@ -194,8 +194,8 @@ def test_an_outcome_is_of_all_that_was_sent(new_story: Any, kind: Any, said: lis
     ]
     run = in_parts(story.tables(), 1)
     if said is None and kind != "ok":
-        assert judge_run(run).stats["operations"] == 2
+        assert check_run(run).stats["operations"] == 2
         return
     expected = rf"operations:2: .* invocation sent, 1 to a-0, 2 to b-0, found {found}$"
     with pytest.raises(BadTableError, match=expected):
-        judge_run(run)
+        check_run(run)

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from highwater_pipeline import checks
 from highwater_pipeline.checks import check_unit, check_units, prefiltered, run_checks
-from highwater_pipeline.judgement import UnitFindings
 from highwater_pipeline.units import Unit, split
+from highwater_pipeline.verdict import UnitFindings
 
 P0 = "orders-0"
 TOPIC_ID = "0" * 31 + "1"

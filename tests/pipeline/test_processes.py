@@ -18,9 +18,9 @@ from typing import Any
 import psutil
 import pytest
 
-from highwater_pipeline import judge, processes
+from highwater_pipeline import in_process, processes
 from highwater_pipeline.files import BadTableError
-from highwater_pipeline.judge import judge_stored
+from highwater_pipeline.in_process import check_stored
 from highwater_pipeline.processes import shares
 from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, write_units
 
@@ -29,7 +29,7 @@ from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, wri
 def stored(new_story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredRun:
     """Three partitions, each larger than the one before, in which another value was read than was sent. Any run is
     large."""
-    monkeypatch.setattr(judge, "_FOR_PROCESSES", 0)
+    monkeypatch.setattr(in_process, "_FOR_PROCESSES", 0)
     story = new_story()
     for number in range(3):
         story.send(number, at=0, key=f"orders-{number}")
@@ -39,7 +39,7 @@ def stored(new_story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S
 
 
 def _processes(least: int = 1) -> list[psutil.Process]:
-    """The processes that judge, if there are so many."""
+    """The processes that check, if there are so many."""
     found = []
     for one in psutil.Process().children():
         with suppress(psutil.Error):  # what another test has started may have ended
@@ -58,11 +58,11 @@ def _until(what: Callable[[], Any]) -> Any:
 
 
 def test_they_find_what_one_finds(stored: StoredRun) -> None:
-    alone = judge_stored(stored)
+    alone = check_stored(stored)
     assert alone.verdict == "fail"
     assert alone.anomalies
     for jobs in (2, 9):
-        assert judge_stored(stored, jobs).to_json() == alone.to_json()
+        assert check_stored(stored, jobs).to_json() == alone.to_json()
 
 
 def test_ctrl_c_at_the_start_of_a_process_says_nothing(
@@ -82,7 +82,7 @@ def test_ctrl_c_at_the_start_of_a_process_says_nothing(
     before = signal.pthread_sigmask(signal.SIG_BLOCK, set())
     monkeypatch.setattr(processes._CONTEXT.Process, "start", interrupted)
     with pytest.raises(ChildProcessError, match="signal 2"):
-        judge_stored(stored, 2)
+        check_stored(stored, 2)
     assert capfd.readouterr().err == ""
     assert signal.pthread_sigmask(signal.SIG_BLOCK, set()) == before, "and this process can be interrupted"
 
@@ -90,17 +90,17 @@ def test_ctrl_c_at_the_start_of_a_process_says_nothing(
 def test_what_one_cannot_read_is_said(stored: StoredRun) -> None:
     (stored.units[1].directory / "history.parquet").write_bytes(b"no table")
     with pytest.raises(BadTableError, match=r"orders-1/history\.parquet: expected"):
-        judge_stored(stored, 2)
+        check_stored(stored, 2)
 
 
 def test_of_what_cannot_be_read_the_first_is_said(stored: StoredRun) -> None:
-    """The larger partition is read first where several judge, but what is said must not depend on that."""
+    """The larger partition is read first where several check, but what is said must not depend on that."""
     assert [[unit.partition for unit in share] for share in shares(stored.units, 2)][1] == ["orders-1", "orders-0"]
     for unit in stored.units[:2]:
         (unit.directory / "history.parquet").write_bytes(b"no table")
     for jobs in (1, 2, 3):
         with pytest.raises(BadTableError, match=r"orders-0/history\.parquet: expected"):
-            judge_stored(stored, jobs)
+            check_stored(stored, jobs)
 
 
 def test_a_script_judges_where_the_name_of_the_directory_for_temporary_files_is_long(
@@ -111,11 +111,12 @@ def test_a_script_judges_where_the_name_of_the_directory_for_temporary_files_is_
     temporary.mkdir()
     script.write_text(
         "from pathlib import Path\n"
-        "from highwater_pipeline import judge\n"
+        "from highwater_pipeline import in_process\n"
         "from highwater_pipeline.store import open_stored_run\n"
-        "judge._FOR_PROCESSES = 0\n"
+        "in_process._FOR_PROCESSES = 0\n"
         "if __name__ == '__main__':\n"
-        f"    print(judge.judge_stored(open_stored_run(Path({str(stored.units[0].directory.parent)!r})), 2).verdict)\n"
+        f"    run = open_stored_run(Path({str(stored.units[0].directory.parent)!r}))\n"
+        "    print(in_process.check_stored(run, 2).verdict)\n"
     )
     environment = {**os.environ, "TMPDIR": str(temporary)}
     assert subprocess.check_output([sys.executable, script], env=environment, text=True) == "fail\n"
@@ -138,7 +139,7 @@ def test_one_that_is_killed_is_said_and_the_others_end(stored: StoredRun) -> Non
     killer = threading.Thread(target=kill_one)
     killer.start()
     with pytest.raises(ChildProcessError, match=rf"ended \(signal {signal.SIGKILL:d}\).*try --jobs 1"):
-        judge_stored(stored, 2)
+        check_stored(stored, 2)
     killer.join()
     assert not _processes()
 
@@ -161,7 +162,7 @@ def test_how_one_ended_is_said(
     monkeypatch.delitem(sys.modules, "ending", raising=False)
     monkeypatch.setattr(processes, "_judge", import_module("ending").judge)
     with pytest.raises(raised, match=rf"ended \({how}\)"):
-        judge_stored(stored, 2)
+        check_stored(stored, 2)
 
 
 def test_one_that_nobody_waits_for_ends_without_a_word(stored: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,11 +198,11 @@ def test_they_take_nothing_from_the_working_directory(stored: StoredRun, tmp_pat
     script.write_text(
         "import sys\n"
         "from pathlib import Path\n"
-        "from highwater_pipeline import judge\n"
+        "from highwater_pipeline import in_process\n"
         "from highwater_pipeline.store import open_stored_run\n"
         "if __name__ == '__main__':\n"
-        "    judge._FOR_PROCESSES = 0\n"
-        "    print(judge.judge_stored(open_stored_run(Path(sys.argv[1])), 2).verdict)\n"
+        "    in_process._FOR_PROCESSES = 0\n"
+        "    print(in_process.check_stored(open_stored_run(Path(sys.argv[1])), 2).verdict)\n"
     )
     command = [sys.executable, str(script), str(store)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

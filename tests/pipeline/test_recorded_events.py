@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline import BadTableError, judge_run, load_run
+from highwater_pipeline import BadTableError, check_run, load_run
 from highwater_pipeline.anomalies import INSIDE_CHECKS, NEEDED_EVENTS, NEEDS
 from highwater_pipeline.store import read_unit, stored_runs, write_units
 from highwater_pipeline.tables import RecordedEvents
@@ -33,21 +33,21 @@ def _seen_in_part(story: Any) -> Any:
 
 def test_half_of_the_events_prove_nothing_and_pass_nothing(story: Any) -> None:
     tables = _seen_in_part(story).tables()
-    assert judge_run(tables).checks["hw-regression"] == "failed"
+    assert check_run(tables).checks["hw-regression"] == "failed"
 
-    judgement = judge_run(replace(tables, recorded_events=SOME))
-    not_available = [name for name, state in judgement.checks.items() if state == "not-available"]
+    run_verdict = check_run(replace(tables, recorded_events=SOME))
+    not_available = [name for name, state in run_verdict.checks.items() if state == "not-available"]
     assert not_available == [name for name, kinds in NEEDED_EVENTS.items() if not {*kinds} <= {*SOME.kinds}]
-    assert judgement.checks["leader-not-in-isr"] == judgement.checks["divergence"] == "ok"
-    assert judgement.reasons == [f"{WHY}: not judged on {', '.join(not_available)}"]
-    assert judgement.verdict == "pass"
-    assert judgement.anomalies == {}
+    assert run_verdict.checks["leader-not-in-isr"] == run_verdict.checks["divergence"] == "ok"
+    assert run_verdict.reasons == [f"{WHY}: not judged on {', '.join(not_available)}"]
+    assert run_verdict.verdict == "pass"
+    assert run_verdict.anomalies == {}
 
 
 def test_what_was_told_in_full_is_judged(story: Any) -> None:
     tables = story.send(1, at=0).poll((0, 1)).state([1], offset=20, leader=0).tables()
-    judgement = judge_run(replace(tables, recorded_events=SOME))
-    assert (judgement.verdict, list(judgement.anomalies)) == ("fail", ["leader-not-in-isr"])
+    run_verdict = check_run(replace(tables, recorded_events=SOME))
+    assert (run_verdict.verdict, list(run_verdict.anomalies)) == ("fail", ["leader-not-in-isr"])
 
 
 @pytest.mark.parametrize(("compaction", "verdict"), [(("orders",), "pass"), ((), "fail")])
@@ -59,12 +59,12 @@ def test_the_compaction_of_nodes_that_report_no_appends_may_leave_gaps(
     story.dump(0, (0, 0, 1), (2, 0, 2)).dump_end(0, 1, ended="gap", found="a batch of offset 2").dump_end(0, 3)
     recorded = RecordedEvents(NEEDED_EVENTS["replica-incomplete"], WHY)
     tables = replace(story.tables(), recorded_events=recorded)
-    assert judge_run(tables, ["replica-incomplete"]).verdict == verdict
+    assert check_run(tables, ["replica-incomplete"]).verdict == verdict
 
 
 def test_a_missing_table_is_named_beside_missing_kinds(story: Any) -> None:
     tables = story.send(1, at=0).poll((0, 1)).state([0], offset=20).tables()
-    reasons = judge_run(replace(tables, recorded_events=SOME)).reasons
+    reasons = check_run(replace(tables, recorded_events=SOME)).reasons
     assert reasons[-1] == "no replica dumps recorded: not judged on divergence, sequence-gap, producer-id-reused"
 
 

@@ -1,4 +1,4 @@
-"""A run that is written as Parquet while it goes on: the same judgement, rows and bytes, little memory."""
+"""A run that is written as Parquet while it goes on: the same verdict, rows and bytes, little memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from highwater_pipeline import export, files, recording, spool, store
 from highwater_pipeline.export import lines_of, rows_of
 from highwater_pipeline.files import BadTableError, TableFile, parquet_parts, parse_jsonl, write_parquet
-from highwater_pipeline.judge import judge_run, judge_stored
+from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter, recorded_units
 from highwater_pipeline.rows import OPERATION_ROWS
 from highwater_pipeline.tables import RunTables, load_run
@@ -54,8 +54,8 @@ def test_every_story_is_judged_alike(sample: Any, tmp_path: Path) -> None:
     directory = write(run, tmp_path / "run", 3)
     stored = recorded_units(directory, None)
     assert stored is not None
-    wanted = judge_run(run).to_json()
-    assert judge_stored(stored).to_json() == wanted
+    wanted = check_run(run).to_json()
+    assert check_stored(stored).to_json() == wanted
     assert tables_of(load_run(directory)) == tables_of(run)
     for name, kind in LARGE_TABLES.items():
         data = b"".join(line + b"\n" for line in lines_of(directory / f"{name}.parquet", kind))
@@ -154,7 +154,7 @@ def test_the_buffers_of_a_split_are_bounded(story: Any, tmp_path: Path, monkeypa
     assert 0 < largest <= limit
     stored = recorded_units(directory, None)
     assert stored is not None
-    assert judge_stored(stored).to_json() == judge_run(run).to_json()
+    assert check_stored(stored).to_json() == check_run(run).to_json()
 
 
 def test_what_was_cut_off_is_refused(story: Any, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from pipeline_specification import History, refusals
 
 from highwater_pipeline.checks import leadership, stale_join
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.in_process import check_run
 from highwater_pipeline.rows import NodeEventRow
 from highwater_pipeline.specification import decisions, machine
 from highwater_runtime.model.leaders import HighWatermarks, Leaders
@@ -121,7 +121,7 @@ def in_check(rows: list[dict[str, Any]], new_story: Any) -> set[str]:
         known = KINDS[row["kind"]].__struct_fields__
         fields = {name: row[name] for name in row if name in known and name in names}
         story.event(row["node"], row["kind"], incarnation=row["incarnation"], **fields)
-    return set(judge_run(story.tables()).anomalies)
+    return set(check_run(story.tables()).anomalies)
 
 
 @pytest.mark.parametrize("broken", CASES, ids=[one.name for one in CASES])

@@ -1,4 +1,4 @@
-"""Spark and this process give the same judgement, to the byte; and Spark's errors are ours."""
+"""Spark and this process give the same verdict, to the byte; and Spark's errors are ours."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline import BadTableError, judge_run, judge_stored, load_run, spark_judge
-from highwater_pipeline.spark import judge as spark_module
-from highwater_pipeline.spark import spark_judge_store
+from highwater_pipeline import BadTableError, check_run, check_stored, load_run, spark_checker
+from highwater_pipeline.spark import check as spark_module
+from highwater_pipeline.spark import spark_check_store
 from highwater_pipeline.store import stored_runs, write_units
 
 pytestmark = pytest.mark.spark
@@ -17,10 +17,10 @@ pytestmark = pytest.mark.spark
 
 def test_judgements_are_equal_to_the_byte(spark: Any, all_stories: list[Any], tmp_path: Path) -> None:
     runs = [case.build().write(tmp_path / case.name) for case in all_stories]
-    in_process = [judge_run(load_run(run)).to_json() for run in runs]
-    on_spark = [judgement.to_json() for judgement in spark_judge(spark, runs)]
+    in_process = [check_run(load_run(run)).to_json() for run in runs]
+    on_spark = [run_verdict.to_json() for run_verdict in spark_checker(spark, runs)]
     assert on_spark == in_process
-    assert [run.name for run in runs] == [judge_run(load_run(run)).run_id for run in runs]
+    assert [run.name for run in runs] == [check_run(load_run(run)).run_id for run in runs]
 
 
 def test_a_store_is_judged_the_same(spark: Any, all_stories: list[Any], tmp_path: Path, thorough: bool) -> None:
@@ -30,15 +30,15 @@ def test_a_store_is_judged_the_same(spark: Any, all_stories: list[Any], tmp_path
     tables = {case.name: case.build().tables(case.name) for case in chosen}
     for name in names:
         write_units(tables[name], tmp_path)
-    on_spark = [judgement.to_json() for judgement in spark_judge_store(spark, tmp_path)]
-    assert on_spark == [judge_run(tables[name]).to_json() for name in names]
+    on_spark = [run_verdict.to_json() for run_verdict in spark_check_store(spark, tmp_path)]
+    assert on_spark == [check_run(tables[name]).to_json() for name in names]
 
 
 def test_a_torn_store_is_an_error_in_a_task(spark: Any, story: Any, tmp_path: Path) -> None:
     directory = write_units(story.send(1, at=0).poll((0, 1)).tables(), tmp_path)
     (directory / "partition=orders-0" / "history.parquet").write_bytes(b"PAR1")
     with pytest.raises(BadTableError, match=r"history\.parquet: expected a table of a store"):
-        spark_judge_store(spark, tmp_path)
+        spark_check_store(spark, tmp_path)
 
 
 def test_a_partition_without_a_name_is_read_by_spark_itself(
@@ -52,13 +52,13 @@ def test_a_partition_without_a_name_is_read_by_spark_itself(
     read = spark.read.option("pathGlobFilter", "history.parquet").parquet(str(directory))
     assert {row.partition for row in read.select("partition").distinct().collect()} >= {"orders-0"}
     assert read.count() == 2 * len(names)
-    wanted = judge_run(story.tables()).to_json()
-    assert spark_judge_store(spark, tmp_path)[0].to_json() == wanted
+    wanted = check_run(story.tables()).to_json()
+    assert spark_check_store(spark, tmp_path)[0].to_json() == wanted
     (directory / "partition=__HIVE_DEFAULT_PARTITION__").rename(directory / "partition=")
     monkeypatch.chdir(tmp_path.parent)
     (opened,) = stored_runs(Path(tmp_path.name))
     assert all(unit.directory.is_absolute() for unit in opened.units), "executors have another working directory"
-    assert judge_stored(opened).to_json() == wanted
+    assert check_stored(opened).to_json() == wanted
 
 
 def test_large_tables_travel_in_chunks(spark: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,8 +67,8 @@ def test_large_tables_travel_in_chunks(spark: Any, story: Any, tmp_path: Path, m
     values = range(1, rows + 1)
     story.send(*values, at=0).poll(*((v - 1, v) for v in values if v != 7))
     run = story.write(tmp_path / "long")
-    (on_spark,) = spark_judge(spark, [run])
-    assert on_spark.to_json() == judge_run(load_run(run)).to_json()
+    (on_spark,) = spark_checker(spark, [run])
+    assert on_spark.to_json() == check_run(load_run(run)).to_json()
     assert {name: report.count for name, report in on_spark.anomalies.items()} == {
         "lost-write": 1,
         "unseen": 1,
@@ -78,8 +78,8 @@ def test_large_tables_travel_in_chunks(spark: Any, story: Any, tmp_path: Path, m
 
 def test_only_the_checks_asked_for(spark: Any, story: Any, tmp_path: Path) -> None:
     run = story.send(1, at=0).poll((0, 1), (1, 1)).write(tmp_path / "run")
-    (judgement,) = spark_judge(spark, [run], ["unseen"])
-    assert (judgement.verdict, list(judgement.checks)) == ("pass", ["unseen"])
+    (run_verdict,) = spark_checker(spark, [run], ["unseen"])
+    assert (run_verdict.verdict, list(run_verdict.checks)) == ("pass", ["unseen"])
 
 
 def test_a_bad_line_in_a_task_is_the_same_error_as_here(spark: Any, story: Any, tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def test_a_bad_line_in_a_task_is_the_same_error_as_here(spark: Any, story: Any, 
     with pytest.raises(BadTableError) as here:
         load_run(run)
     with pytest.raises(BadTableError) as there:
-        spark_judge(spark, [run])
+        spark_checker(spark, [run])
     assert str(there.value) == str(here.value)
 
 
 def test_a_directory_that_is_no_run(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(BadTableError, match=r"expected a run directory with history/operations"):
-        spark_judge(spark, [tmp_path])
+        spark_checker(spark, [tmp_path])

@@ -13,7 +13,7 @@ import pytest
 
 from highwater_pipeline import store
 from highwater_pipeline.files import BadTableError
-from highwater_pipeline.judge import judge_run, judge_stored
+from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
 from highwater_pipeline.tables import open_run
 from highwater_pipeline.units import UNIT_SCHEMAS, split
@@ -66,7 +66,7 @@ def test_what_an_earlier_version_wrote_is_judged(story: Any, tmp_path: Path) -> 
         table = pq.read_table(path)
         pq.write_table(table.drop_columns([name for name in table.column_names if name == "altered"]), path)
     (run,) = stored_runs(tmp_path)
-    assert judge_stored(run) == judge_run(story.tables())
+    assert check_stored(run) == check_run(story.tables())
 
 
 def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_names_of_249_characters(story: Any, tmp_path: Path) -> None:
     write_units(tables, tmp_path)
     (run,) = stored_runs(tmp_path)
     assert [unit.partition for unit in run.units] == [f"{topic}-0", f"{topic}-1"]
-    assert judge_stored(run).to_json() == judge_run(tables).to_json()
+    assert check_stored(run).to_json() == check_run(tables).to_json()
 
 
 def cut(file: Path) -> None:
@@ -169,13 +169,13 @@ def test_what_is_missing_from_a_store_is_no_pass(
 ) -> None:
     """The lost value stands in the second partition: without its rows nothing would be found."""
     directory = _stored(new_story, tmp_path)
-    assert judge_stored(open_stored_run(directory)).verdict == "fail"
+    assert check_stored(open_stored_run(directory)).verdict == "fail"
     damage(directory / "partition=orders-0" / f"{table}.parquet")
     with pytest.raises(
         BadTableError,
         match=rf"partition=orders-0/(history|{table})\.parquet: expected.*{error.removeprefix('expected')}",
     ):
-        judge_stored(open_stored_run(directory))
+        check_stored(open_stored_run(directory))
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_what_a_store_says_of_a_run_is_read_strictly(
 
 def test_a_store_of_an_empty_history_is_no_pass(new_story: Any, tmp_path: Path) -> None:
     write_units(new_story().tables(), tmp_path)
-    judgement = judge_stored(*stored_runs(tmp_path))
-    assert judgement.verdict == "inconclusive"
-    assert "the history has no operations" in judgement.reasons[0]
+    run_verdict = check_stored(*stored_runs(tmp_path))
+    assert run_verdict.verdict == "inconclusive"
+    assert "the history has no operations" in run_verdict.reasons[0]
 
 
 def test_a_run_that_cannot_be_read_leaves_nothing(story: Any, tmp_path: Path) -> None:

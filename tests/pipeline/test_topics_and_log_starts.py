@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from highwater_pipeline.anomalies import CHECKS
 from highwater_pipeline.checks.promises import LOG_START_MOVED
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.in_process import check_run
 from highwater_pipeline.rows import MicroOp
 
 P0 = "orders-0"
@@ -115,9 +115,9 @@ def test_topics_that_lose_nothing_pass(new_story: Any, steps: list[Any], ids: bo
     story = new_story()
     play(World(story, ids=ids, events=True), steps)
     checks = [name for name in CHECKS if name != "model-step"]  # a sketch: not each step is there
-    judgement = judge_run(story.tables(), checks)
-    assert judgement.anomalies == {}
-    assert judgement.verdict == "pass", judgement.reasons
+    run_verdict = check_run(story.tables(), checks)
+    assert run_verdict.anomalies == {}
+    assert run_verdict.verdict == "pass", run_verdict.reasons
 
 
 @settings(max_examples=100)
@@ -125,7 +125,7 @@ def test_topics_that_lose_nothing_pass(new_story: Any, steps: list[Any], ids: bo
 def test_ids_without_events_are_never_a_fail(new_story: Any, steps: list[Any]) -> None:
     story = new_story()
     play(World(story, ids=True, events=False), steps)
-    assert judge_run(story.tables()).anomalies == {}
+    assert check_run(story.tables()).anomalies == {}
 
 
 @settings(max_examples=150)
@@ -139,12 +139,12 @@ def test_a_record_lost_by_the_last_topic_is_missed(new_story: Any, steps: list[A
     lost = next(value for value in told.logs[-1] if value in acknowledged)
     story = new_story()
     play(World(story, ids=ids, events=events, lost=lost), steps)
-    judgement = judge_run(story.tables())
+    run_verdict = check_run(story.tables())
     if events:
-        assert judgement.anomalies["unseen"].examples[0]["value"] == lost
-        assert ("lost-write" in judgement.anomalies) == (lost != told.logs[-1][-1])
+        assert run_verdict.anomalies["unseen"].examples[0]["value"] == lost
+        assert ("lost-write" in run_verdict.anomalies) == (lost != told.logs[-1][-1])
     elif ids or told.topic == 0:
-        assert judgement.verdict != "pass"
+        assert run_verdict.verdict != "pass"
 
 
 @pytest.mark.parametrize(("start", "missed"), [(0, [1, 2]), (1, [2]), (2, [])])
@@ -157,9 +157,9 @@ def test_the_log_start_that_nodes_report_is_the_one_that_counts(story: Any, star
             reason="retention-size",
         )  # fmt: skip
     story.assign(orders_0=2).poll((2, 3))
-    judgement = judge_run(story.tables(), ["unseen", "lost-write"])
+    run_verdict = check_run(story.tables(), ["unseen", "lost-write"])
     for name in ("unseen", "lost-write"):
-        examples = judgement.anomalies[name].examples if missed else []
+        examples = run_verdict.anomalies[name].examples if missed else []
         assert [example["value"] for example in examples] == missed
 
 
@@ -171,8 +171,8 @@ def test_a_log_start_that_moves_without_evidence_is_too_greedy(story: Any, reaso
         "broker-0", LOG_START_MOVED, partition=P0, topic_id="0" * 31 + "1", offset=0, end_offset=1, reason=reason,
         retention_ms=1000, retention_bytes=1000,
     )  # fmt: skip
-    judgement = judge_run(story.tables(), ["retention-too-greedy"])
-    assert judgement.anomalies["retention-too-greedy"].count == 1
+    run_verdict = check_run(story.tables(), ["retention-too-greedy"])
+    assert run_verdict.anomalies["retention-too-greedy"].count == 1
 
 
 @pytest.mark.parametrize(("appended", "found"), [("before", 0), ("after", 0), ("there", 1)])
@@ -192,8 +192,8 @@ def test_what_an_old_log_removes_is_what_it_had(story: Any, appended: str, found
     if appended == "after":
         story.appends(1, 1, 2, leader=True, leader_epoch=1)
     story.operation(1, "ok", "send", MicroOp("send", P0, 1, 3))
-    judgement = judge_run(story.tables(), ["retention-too-greedy"])
-    assert {name: report.count for name, report in judgement.anomalies.items()} == (
+    run_verdict = check_run(story.tables(), ["retention-too-greedy"])
+    assert {name: report.count for name, report in run_verdict.anomalies.items()} == (
         {"retention-too-greedy": found} if found else {}
     )
 
@@ -213,5 +213,5 @@ def test_only_a_topic_that_was_deleted_as_it_may_is_missed_by_nobody(
     if deleted:
         world._state("deleted")
     story.poll((0, 99), topic_id=IDS[1])
-    judgement = judge_run(story.tables(), ["unseen"])
-    assert (judgement.verdict, list(judgement.anomalies)) == (("fail", ["unseen"]) if missed else ("pass", []))
+    run_verdict = check_run(story.tables(), ["unseen"])
+    assert (run_verdict.verdict, list(run_verdict.anomalies)) == (("fail", ["unseen"]) if missed else ("pass", []))

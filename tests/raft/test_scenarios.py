@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 
 READS = ("deposed-leader-answers-reads", "read-held-on-slow-follower", "read-times-out")
 """``chaos/test_registers.py`` runs them, with both values of their switch."""

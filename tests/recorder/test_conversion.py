@@ -26,7 +26,7 @@ from highwater_chaos.run.recorder.process import Conversion
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.history_files import HistoryWriter, MergedHistory
 from highwater_pipeline.files import BadTableError, lines_in_parts
-from highwater_pipeline.judge import judge_run, judge_stored
+from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter, recorded_units
 from highwater_pipeline.settings import STRICTEST
 from highwater_pipeline.tables import about_run, open_run
@@ -204,8 +204,8 @@ def test_the_process_leaves_what_is_judged_as_json_lines(files: Files, tmp_path:
     assert digests(directory) == digests(then)
     stored = recorded_units(directory, None)
     assert stored is not None
-    judged = judge_stored(stored)
-    assert judged.to_json() == judge_run(open_run(then)).to_json()
+    judged = check_stored(stored)
+    assert judged.to_json() == check_run(open_run(then)).to_json()
     assert judged.verdict == "fail", "half of what was sent stands at one offset with another value"
 
 

@@ -14,7 +14,7 @@ from highwater_chaos.promql import parse
 from highwater_chaos.report.asserted import series_of_assertions
 from highwater_chaos.report.timeline import Series
 from highwater_chaos.run.metric_samples import MetricSamples
-from highwater_chaos.verdict.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 
 OFFLINE = "max(kafka_controller_kafkacontroller_offlinepartitionscount)"
 FILE = f"""
@@ -42,20 +42,20 @@ spec:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+def run(tmp_path_factory: pytest.TempPathFactory) -> CheckedRun:
     """The only replica of a partition is away for eight seconds."""
     experiment = parse_experiment(FILE, "offline.yaml")
-    return run_and_judge(experiment, "sim", tmp_path_factory.mktemp("runs"), lambda _: None, varied={}, wire=False)
+    return run_and_check(experiment, "sim", tmp_path_factory.mktemp("runs"), lambda _: None, varied={}, wire=False)
 
 
 @pytest.fixture(scope="module")
-def drawn(run: JudgedRun) -> dict[str, Series]:
+def drawn(run: CheckedRun) -> dict[str, Series]:
     """By the assertion's name."""
     spec = parse_experiment(FILE, "offline.yaml").spec
     return {one.name: one for one in series_of_assertions(spec, run.directory)}
 
 
-def test_it_is_broken_when_the_verdict_says_so(run: JudgedRun, drawn: dict[str, Series]) -> None:
+def test_it_is_broken_when_the_verdict_says_so(run: CheckedRun, drawn: dict[str, Series]) -> None:
     outcomes = {one["name"]: one for one in run.verdict["assertions"]}
     series = drawn["always-led"]
     assert outcomes["always-led"]["holds"] is False
@@ -77,7 +77,7 @@ def test_what_held_is_not_broken(drawn: dict[str, Series]) -> None:
     assert drawn["both"].bounds == (5.0, 0.0)
 
 
-def test_series_lie_within_their_phase(run: JudgedRun, drawn: dict[str, Series]) -> None:
+def test_series_lie_within_their_phase(run: CheckedRun, drawn: dict[str, Series]) -> None:
     phase = read_phases(run.directory)["fault"]
     times = [time for time, _ in drawn["always-led"].lines[OFFLINE]]
     assert phase.start_ms * 1_000_000 <= times[0]

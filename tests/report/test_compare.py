@@ -10,7 +10,7 @@ import pytest
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.run.manifest import make_manifest
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1
@@ -41,7 +41,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     made = []
     for name, text in (("struck", FILE), ("calm", calm)):
         parent = tmp_path_factory.mktemp(name)
-        done = run_and_judge(parse_experiment(text, name), "sim", parent, lambda _: None, varied={}, wire=False)
+        done = run_and_check(parse_experiment(text, name), "sim", parent, lambda _: None, varied={}, wire=False)
         made.append(done.directory)
     return made[0], made[1]
 

@@ -16,7 +16,7 @@ import pytest
 
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.report import write_report
-from highwater_chaos.verdict.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 ATTRIBUTES_THAT_LOAD = {"src", "href", "srcset", "data", "action", "xlink:href", "poster"}
@@ -63,12 +63,12 @@ def page_of(directory: Path) -> Page:
 
 
 @pytest.fixture(scope="module")
-def kafka_14139(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+def kafka_14139(tmp_path_factory: pytest.TempPathFactory) -> CheckedRun:
     """A real run that loses records."""
     file = Path(__file__).parents[2] / "scenarios" / "kip-903" / "kafka-14139.yaml"
     text = file.read_text(encoding="utf-8").replace("rate: 200/s", "rate: 40/s")
     experiment = parse_experiment(text, file.name).with_seed_and_switches(None, {"replica-epoch-check": "off"})
-    return run_and_judge(experiment, "sim", tmp_path_factory.mktemp("runs"), lambda _: None, varied={}, wire=False)
+    return run_and_check(experiment, "sim", tmp_path_factory.mktemp("runs"), lambda _: None, varied={}, wire=False)
 
 
 def test_a_loss_is_told_with_the_step_that_lost_it(loss: Any, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_names_are_only_text(loss: Any, tmp_path: Path) -> None:
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
 
 
-def test_the_page_needs_nothing_from_elsewhere(kafka_14139: JudgedRun) -> None:
+def test_the_page_needs_nothing_from_elsewhere(kafka_14139: CheckedRun) -> None:
     html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
     page = Page(html)
     loading = [found for found in page.attributes if found[1] in ATTRIBUTES_THAT_LOAD]
@@ -177,7 +177,7 @@ def test_the_page_needs_nothing_from_elsewhere(kafka_14139: JudgedRun) -> None:
     assert {"link", "iframe", "object", "embed"}.isdisjoint(page.tags)
 
 
-def test_the_policy_allows_this_script_and_no_other(kafka_14139: JudgedRun) -> None:
+def test_the_policy_allows_this_script_and_no_other(kafka_14139: CheckedRun) -> None:
     html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
     allowed = dict(one.split(" ", 1) for one in unescape(policy).split("; "))
@@ -188,7 +188,7 @@ def test_the_policy_allows_this_script_and_no_other(kafka_14139: JudgedRun) -> N
     assert allowed["default-src"] == "'none'"
 
 
-def test_the_promise_the_decision_and_the_fault_stand_first(kafka_14139: JudgedRun) -> None:
+def test_the_promise_the_decision_and_the_fault_stand_first(kafka_14139: CheckedRun) -> None:
     html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
     first = Page(html[html.index("<dl") : html.index("</dl>") + 5]).text
     assert re.search(r"Broken promise\s*lost-write: a value .* \([\d,]+ found, in orders-0\)", first)
@@ -198,7 +198,7 @@ def test_the_promise_the_decision_and_the_fault_stand_first(kafka_14139: JudgedR
     assert re.search(r"Last one before\s*[\d.]+ s\s*hold AlterPartition broker-0", first)
 
 
-def test_the_message_that_was_held_is_marked(kafka_14139: JudgedRun) -> None:
+def test_the_message_that_was_held_is_marked(kafka_14139: CheckedRun) -> None:
     rows = [json.loads(line) for line in (kafka_14139.directory / "faults.jsonl").read_text().splitlines()]
     (held,) = [row for row in rows if row["kind"] == "hold"]
     (time_ns,) = held["evidence"]["inject"][0]["data"]["times_ns"]
@@ -209,7 +209,7 @@ def test_the_message_that_was_held_is_marked(kafka_14139: JudgedRun) -> None:
     assert float(at) / 100 * int(end_ns) == pytest.approx(time_ns, rel=1e-4)
 
 
-def test_a_real_loss_names_the_decision_that_was_wrong(kafka_14139: JudgedRun) -> None:
+def test_a_real_loss_names_the_decision_that_was_wrong(kafka_14139: CheckedRun) -> None:
     page = Page((kafka_14139.directory / "report.html").read_text(encoding="utf-8"))
     lost = kafka_14139.verdict["anomalies"]["lost-write"]["count"]
     assert f"{lost:,} acknowledged records were lost: " in page.text
@@ -225,14 +225,14 @@ def test_a_real_loss_names_the_decision_that_was_wrong(kafka_14139: JudgedRun) -
         assert name in page.text
 
 
-def test_the_page_says_how_to_run_it_again(kafka_14139: JudgedRun) -> None:
+def test_the_page_says_how_to_run_it_again(kafka_14139: CheckedRun) -> None:
     page = Page((kafka_14139.directory / "report.html").read_text(encoding="utf-8"))
     assert f"highwater replay {kafka_14139.directory}" in page.text
     assert f"highwater run {kafka_14139.directory}/experiment.yaml" in page.text
     assert "seed 7 · backend sim · replica-epoch-check=off" in page.text
 
 
-def test_nothing_is_written_through_a_link(kafka_14139: JudgedRun, tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link(kafka_14139: CheckedRun, tmp_path: Path) -> None:
     run = shutil.copytree(kafka_14139.directory, tmp_path / "run")
     mine = tmp_path / "mine.txt"
     mine.write_text("not a report")

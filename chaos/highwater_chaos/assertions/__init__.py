@@ -12,7 +12,7 @@ from highwater_chaos.assertions.outcome import Outcome, changed_verdict, reasons
 from highwater_chaos.assertions.phases import PhaseRow, phase_rows, read_phases, write_phases
 
 if TYPE_CHECKING:
-    from highwater_chaos.assertions.judge import judge_assertions
+    from highwater_chaos.assertions.check import check_assertions
     from highwater_chaos.assertions.prometheus import ask_prometheus, write_answers
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "PhaseRow",
     "ask_prometheus",
     "changed_verdict",
-    "judge_assertions",
+    "check_assertions",
     "phase_rows",
     "read_phases",
     "reasons_of",
@@ -28,7 +28,7 @@ __all__ = [
     "write_phases",
 ]
 
-_HOME = {"ask_prometheus": "prometheus", "judge_assertions": "judge", "write_answers": "prometheus"}
+_HOME = {"ask_prometheus": "prometheus", "check_assertions": "check", "write_answers": "prometheus"}
 
 
 def __getattr__(name: str) -> Any:

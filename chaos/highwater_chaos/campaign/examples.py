@@ -14,7 +14,7 @@ from typing import NamedTuple
 from highwater_chaos.campaign.seed import ASSERTION, Outcome, Unit, experiment_of
 from highwater_chaos.shrink import CannotShrinkError, file_text
 from highwater_chaos.shrink import shrink as find_smallest
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_pipeline.anomalies import BY_WEIGHT
 
 
@@ -32,7 +32,7 @@ class Example(NamedTuple):
 def write_example(unit: Unit, outcome: Outcome, campaign: Path, around: AbstractContextManager[None]) -> Example:
     """Run a failing seed again, within ``around``, and leave its run directory below ``campaign``."""
     with around:
-        done = run_and_judge(
+        done = run_and_check(
             experiment_of(unit), "sim", campaign / "runs", _quiet, varied=dict(unit.switches), wire=unit.wire
         )
     return Example(unit, done.directory, same=done.verdict["traceDigest"] == outcome.trace_digest)

@@ -25,8 +25,8 @@ import msgspec
 
 from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
-from highwater_chaos.verdict.judged_run import run_and_forget
-from highwater_chaos.verdict.judging import HasRegistersError, store_run
+from highwater_chaos.verdict.check import HasRegistersError, store_run
+from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_pipeline.remote import located
 from highwater_pipeline.transitions import signature
 from highwater_runtime.sim import freeze_collector
@@ -201,10 +201,10 @@ def _parsed(text: str, source: str) -> ChaosExperiment:
 
 
 def _judged(unit: Unit) -> Outcome:
-    return judge_experiment(unit, experiment_of(unit))
+    return check_experiment(unit, experiment_of(unit))
 
 
-def judge_experiment(unit: Unit, experiment: ChaosExperiment) -> Outcome:
+def check_experiment(unit: Unit, experiment: ChaosExperiment) -> Outcome:
     """Run and judge the experiment of a unit, without bounds, on the runtime as it is now."""
     stored = ""
 

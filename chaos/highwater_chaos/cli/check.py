@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 import typer
 
-from highwater_chaos.assertions import judge_assertions
+from highwater_chaos.assertions import check_assertions
 from highwater_chaos.base.machine_record import machine_troubles, new_disks
 from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.base.user_error import UserError
@@ -26,20 +26,20 @@ from highwater_chaos.records.removed import removed_text
 from highwater_chaos.report import BadRunFileError
 from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, has_manifest
 from highwater_chaos.run.summary import RunSummary, ensure_judgeable, is_run_directory, read_summary
-from highwater_chaos.verdict.judging import judge_on_spark, judge_recordings, write_verdict
+from highwater_chaos.verdict.check import check_recordings, check_recordings_on_spark, write_verdict
 from highwater_chaos.verdict.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
 from highwater_pipeline.files import BadTableError, write_parquet
+from highwater_pipeline.in_process import check_log_and_registers, check_run, check_stored
 from highwater_pipeline.java import JavaNotFoundError
 from highwater_pipeline.jepsen import open_jepsen
-from highwater_pipeline.judge import judge_log_and_registers, judge_run, judge_stored
-from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.linearizability import check_registers
 from highwater_pipeline.recordings import UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import EVERY_TOPIC, UNKNOWN, Acks, Settings
 from highwater_pipeline.store import is_stored_run, open_stored_run
 from highwater_pipeline.tables import in_memory, load_run, open_run
+from highwater_pipeline.verdict import RunVerdict
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
 _WORST: Final = (Exit.OK, Exit.INCONCLUSIVE, Exit.FAIL, Exit.USAGE)
@@ -117,9 +117,9 @@ def check(
         raise UsageError("--jobs counts processes of this machine; with --master leave it out")
     settings = _settings(acks, idempotence, retention=retention, unrecorded_sends=unrecorded_sends)
     asked, refused = _asked(paths, settings, written, model)
-    found: dict[str, tuple[AnyPath, Judgement, dict[str, Any]]] = {}
+    found: dict[str, tuple[AnyPath, RunVerdict, dict[str, Any]]] = {}
     with ExitStack() as session:
-        together: dict[str, Judgement] = {}
+        together: dict[str, RunVerdict] = {}
         for history in (one for one in asked if not isinstance(one, str)):
             chosen: Engine = engine or ("spark" if master is not None or bytes_of(history) > _FOR_SPARK else "process")
             began = time.monotonic()
@@ -129,7 +129,7 @@ def check(
                     _start_spark(session, master or (f"local[{jobs}]" if jobs else None))
                     if str(history) not in together and settings is None:
                         together |= _judge_stored_together(asked, history)
-                judgement, verdict = _found(
+                run_verdict, verdict = _found(
                     history, written, model, chosen, master, settings, jobs, together.get(str(history))
                 )
             except UserError as error:
@@ -138,9 +138,9 @@ def check(
                 continue
             start = ", Spark's start included" if chosen == "spark" and not found else ""
             print(f"judged in {time.monotonic() - began:.1f} s{start}", file=sys.stderr)
-            found[str(history)] = history, judgement, verdict
+            found[str(history)] = history, run_verdict, verdict
             if not as_json:
-                _print(judgement.run_id, verdict)
+                _print(run_verdict.run_id, verdict)
     if as_json:
         names = [str(one) for one in asked]
         rows = [_row(*found[name]) if name in found else _row_of_refused(name, refused[name]) for name in names]
@@ -199,20 +199,20 @@ def _refuse_early(history: AnyPath, settings: Settings | None, written: Format, 
             )
 
 
-def _row(history: AnyPath, judgement: Judgement, found: Mapping[str, Any]) -> dict[str, Any]:
+def _row(history: AnyPath, run_verdict: RunVerdict, found: Mapping[str, Any]) -> dict[str, Any]:
     """A run in the JSON document."""
     shown = {name: found[name] for name in ("verdict", "reasons", "anomalies", "checks", "assertions")}
     unseen: int | None = None  # not known
     if shown["checks"].get("unseen") in ("ok", "failed"):
         unseen = shown["anomalies"].get("unseen", {"count": 0})["count"]
     return {
-        "run_id": judgement.run_id,
+        "run_id": run_verdict.run_id,
         "path": str(history),
         "valid": _valid_of(found["verdict"]),
         **shown,
         "unseen": unseen,
-        "stats": judgement.stats,
-        "removed": judgement.removed,
+        "stats": run_verdict.stats,
+        "removed": run_verdict.removed,
         "verified": found.get("verified"),
         "asRecorded": found.get("asRecorded", []),
     }
@@ -249,24 +249,24 @@ def _settings(
     return Settings(acks, idempotence, retention=deleting, compaction=(), unrecorded_sends=unrecorded_sends)
 
 
-def _verdict(history: AnyPath, judgement: Judgement, model: str | None, *, keep: bool = True) -> dict[str, Any]:
+def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, keep: bool = True) -> dict[str, Any]:
     """As ``verdict.json`` has it: of a run directory by what ``run`` knew too, its inconclusive_reasons and broken
     invariants.
 
     A run directory that was never judged has its verdict and report from now on; with ``keep`` false it is a copy.
     """
     if not isinstance(history, Path) or not is_run_directory(history):
-        return _of_recordings(judgement)
+        return _of_recordings(run_verdict)
     summary = _refuse(lambda: read_summary(history))
     if model is not None:  # of one model alone, whatever else the run was asked
-        return {**of_one_model(judgement, summary), "verified": has_manifest(history)}
+        return {**of_one_model(run_verdict, summary), "verified": has_manifest(history)}
     experiment = load_experiment(history / "experiment.yaml")
     if keep and not (history / "verdict.json").exists():
-        found = _refuse(lambda: write_verdict(history, experiment, judgement))
+        found = _refuse(lambda: write_verdict(history, experiment, run_verdict))
         print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
     else:
-        outcomes = judge_assertions(experiment.spec, history)
-        found = verdict_of(experiment, summary, judgement, outcomes, machine_troubles(history), new_disks(history))
+        outcomes = check_assertions(experiment.spec, history)
+        found = verdict_of(experiment, summary, run_verdict, outcomes, machine_troubles(history), new_disks(history))
     return {**found, "asRecorded": as_recorded(found, summary), "verified": has_manifest(history)}
 
 
@@ -280,12 +280,12 @@ def _has_rows(anomaly: Mapping[str, Any]) -> bool:
     return any(example["rows"] for example in anomaly["examples"])
 
 
-def of_one_model(judgement: Judgement, summary: RunSummary) -> dict[str, Any]:
-    """A run directory's judgement by one model: no pass of a run that is inconclusive, or in which an invariant was
+def of_one_model(run_verdict: RunVerdict, summary: RunSummary) -> dict[str, Any]:
+    """A run directory's verdict by one model: no pass of a run that is inconclusive, or in which an invariant was
     broken."""
     broken = [one for one in summary.violations if one.name not in ON_REQUEST]
     elsewhere = [f"{one.name}, which no model looks for, was found while it ran: {one.what}" for one in broken]
-    return _of_recordings(judgement, [*summary.inconclusive_reasons, *elsewhere])
+    return _of_recordings(run_verdict, [*summary.inconclusive_reasons, *elsewhere])
 
 
 def _refuse(look: Callable[[], T]) -> T:
@@ -296,19 +296,19 @@ def _refuse(look: Callable[[], T]) -> T:
         raise UsageError(str(error)) from error
 
 
-def _of_recordings(judgement: Judgement, inconclusive_reasons: Sequence[str] = ()) -> dict[str, Any]:
-    """The judgement as a verdict; ``inconclusive_reasons`` of the run turn a pass into inconclusive."""
-    verdict = "inconclusive" if inconclusive_reasons and judgement.verdict == "pass" else judgement.verdict
-    because = [*inconclusive_reasons, *(judgement.reasons if judgement.verdict == "inconclusive" else [])]
-    reasons = [*inconclusive_reasons, *judgement.reasons]
-    found = json.loads(judgement.to_json())
+def _of_recordings(run_verdict: RunVerdict, inconclusive_reasons: Sequence[str] = ()) -> dict[str, Any]:
+    """The verdict as a verdict; ``inconclusive_reasons`` of the run turn a pass into inconclusive."""
+    verdict = "inconclusive" if inconclusive_reasons and run_verdict.verdict == "pass" else run_verdict.verdict
+    because = [*inconclusive_reasons, *(run_verdict.reasons if run_verdict.verdict == "inconclusive" else [])]
+    reasons = [*inconclusive_reasons, *run_verdict.reasons]
+    found = json.loads(run_verdict.to_json())
     return {
         **found,
         "verdict": verdict,
         "reasons": reasons,
         "inconclusiveReasons": because,
         "assertions": [],
-        "acknowledged": judgement.stats.get("acknowledged", 0),
+        "acknowledged": run_verdict.stats.get("acknowledged", 0),
     }
 
 
@@ -322,7 +322,7 @@ def _start_spark(session: ExitStack, master: str | None) -> None:
         raise UsageError(str(error)) from error
 
 
-def _judge_stored_together(asked: Sequence[AnyPath | str], first: AnyPath) -> dict[str, Judgement]:
+def _judge_stored_together(asked: Sequence[AnyPath | str], first: AnyPath) -> dict[str, RunVerdict]:
     """Judge all runs of a store, ``first`` one of them, in one job; nothing if one of them cannot be judged, so that
     each says what is wrong with it."""
     if not is_stored_run(first):
@@ -331,7 +331,7 @@ def _judge_stored_together(asked: Sequence[AnyPath | str], first: AnyPath) -> di
 
     names = [one for one in asked if not isinstance(one, str) and one.parent == first.parent and is_stored_run(one)]
     try:
-        return dict(zip(map(str, names), spark.spark_judge_stored_at(names), strict=True))
+        return dict(zip(map(str, names), spark.spark_check_stored_at(names), strict=True))
     except (BadTableError, OSError):
         return {}
 
@@ -344,9 +344,9 @@ def _found(
     master: str | None,
     settings: Settings | None,
     jobs: int | None,
-    judged: Judgement | None,
-) -> tuple[Judgement, dict[str, Any]]:
-    """Return the judgement of a history, unless it is ``judged`` already, and the verdict.
+    judged: RunVerdict | None,
+) -> tuple[RunVerdict, dict[str, Any]]:
+    """Return the verdict of a history, unless it is ``judged`` already, and the verdict.
 
     Of what is elsewhere, a copy is judged here; of a run directory Spark judges the recordings where they are.
     """
@@ -354,11 +354,11 @@ def _found(
         stored = is_stored_run(history)
         copied = not stored and (engine == "process" or written != "highwater" or is_run_directory(history))
         if not copied:
-            judgement = judged or _judge(history, history, written, model, engine, master, settings, jobs)
-            return judgement, _verdict(history, judgement, model)
+            run_verdict = judged or _judge(history, history, written, model, engine, master, settings, jobs)
+            return run_verdict, _verdict(history, run_verdict, model)
         with at_hand(history) as here:
-            judgement = _judge(history, here, written, model, engine, master, settings, jobs)
-            return judgement, _verdict(here, judgement, model, keep=here == history)
+            run_verdict = _judge(history, here, written, model, engine, master, settings, jobs)
+            return run_verdict, _verdict(here, run_verdict, model, keep=here == history)
     except OSError as error:
         raise UsageError(str(error)) from error
 
@@ -372,7 +372,7 @@ def _judge(
     master: str | None,
     settings: Settings | None,
     jobs: int | None,
-) -> Judgement:
+) -> RunVerdict:
     """Judge a history, of which ``here`` is a copy or itself."""
     try:
         if is_stored_run(history):
@@ -388,7 +388,7 @@ def _judge(
 
 def _judge_stored(
     history: AnyPath, engine: Engine, master: str | None, settings: Settings | None, jobs: int | None
-) -> Judgement:
+) -> RunVerdict:
     run = open_stored_run(history)
     if settings is not None:
         if run.facts.settings != UNKNOWN:
@@ -397,7 +397,7 @@ def _judge_stored(
             )
         run = replace(run, facts=replace(run.facts, settings=settings))
     if engine == "process":
-        return judge_stored(run, jobs or min(_MOST_JOBS, os.cpu_count() or 1))
+        return check_stored(run, jobs or min(_MOST_JOBS, os.cpu_count() or 1))
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
@@ -406,21 +406,21 @@ def _judge_stored(
         raise UsageError(str(error)) from error
 
 
-def _judge_here(history: AnyPath, model: Model | None, settings: Settings | None) -> Judgement:
+def _judge_here(history: AnyPath, model: Model | None, settings: Settings | None) -> RunVerdict:
     if model == "register" and history.is_dir():  # it is not known what a crashed node withstood
-        return judge_log_and_registers(load_run(history), list(REGISTER_CHECKS))
+        return check_log_and_registers(load_run(history), list(REGISTER_CHECKS))
     if model == "register":
         return check_registers(load_run(history))
     if model is None and isinstance(history, Path) and (history / "experiment.yaml").is_file():
         # As ``run`` judged it.
         _ensure_units(history)
-        return judge_recordings(load_experiment(history / "experiment.yaml"), history)
-    return judge_run(open_run(history, settings))
+        return check_recordings(load_experiment(history / "experiment.yaml"), history)
+    return check_run(open_run(history, settings))
 
 
 def _judge_on_spark(
     history: AnyPath, here: AnyPath, model: Model | None, master: str | None, settings: Settings | None
-) -> Judgement:
+) -> RunVerdict:
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
@@ -430,7 +430,7 @@ def _judge_on_spark(
             return spark.check_registers_on_spark(history, master)
         if model is None and isinstance(here, Path) and (here / "experiment.yaml").is_file():
             _ensure_units(here)
-            return judge_on_spark(load_experiment(here / "experiment.yaml"), history, master)
+            return check_recordings_on_spark(load_experiment(here / "experiment.yaml"), history, master)
         return spark.check_on_spark(history, master, settings=settings)
     except spark.SparkFailedError as error:
         raise UsageError(str(error)) from error
@@ -444,10 +444,10 @@ def _ensure_units(directory: Path) -> None:
 
 def _judge_jepsen(
     history: Path, model: Model, engine: Engine, master: str | None, settings: Settings | None
-) -> Judgement:
+) -> RunVerdict:
     run = open_jepsen(history, model, settings)
     if engine == "process":
-        return check_registers(in_memory(run)) if model == "register" else judge_run(run)
+        return check_registers(in_memory(run)) if model == "register" else check_run(run)
     with ScratchDirectory("jepsen") as folder:
         # Spark reads tables; the file's name is the run's.
         table = Path(folder) / f"{history.stem}.parquet"

@@ -14,7 +14,7 @@ from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.client import KubeError
-from highwater_chaos.verdict.judged_run import JudgedRun
+from highwater_chaos.verdict.checked_run import CheckedRun
 
 
 class NoRunDirectoryError(Exception):
@@ -29,7 +29,7 @@ def run_on_kubernetes(
     *,
     namespace: str | None,
     context: str | None,
-) -> JudgedRun:
+) -> CheckedRun:
     """Apply, follow, fetch.
 
     Raises:
@@ -51,7 +51,7 @@ def run_on_kubernetes(
         ) from error
     if not (directory / "verdict.json").exists():
         raise NoRunDirectoryError(f"{status['verdict']}: {status.get('reason', '')} (recordings: {directory})")
-    judged = JudgedRun(directory, recorded_verdict(directory, may_lack_recordings=True))
+    judged = CheckedRun(directory, recorded_verdict(directory, may_lack_recordings=True))
     if judged.verdict["verdict"] != status["verdict"]:
         # It was ended by somebody when its runner had kept the run, and had not concluded it.
         raise NoRunDirectoryError(

@@ -16,7 +16,7 @@ from highwater_chaos.cli.run import exit_status, print_run
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.refusals import refusals
 from highwater_chaos.run.table_format import TableFormat
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 
 _COMPARED: Final = {
     "jsonl": ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl"),
@@ -50,7 +50,7 @@ def replay(
     if problems := refusals(experiment, make_backend(recorded["backend"])):
         raise UsageError("\n".join(f"{run}: {problem}" for problem in problems))
     with Progress(f"replay {experiment.metadata.name}") as progress:
-        done = run_and_judge(
+        done = run_and_check(
             experiment,
             recorded["backend"],
             out,

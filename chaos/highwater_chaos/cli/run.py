@@ -27,8 +27,8 @@ from highwater_chaos.refusals import refusals
 from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.table_format import TableFormat
+from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_chaos.verdict.job_summary import append_summary
-from highwater_chaos.verdict.judged_run import JudgedRun, run_and_judge
 from highwater_chaos.verdict.junit import write_junit
 
 
@@ -86,7 +86,7 @@ def run(
             if file.is_dir():
                 raise UsageError(f"{option} {file}: is a directory; expected a file to write")
     planned = list(_plan(files_of(experiments), seed, switch_values(switch or []), backend))
-    runs: list[JudgedRun] = []
+    runs: list[CheckedRun] = []
     verdicts: list[dict[str, Any]] = []
     ended_early = False
     watched = None if metrics is None else RunMetrics()
@@ -103,7 +103,7 @@ def run(
                 else:
                     watching = [one.turn for one in (watched, annotations) if one is not None]
                     observers = [*([] if progress.on_turn is None else [progress.on_turn]), *watching]
-                    done = run_and_judge(
+                    done = run_and_check(
                         experiment,
                         backend,
                         out,
@@ -156,11 +156,11 @@ def _on_kubernetes(
     progress: Progress,
     namespace: str | None,
     context: str | None,
-) -> JudgedRun | None:
+) -> CheckedRun | None:
     """Run on Kubernetes; returns the judged run, or None if there is no run directory (the reason has been printed)."""
     cluster = cluster_commands("run --backend kubernetes")
     try:
-        done: JudgedRun = cluster.run_on_kubernetes(
+        done: CheckedRun = cluster.run_on_kubernetes(
             experiment, out, progress, progress.on_status, namespace=namespace, context=context
         )
         return done
@@ -224,7 +224,7 @@ def exit_status(verdicts: Sequence[dict[str, Any]]) -> Exit:
     return Exit.INCONCLUSIVE if all(verdict == "inconclusive" for verdict in wrong) else Exit.FAIL
 
 
-def print_run(done: JudgedRun, title: str) -> None:
+def print_run(done: CheckedRun, title: str) -> None:
     """One run in two or three lines on stdout: verdict, what was found, where the report is."""
     verdict = done.verdict
     anomalies = ", ".join(f"{name} {found['count']}" for name, found in verdict["anomalies"].items())
@@ -247,7 +247,7 @@ def print_run(done: JudgedRun, title: str) -> None:
     print(f"  report {done.directory / 'report.html'}")
 
 
-def _row(done: JudgedRun) -> dict[str, Any]:
+def _row(done: CheckedRun) -> dict[str, Any]:
     verdict = done.verdict
     kept = ("name", "seed", "backend", "switches", "verdict", "asExpected")
     return {

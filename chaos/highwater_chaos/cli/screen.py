@@ -87,7 +87,7 @@ class Screen:
     def look_at(self, assertion: Assertion, run: LiveRun) -> None:
         """Find out whether the assertion holds now, if this is its phase."""
         if assertion.during == run.phase:
-            # Imported here: NumPy and PyArrow, which a run without assertions needs no sooner than its judgement.
+            # Imported here: NumPy and PyArrow, which a run without assertions needs no sooner than its verdict.
             from highwater_chaos.assertions.recorded import holds_at_last  # noqa: PLC0415
 
             self._assertions[assertion.name] = holds_at_last(assertion, run.samples)

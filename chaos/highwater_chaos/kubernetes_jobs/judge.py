@@ -26,8 +26,8 @@ from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
 from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, verify
-from highwater_chaos.verdict.judging import judge_on_spark, write_verdict
-from highwater_pipeline.judgement import Judgement
+from highwater_chaos.verdict.check import check_recordings_on_spark, write_verdict
+from highwater_pipeline.verdict import RunVerdict
 from highwater_runtime.log_lines import configure_json, log_event
 
 _log = logging.getLogger("highwater.judge")
@@ -39,7 +39,7 @@ class Judge:
     Args:
         api: the API server.
         namespace, name, uid: the experiment.
-        judge: what comes to the judgement of a run directory.
+        judge: what comes to the verdict of a run directory.
         claim: where recordings are that ConfigMaps did not take.
     """
 
@@ -50,7 +50,7 @@ class Judge:
         name: str,
         uid: str,
         *,
-        judge: Callable[[ChaosExperiment, Path], Judgement] = judge_on_spark,
+        judge: Callable[[ChaosExperiment, Path], RunVerdict] = check_recordings_on_spark,
         claim: Claim | None = None,
     ) -> None:
         self._api = api

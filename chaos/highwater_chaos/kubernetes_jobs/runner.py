@@ -50,8 +50,8 @@ from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run.directory import new_run_directory
 from highwater_chaos.run.live import LiveRun
-from highwater_chaos.verdict.judged_run import write_run
-from highwater_chaos.verdict.judging import judge_recordings, write_verdict
+from highwater_chaos.verdict.check import check_recordings, write_verdict
+from highwater_chaos.verdict.checked_run import write_run
 from highwater_runtime.log_lines import configure_json, log_event
 from highwater_runtime.ports import Endpoint
 
@@ -152,7 +152,7 @@ class Runner:
                         self._hand_over(recorded)
                         return
                     self.journal.write(lambda _: {"run": recorded[:500]})
-                verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory))
+                verdict = write_verdict(directory, experiment, check_recordings(experiment, directory))
                 if recorded is not None:
                     kept = store_verdict(self._api, found, directory)
                 else:

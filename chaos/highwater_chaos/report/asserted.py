@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.assertions.check import Source
 from highwater_chaos.assertions.found import looked_into
-from highwater_chaos.assertions.judge import Source
 from highwater_chaos.assertions.phases import Span as Phase
 from highwater_chaos.assertions.phases import read_phases
 from highwater_chaos.assertions.prometheus import AnswersError, asked_of, read_answers

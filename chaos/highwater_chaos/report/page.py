@@ -20,7 +20,7 @@ from highwater_chaos.report.timeline import fault_label, timeline_of
 from highwater_chaos.report.tracks import draw
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.manifest import UNVERIFIED
-from highwater_pipeline.judgement import NOT_JUDGED
+from highwater_pipeline.verdict import NOT_JUDGED
 
 _STORIES: Final = 1
 """Records whose story is shown in full. Records of one run are mostly lost in the same way: others are only counted."""

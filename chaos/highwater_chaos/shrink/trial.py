@@ -12,7 +12,7 @@ from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.consistency import problems_of
 from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run.result import RunResult
-from highwater_chaos.verdict.judged_run import run_and_forget
+from highwater_chaos.verdict.checked_run import run_and_forget
 
 Data = dict[str, Any]
 """An experiment as a file has it."""
@@ -62,7 +62,7 @@ class Tried(NamedTuple):
     took_ns: int = 0
     """Simulated time of the run with the switches."""
     shown_ns: int | None = None
-    """How long after the schedule began an invariant showed the anomaly; None if the judgement did."""
+    """How long after the schedule began an invariant showed the anomaly; None if the verdict did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from highwater_chaos.base.machine_record import EXPLAINED
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
 from highwater_chaos.run.summary import RunSummary
 from highwater_pipeline.anomalies import AVAILABILITY, MEANINGS, ON_REQUEST, QUORUM_INVARIANTS, STATE_INVARIANTS
-from highwater_pipeline.judgement import NO_CHECKS, Judgement
+from highwater_pipeline.verdict import NO_CHECKS, RunVerdict
 from highwater_runtime.switches import SWITCHES
 
 _EXAMPLES: Final = 10
@@ -55,7 +55,7 @@ def why_not_as_expected(
 def verdict_of(
     experiment: ChaosExperiment,
     run: RunSummary,
-    judgement: Judgement,
+    run_verdict: RunVerdict,
     assertions: Sequence[Outcome] = (),
     troubles: Sequence[str] = (),
     new_disks: Sequence[str] = (),
@@ -67,22 +67,22 @@ def verdict_of(
     A found anomaly, or an assertion that did not hold, is a fail, inconclusive reasons or not; without it such a
     reason makes a pass inconclusive.
     """
-    missing = _missing_operations(run, judgement)
+    missing = _missing_operations(run, run_verdict)
     if missing:
-        judgement = _without_sends(judgement)
+        run_verdict = _without_sends(run_verdict)
     anomalies = {
-        name: {"count": report.count, "examples": report.examples} for name, report in judgement.anomalies.items()
+        name: {"count": report.count, "examples": report.examples} for name, report in run_verdict.anomalies.items()
     }
-    checks: dict[str, str] = dict(judgement.checks)
+    checks: dict[str, str] = dict(run_verdict.checks)
     _add_violations(experiment.spec, run, anomalies, checks)
     broken = [
         f"{name}: {MEANINGS.get(name, 'broken')} ({anomaly['count']} found)"
         for name, anomaly in anomalies.items()
-        if name not in judgement.anomalies
+        if name not in run_verdict.anomalies
     ]
     reasons_of_run = [*run.inconclusive_reasons, *missing]
-    verdict: str = judgement.verdict
-    judged = judgement.reasons
+    verdict: str = run_verdict.verdict
+    judged = run_verdict.reasons
     if judged == [NO_CHECKS]:  # only invariants were asked for
         verdict, judged = "pass", []
     if anomalies:
@@ -111,7 +111,7 @@ def verdict_of(
         "inconclusiveReasons": [
             *excused,
             *reasons_of_run,
-            *(judged if judgement.verdict == "inconclusive" else []),
+            *(judged if run_verdict.verdict == "inconclusive" else []),
             *unjudged,
         ],
         "anomalies": anomalies,
@@ -123,7 +123,7 @@ def verdict_of(
         "backend": run.backend,
         "switches": switches_in_force(run.switches),
         "acknowledged": run.acknowledged,
-        "removed": judgement.removed,
+        "removed": run_verdict.removed,
         "excuses": excused,
         "newDisks": list(new_disks),
         "load": None if run.load is None else run.load.to_dict(),
@@ -140,27 +140,27 @@ def verdict_of(
     }
 
 
-def _missing_operations(run: RunSummary, judgement: Judgement) -> list[str]:
+def _missing_operations(run: RunSummary, run_verdict: RunVerdict) -> list[str]:
     """A sentence if the history has fewer acknowledgements than clients reported: they write each down before they
     report it, and what is missing fails no check."""
-    recorded = judgement.stats.get("acknowledged", run.acknowledged)
+    recorded = run_verdict.stats.get("acknowledged", run.acknowledged)
     if recorded >= run.acknowledged:
         return []
     reported = f"clients reported {run.acknowledged} acknowledged records"
     return [f"{reported}, and the history has {recorded}: a part is missing"]
 
 
-def _without_sends(judgement: Judgement) -> Judgement:
-    """The judgement where the history lacks sends: a record of one of them looks as if nobody had sent it."""
-    if "never-sent" not in judgement.anomalies:
-        return judgement
-    anomalies = {name: report for name, report in judgement.anomalies.items() if name != "never-sent"}
+def _without_sends(run_verdict: RunVerdict) -> RunVerdict:
+    """The verdict where the history lacks sends: a record of one of them looks as if nobody had sent it."""
+    if "never-sent" not in run_verdict.anomalies:
+        return run_verdict
+    anomalies = {name: report for name, report in run_verdict.anomalies.items() if name != "never-sent"}
     return msgspec.structs.replace(
-        judgement,
+        run_verdict,
         verdict="fail" if anomalies else "inconclusive",
-        reasons=[reason for reason in judgement.reasons if not reason.startswith("never-sent: ")],
+        reasons=[reason for reason in run_verdict.reasons if not reason.startswith("never-sent: ")],
         anomalies=anomalies,
-        checks={**judgement.checks, "never-sent": "not-available"},
+        checks={**run_verdict.checks, "never-sent": "not-available"},
     )
 
 

@@ -31,19 +31,19 @@ def counts(engine: str, store: Path, *, master: str, threads: int) -> Counts:
         return duckdb_counts(store, threads)
     if engine == "polars":
         return polars_counts(store)
-    from highwater_pipeline.judge import judge_stored  # noqa: PLC0415 - the others need none of it
+    from highwater_pipeline.in_process import check_stored  # noqa: PLC0415 - the others need none of it
     from highwater_pipeline.store import stored_runs  # noqa: PLC0415
 
     runs = [replace(run, checks=FIVE if "five" in engine else None) for run in stored_runs(store)]
     if "Spark" in engine:
         from highwater_pipeline.spark import open_session  # noqa: PLC0415
-        from highwater_pipeline.spark.judge import spark_judge_stored  # noqa: PLC0415
+        from highwater_pipeline.spark.check import spark_check_stored  # noqa: PLC0415
 
         with open_session(master) as spark:
-            (judgement,) = spark_judge_stored(spark, runs)
+            (run_verdict,) = spark_check_stored(spark, runs)
     else:
-        (judgement,) = [judge_stored(run, threads) for run in runs]
-    return {name: report.count for name, report in judgement.anomalies.items()}
+        (run_verdict,) = [check_stored(run, threads) for run in runs]
+    return {name: report.count for name, report in run_verdict.anomalies.items()}
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@
 Histories are synthetic and clean: per ten records sent one poll that reads them, eight partitions, one batch committed
 per ten records, three replicas' dumps. What is timed, each as seconds and operations per second:
 
-in process     ``judge_run`` on tables in memory
+in process     ``check_run`` on tables in memory
 spark, store   Spark over a store of units (split on disk beforehand): no shuffle
 spark, run     Spark over a run directory of Parquet files: read by one task, units shuffled
-from files     ``load_run`` of the Parquet files, then ``judge_run``
+from files     ``load_run`` of the Parquet files, then ``check_run``
 
-The cold start is timed apart: from nothing to the first judgement of a history of two lines. Times on a shared machine
+The cold start is timed apart: from nothing to the first verdict of a history of two lines. Times on a shared machine
 swing; compare the ratios of one run.
 """
 
@@ -27,11 +27,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from highwater_pipeline import Judgement, RunTables, judge_run, load_run
+from highwater_pipeline import RunTables, RunVerdict, check_run, load_run
 from highwater_pipeline.files import write_parquet
 from highwater_pipeline.schemas import MICRO_OPERATION, NODE_EVENT, OPERATIONS, REPLICA_LOG
 from highwater_pipeline.settings import STRICTEST
-from highwater_pipeline.spark import open_session, spark_judge, spark_judge_store
+from highwater_pipeline.spark import open_session, spark_check_store, spark_checker
 from highwater_pipeline.store import write_units
 
 PARTITIONS = 8
@@ -151,11 +151,11 @@ def _table(columns: dict[str, pa.Array], rows: int, schema: pa.Schema) -> pa.Tab
 # --- measuring ------------------------------------------------------------------------------------------------------
 
 
-def _timed(what: str, operations: int, judge: Callable[[], Judgement], reference: float | None = None) -> float:
+def _timed(what: str, operations: int, judge: Callable[[], RunVerdict], reference: float | None = None) -> float:
     began = time.perf_counter()
-    judgement = judge()
+    run_verdict = judge()
     seconds = time.perf_counter() - began
-    assert judgement.verdict == "pass", judgement.reasons
+    assert run_verdict.verdict == "pass", run_verdict.reasons
     ratio = "" if reference is None else f"{seconds / reference:8.2f}x"
     print(f"  {what:14s} {seconds:8.2f} s {operations / seconds:12,.0f} operations/s{ratio}")
     return seconds
@@ -166,12 +166,12 @@ def _cold_session(master: str, tiny: Path) -> Iterator[SparkSession]:
     began = time.perf_counter()
     with open_session(master) as spark:
         started = time.perf_counter()
-        spark_judge(spark, [tiny])
+        spark_checker(spark, [tiny])
         first = time.perf_counter()
-        spark_judge(spark, [tiny])
+        spark_checker(spark, [tiny])
         again = time.perf_counter()
         print(
-            f"cold start: session {started - began:.2f} s, first judgement {first - started:.2f} s after it"
+            f"cold start: session {started - began:.2f} s, first verdict {first - started:.2f} s after it"
             f" ({first - began:.2f} s from nothing); the next {again - first:.2f} s"
         )
         yield spark
@@ -203,10 +203,10 @@ def _measure(spark: SparkSession, root: Path, count: int) -> None:
     store = root / f"store-{count}"
     write_units(tables, store)
     run = _written(tables, root / f"run-{count}")
-    here = _timed("in process", operations, lambda: judge_run(tables))
-    _timed("from files", operations, lambda: judge_run(load_run(run)), here)
-    _timed("spark, store", operations, lambda: spark_judge_store(spark, store)[0], here)
-    _timed("spark, run", operations, lambda: spark_judge(spark, [run])[0], here)
+    here = _timed("in process", operations, lambda: check_run(tables))
+    _timed("from files", operations, lambda: check_run(load_run(run)), here)
+    _timed("spark, store", operations, lambda: spark_check_store(spark, store)[0], here)
+    _timed("spark, run", operations, lambda: spark_checker(spark, [run])[0], here)
 
 
 def _written(tables: RunTables, run: Path) -> Path:

@@ -30,8 +30,8 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.campaign.seed import prepare_process
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.verdict.judged_run import write_run
-from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.check import check_recordings
+from highwater_chaos.verdict.checked_run import write_run
 
 SCENARIOS: Final = Path(__file__).parents[3] / "scenarios"
 _HOLDS_WALL_TIME: Final = ("run.json", "manifest.json")
@@ -93,7 +93,7 @@ def measure(experiment: ChaosExperiment, *, wire: bool) -> tuple[tuple[float, fl
         directory = Path(folder)
         write_run(directory, experiment, result, wire=wire)
         written = time.process_time()
-        judgement = judge_recordings(experiment, directory)
+        run_verdict = check_recordings(experiment, directory)
         judged = time.process_time()
         digest = hashlib.sha256()
         for path in sorted(path for path in directory.rglob("*") if path.is_file()):
@@ -101,7 +101,7 @@ def measure(experiment: ChaosExperiment, *, wire: bool) -> tuple[tuple[float, fl
                 digest.update(f"{path.relative_to(directory)} {path.stat().st_size}\n".encode())
                 digest.update(path.read_bytes())
         digest.update(result.trace_digest.encode())
-        digest.update(msgspec.json.encode(judgement, enc_hook=repr))
+        digest.update(msgspec.json.encode(run_verdict, enc_hook=repr))
         digest.update(repr(result.violations).encode())
     broken = sorted({violation.name for violation in result.violations})
     return (ran - began, written - ran, judged - written), " ".join([digest.hexdigest(), *broken])

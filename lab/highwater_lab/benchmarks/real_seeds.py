@@ -21,7 +21,7 @@ from typing import Any, Final
 from highwater_chaos.campaign.draw import draw_data
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.refusals import BackendCannotError
-from highwater_chaos.verdict.judged_run import run_and_judge
+from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_runtime.seeds import derive_random
 
 _NEED_OUR_NODES: Final = {"sessionExpiry", "diskStall", "clockSkew", "hold", "drop", "delay", "duplicate"}
@@ -68,7 +68,7 @@ def main() -> int:
             continue
         began = time.monotonic()
         try:
-            done = run_and_judge(experiment, "local", given.out, lambda _phase: None, varied={}, wire=False)
+            done = run_and_check(experiment, "local", given.out, lambda _phase: None, varied={}, wire=False)
         except BackendCannotError as error:
             print(f"{seed:6} refused: {error}", flush=True)
             continue

@@ -153,7 +153,7 @@ def end_with_json_lines(folder: Path) -> None:
     from highwater_chaos.backends.local.recording import EventLog  # noqa: PLC0415
     from highwater_chaos.base.lines import FileLines  # noqa: PLC0415
     from highwater_chaos.workload.history_files import MergedHistory  # noqa: PLC0415
-    from highwater_pipeline.judge import judge_run  # noqa: PLC0415
+    from highwater_pipeline.in_process import check_run  # noqa: PLC0415
     from highwater_pipeline.tables import open_run  # noqa: PLC0415
 
     print("JSON Lines", flush=True)
@@ -173,17 +173,19 @@ def end_with_json_lines(folder: Path) -> None:
         watch.lap("merge and write")
         _digest(run)
         watch.lap("digests")
-        judgement = judge_run(open_run(run))
-        watch.lap(f"judge ({judgement.verdict})")
+        run_verdict = check_run(open_run(run))
+        watch.lap(f"judge ({run_verdict.verdict})")
         _print_peak("the harness", resource.RUSAGE_SELF)
-        print(f"  {sum(one.stat().st_size for one in run.glob('*/*')) / 1e6:.0f} MB, {hash_of(judgement)}", flush=True)
+        print(
+            f"  {sum(one.stat().st_size for one in run.glob('*/*')) / 1e6:.0f} MB, {hash_of(run_verdict)}", flush=True
+        )
 
 
 def end_with_parquet(folder: Path) -> None:
     """What follows the end of a run whose files were converted meanwhile."""
     from highwater_chaos.run.recorder import Recorder  # noqa: PLC0415
     from highwater_chaos.run.recorder.dump import DumpFile  # noqa: PLC0415
-    from highwater_pipeline.judge import judge_stored  # noqa: PLC0415
+    from highwater_pipeline.in_process import check_stored  # noqa: PLC0415
     from highwater_pipeline.recording import recorded_units  # noqa: PLC0415
     from highwater_pipeline.settings import UNKNOWN  # noqa: PLC0415
 
@@ -210,12 +212,12 @@ def end_with_parquet(folder: Path) -> None:
         watch.lap("digests")
         stored = recorded_units(run, None)
         assert stored is not None
-        judgement = judge_stored(stored)
-        watch.lap(f"judge ({judgement.verdict})")
+        run_verdict = check_stored(stored)
+        watch.lap(f"judge ({run_verdict.verdict})")
         _print_peak("the harness", resource.RUSAGE_SELF)
         _print_peak("the recorder", resource.RUSAGE_CHILDREN)
         size = sum(one.stat().st_size for one in run.rglob("*") if one.is_file())
-        print(f"  {size / 1e6:.0f} MB, {hash_of(judgement)}", flush=True)
+        print(f"  {size / 1e6:.0f} MB, {hash_of(run_verdict)}", flush=True)
 
 
 def _settled(pid: int) -> float:
@@ -237,9 +239,9 @@ def _digest(run: Path) -> None:
                 hashlib.file_digest(file, "sha256")
 
 
-def hash_of(judgement: Any) -> str:
-    """Equal for equal judgements."""
-    return f"judgement {hashlib.sha256(judgement.to_json()).hexdigest()[:12]}"
+def hash_of(run_verdict: Any) -> str:
+    """Equal for equal verdicts."""
+    return f"verdict {hashlib.sha256(run_verdict.to_json()).hexdigest()[:12]}"
 
 
 if __name__ == "__main__":

@@ -40,9 +40,9 @@ from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
 from highwater_pipeline.checks.stale_join import stale_isr_join
 from highwater_pipeline.checks.strays import live_partition_deleted, stray_partition
-from highwater_pipeline.judgement import Finding, UnitFindings, has_needed_events, selected, together
 from highwater_pipeline.partitions import Partitions
 from highwater_pipeline.units import RunFacts, Unit, Units, alone
+from highwater_pipeline.verdict import Finding, UnitFindings, has_needed_events, selected, together
 
 Kernel = Callable[[Unit], Finding]
 

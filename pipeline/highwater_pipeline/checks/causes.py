@@ -15,8 +15,8 @@ Each line is a cause, and then its effect:
 * a leader's append; the append of the same offsets by a follower in that leader epoch
 * what a follower has; the move of the high watermark over it by a leader that counts it as an ISR member
 * what a follower has; the leader's proposal that it joins the ISR
-* a proposal; the controller's judgement of it, and the state that it became
-* a controller's judgement; the state of that metadata offset
+* a proposal; the controller's verdict of it, and the state that it became
+* a controller's verdict; the state of that metadata offset
 * the start of a broker; its registration; the broker's knowledge of it
 * a state that does not assign a replica; the removal of its log
 

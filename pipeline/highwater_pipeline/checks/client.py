@@ -32,8 +32,8 @@ from highwater_pipeline.checks.duplicate import Duplicates
 from highwater_pipeline.checks.order import PollOrder, SendOrder
 from highwater_pipeline.checks.promises import Promised, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen, VersionOrder
-from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding, together
 from highwater_pipeline.view import View
 
 _KEYS: Final = {"row": None, "invoke_row": 0, "offset": 0, "value": None}

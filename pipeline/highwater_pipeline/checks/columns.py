@@ -10,7 +10,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import numpy as np
 
 from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
+from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
 Columns = TypeVar("Columns", bound=Any)

@@ -45,9 +45,9 @@ from highwater_pipeline.checks.columns import (
 from highwater_pipeline.checks.lineages import breaks
 from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, log_start_of
-from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import View
 
 

@@ -32,8 +32,8 @@ from highwater_pipeline.checks.columns import (
     of_kind,
     rows_of,
 )
-from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding, together
 
 
 def deleted_topic_records(topics: Sequence[Unit]) -> Finding:

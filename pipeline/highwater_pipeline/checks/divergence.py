@@ -54,8 +54,8 @@ from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, recorded
-from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.view import View
 
 NO_VALUE: Final = int(np.iinfo(np.int64).min)

@@ -38,8 +38,8 @@ from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_an
 from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
-from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding, together
 from highwater_pipeline.view import View
 
 _LIFE: Final = ("log-loaded", "log-truncated", LOG_START_MOVED)

@@ -21,8 +21,8 @@ import numpy as np
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import NOTHING, codes, finding, ints, last_known, rows_of
 from highwater_pipeline.checks.replay import Replay, log_end_offset
-from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding
 
 
 def isr_incomplete(unit: Unit) -> Finding:

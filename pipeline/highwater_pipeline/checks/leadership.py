@@ -19,9 +19,9 @@ from highwater_pipeline.checks.columns import (
     once,
     rows_of,
 )
-from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.partitions import ranked
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import CHUNK, View
 from highwater_runtime.model.decisions import Decided, is_led_from_outside
 from highwater_runtime.model.leaders import Claim, HighWatermarks, Leaders, Move

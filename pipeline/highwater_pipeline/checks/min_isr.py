@@ -14,8 +14,8 @@ from typing import Final
 
 from highwater_pipeline.checks.columns import NOTHING, finding, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
-from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding
 from highwater_runtime.model.in_sync import too_few_in_sync
 
 _STATE: Final = ("leader_epoch", "partition_epoch", "isr", "row")

@@ -31,11 +31,11 @@ from highwater_pipeline.checks.columns import (
     rows_of,
     who,
 )
-from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partitions import Partitions, highest_so_far, ranked
-from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, judge_decisions
+from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, check_decisions
 from highwater_pipeline.units import RunFacts, Unit
+from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
 _FIELDS: Final = (
@@ -90,7 +90,7 @@ def model_step(unit: Unit) -> Finding:
     )
     refused = 0
     refusals: list[Refusal] = []
-    for found in (judge_decisions(decisions), _refused_steps(events, decisions, exact_order=settings.orders_exactly)):
+    for found in (check_decisions(decisions), _refused_steps(events, decisions, exact_order=settings.orders_exactly)):
         for which, refusal in enumerate(found):
             refused += 1
             if which < MAX_EXAMPLES:
@@ -149,7 +149,7 @@ def _is_refused(facts: RunFacts, partition: str, events: list[dict[str, Any]], *
         unclean=settings.elects_uncleanly(partition) is not False,
     )
     machine = Machine(decisions, exact_order=settings.orders_exactly, compacted=compacted)
-    return any(True for _ in judge_decisions(decisions)) or any(machine.step(event) for event in events)
+    return any(True for _ in check_decisions(decisions)) or any(machine.step(event) for event in events)
 
 
 def _early_reads(partitions: Partitions) -> Bools:

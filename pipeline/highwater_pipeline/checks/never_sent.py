@@ -37,10 +37,10 @@ from highwater_pipeline.checks.columns import (
     rows_of,
 )
 from highwater_pipeline.checks.version_order import Seen
-from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding, has_sends
 from highwater_pipeline.micro_operations import start_rows
 from highwater_pipeline.partitions import Grouped, Partitions, occur, ranked
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, has_sends
 from highwater_pipeline.view import View
 
 INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")

@@ -42,9 +42,9 @@ from highwater_pipeline.checks.columns import (
 from highwater_pipeline.checks.producer_expiry import begins_within, may_be_forgotten
 from highwater_pipeline.checks.promises import Promised
 from highwater_pipeline.checks.version_order import NO, YES, Answers, Seen, VersionOrder
-from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
 

@@ -27,9 +27,9 @@ from highwater_pipeline.checks.columns import (
     rows_of,
 )
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
-from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.partitions import Partitions, latest, ranked, repeated
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding
 
 _SHOWN: Final = 4
 

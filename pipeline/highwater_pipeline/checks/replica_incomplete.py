@@ -29,8 +29,8 @@ from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.checks.promises import recorded
 from highwater_pipeline.checks.replay import Replay
-from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import View
 
 _MARK: Final = ("broker", "ended", "offset", "start_offset", "found", "row")

@@ -28,9 +28,9 @@ import numpy as np
 
 from highwater_pipeline.checks.columns import NOTHING, bools, codes, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.promises import Appends
-from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
 ALL_COMMITTED: Final = -1

@@ -28,8 +28,8 @@ from highwater_pipeline.checks.columns import NOTHING, distinct, finding, ints, 
 from highwater_pipeline.checks.log_starts import known_log_starts
 from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.version_order import NO, YES
-from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding, together
 from highwater_pipeline.view import View
 
 SEQUENCES = 2**31

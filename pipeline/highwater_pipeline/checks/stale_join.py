@@ -3,7 +3,7 @@
 The controller says how it judged each AlterPartition (``alter-partition-handled``): the epochs that the leader claimed
 for the members, and those in force. A member that is new to the ISR must have been claimed under the epoch in force.
 Where the request does not tell (−1: AlterPartition below version 3), the leader's ``isr-proposed`` event says what it
-knew from Fetch; where that does not tell either, a registration of the member between proposal and judgement proves it
+knew from Fetch; where that does not tell either, a registration of the member between proposal and verdict proves it
 stale.
 """
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from highwater_pipeline.checks.columns import NOTHING, finding, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
-from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding
 from highwater_runtime.model.in_sync import UNKNOWN, claimed_epoch, joins_stale
 
 _WHEN: Final = ("node", "time_ns", "row")
@@ -81,7 +81,7 @@ def _stale(unit: Unit, handled: list[Example]) -> Iterator[Example]:
 
 
 def _proposal(proposals: list[Example], request: Example, member: int, places: Mapping[int, int]) -> Example | None:
-    """The leader's last proposal before the judgement that has the member in it."""
+    """The leader's last proposal before the verdict that has the member in it."""
     leader = f"broker-{request['broker']}"
     for proposal in reversed(proposals):
         if (

@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, once, rows_of
-from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import View
 
 PROMISED_NS: Final = 10_000_000_000

@@ -14,7 +14,7 @@ What is not decided within the limits is unknown, never valid. References: Wing 
 Lowe 2017.
 """
 
+from highwater_pipeline.linearizability.check import KeyVerdict, check_key, check_registers
 from highwater_pipeline.linearizability.decide import Limits
-from highwater_pipeline.linearizability.judge import KeyVerdict, check_key, check_registers
 
 __all__ = ["KeyVerdict", "Limits", "check_key", "check_registers"]

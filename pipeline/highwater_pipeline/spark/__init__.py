@@ -1,11 +1,11 @@
 """Schedules the check kernels on Spark: on this machine by default, on any master by name."""
 
-from highwater_pipeline.spark.judge import (
+from highwater_pipeline.spark.check import (
     check_on_spark,
     check_stored_on_spark,
-    spark_judge,
-    spark_judge_store,
-    spark_judge_stored_at,
+    spark_check_store,
+    spark_check_stored_at,
+    spark_checker,
 )
 from highwater_pipeline.spark.registers import (
     check_log_and_registers_on_spark,
@@ -22,7 +22,7 @@ __all__ = [
     "check_stored_on_spark",
     "open_session",
     "spark_check_registers",
-    "spark_judge",
-    "spark_judge_store",
-    "spark_judge_stored_at",
+    "spark_check_store",
+    "spark_check_stored_at",
+    "spark_checker",
 ]

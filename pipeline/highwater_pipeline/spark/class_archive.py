@@ -30,10 +30,10 @@ _TRAIN: Final = """
 import sys
 from pathlib import Path
 from pyspark import SparkContext
-from highwater_pipeline.spark import open_session, spark_judge
+from highwater_pipeline.spark import open_session, spark_checker
 archive, run = sys.argv[1:]
 with open_session("local[2]", [f"-XX:ArchiveClassesAtExit={archive}"]) as session:
-    spark_judge(session, [run])
+    spark_checker(session, [run])
 gateway = SparkContext._gateway
 gateway.shutdown()
 gateway.proc.stdin.close()

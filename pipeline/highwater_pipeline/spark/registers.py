@@ -15,15 +15,15 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from highwater_pipeline.files import BadTableError
-from highwater_pipeline.judge import judge_both
-from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.in_process import check_both
 from highwater_pipeline.linearizability import KeyVerdict, Limits, check_key
-from highwater_pipeline.linearizability.judge import RegisterFacts, facts_of, merge_keys
+from highwater_pipeline.linearizability.check import RegisterFacts, facts_of, merge_keys
 from highwater_pipeline.linearizability.registers import REGISTER_HISTORY, register_history
 from highwater_pipeline.remote import AnyPath, located
-from highwater_pipeline.spark.judge import spark_judge
+from highwater_pipeline.spark.check import spark_checker
 from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.tables import load_run
+from highwater_pipeline.verdict import RunVerdict
 
 _BATCH_ROWS: Final = 1 << 16
 _SQL_TYPES: Final = {"string": "string", "int64": "bigint", "int8": "tinyint"}
@@ -35,7 +35,9 @@ _FINDINGS: Final = "part string, payload binary"
 _FINDINGS_SCHEMA: Final = pa.schema([("part", pa.string()), ("payload", pa.binary())])
 
 
-def check_registers_on_spark(path: AnyPath | str, master: str | None = None, limits: Limits | None = None) -> Judgement:
+def check_registers_on_spark(
+    path: AnyPath | str, master: str | None = None, limits: Limits | None = None
+) -> RunVerdict:
     """Judge the registers of a run directory, or of an operations file, in a Spark session of its own; see
     :func:`spark_check_registers` and :func:`~highwater_pipeline.spark.session.open_session` for what may be raised."""
     with open_session(master) as spark:
@@ -44,18 +46,18 @@ def check_registers_on_spark(path: AnyPath | str, master: str | None = None, lim
 
 def check_log_and_registers_on_spark(
     run_dir: AnyPath | str, master: str | None = None, checks: Sequence[str] | None = None
-) -> Judgement:
+) -> RunVerdict:
     """Judge a run directory whose workload operated on registers too, in a Spark session of its own: equal to
-    :func:`~highwater_pipeline.judge.judge_log_and_registers`."""
+    :func:`~highwater_pipeline.in_process.check_log_and_registers`."""
     with open_session(master) as spark:
         registers = spark_check_registers(spark, run_dir)
-        return judge_both(
-            registers.run_id, checks, lambda of_log: spark_judge(spark, [run_dir], of_log)[0], lambda: registers
+        return check_both(
+            registers.run_id, checks, lambda of_log: spark_checker(spark, [run_dir], of_log)[0], lambda: registers
         )
 
 
-def spark_check_registers(spark: SparkSession, path: AnyPath | str, limits: Limits | None = None) -> Judgement:
-    """The judgement of a run's registers, equal to that of ``check_registers``.
+def spark_check_registers(spark: SparkSession, path: AnyPath | str, limits: Limits | None = None) -> RunVerdict:
+    """The verdict of a run's registers, equal to that of ``check_registers``.
 
     Raises :class:`~highwater_pipeline.files.BadTableError` for a history that cannot be read.
     """

@@ -15,8 +15,8 @@ simulator). Guards that compare replicas at one moment are left out otherwise; e
 metadata and what the log of a leader epoch holds do not depend on clocks.
 """
 
-from highwater_pipeline.specification.decisions import Decisions, judge_decisions
+from highwater_pipeline.specification.decisions import Decisions, check_decisions
 from highwater_pipeline.specification.machine import Machine
 from highwater_pipeline.specification.refusal import RULES, Refusal
 
-__all__ = ["RULES", "Decisions", "Machine", "Refusal", "judge_decisions"]
+__all__ = ["RULES", "Decisions", "Machine", "Refusal", "check_decisions"]

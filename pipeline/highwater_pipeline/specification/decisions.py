@@ -93,7 +93,7 @@ class Decisions:
         return lives[place - 1][1] if place else "unknown"
 
 
-def judge_decisions(decisions: Decisions) -> Iterator[Refusal]:
+def check_decisions(decisions: Decisions) -> Iterator[Refusal]:
     """Yield the decisions that may not follow the ones before them."""
     before: Decided | None = None
     move = _Move()

@@ -27,7 +27,7 @@ from highwater_chaos.kube.client import Kube, RefusedError
 from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.kubernetes_jobs.runner import EarlyEnd, Runner
-from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.check import check_recordings
 from highwater_operator.admin import wire_admin
 from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, JudgingSettings, RunnerSettings
 from highwater_operator.kube import AsyncKube
@@ -230,7 +230,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         arguments = container["args"]
         if container["name"] == "judge":
             api = Kube(kube_api.configuration(account), patience=5.0)
-            return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings, claim=claim).run()
+            return Judge(api, *arguments[1].split("/"), arguments[3], judge=check_recordings, claim=claim).run()
         namespace, _, name = arguments[1].partition("/")
         api = Kube(kube_api.configuration(account), patience=5.0)
         stage.early_ends.append(EarlyEnd())

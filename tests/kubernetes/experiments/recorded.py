@@ -10,8 +10,8 @@ from typing import Any
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment, parse_experiment
-from highwater_chaos.verdict.judged_run import write_run
-from highwater_chaos.verdict.judging import judge_recordings, write_verdict
+from highwater_chaos.verdict.check import check_recordings, write_verdict
+from highwater_chaos.verdict.checked_run import write_run
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,4 +37,4 @@ def record(folder: Path, *, passes: bool) -> Recorded:
     write_run(directory, experiment, run_experiment(experiment, make_backend("sim", wire=False)), wire=False)
     judged = folder / "judged"
     shutil.copytree(directory, judged)
-    return Recorded(directory, write_verdict(judged, experiment, judge_recordings(experiment, judged)))
+    return Recorded(directory, write_verdict(judged, experiment, check_recordings(experiment, judged)))

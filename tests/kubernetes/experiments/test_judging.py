@@ -22,7 +22,7 @@ from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kube.kinds import CONFIG_MAP, JOB
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.run.manifest import BadSummaryError
-from highwater_chaos.verdict.judging import judge_recordings
+from highwater_chaos.verdict.check import check_recordings
 from highwater_operator.experiments.context import JudgingSettings
 
 
@@ -51,7 +51,7 @@ def hand_over(stage: Any, run: Recorded, name: str = "demo") -> None:
 def judge(stage: Any, name: str = "demo") -> int:
     """As a judging pod does, without the seconds that Spark takes."""
     uid = stage.get(name)["metadata"]["uid"]
-    return Judge(Kube(stage.api.configuration(), patience=5.0), "default", name, uid, judge=judge_recordings).run()
+    return Judge(Kube(stage.api.configuration(), patience=5.0), "default", name, uid, judge=check_recordings).run()
 
 
 def judge_pods(stage: Any) -> list[str]:
@@ -278,17 +278,17 @@ def test_what_is_over_is_not_judged(kube_api: Any, passing: Recorded, phase: str
     uid = handed_over(kube_api, passing)["metadata"]["uid"]
     kube_api.patch(*KIND, "demo", "default", {"status": {"phase": phase}}, "status")
     api = Kube(kube_api.configuration())
-    assert Judge(api, "default", "demo", uid, judge=judge_recordings).run() == 1
+    assert Judge(api, "default", "demo", uid, judge=check_recordings).run() == 1
     assert api.get(CONFIG_MAP, "default", "demo-verdict-0") is None
     kube_api.patch(*KIND, "demo", "default", {"status": {"phase": "Judging"}}, "status")
-    assert Judge(api, "default", "demo", "another", judge=judge_recordings).run() == 1
-    assert Judge(api, "default", "demo", uid, judge=judge_recordings).run() == 0
+    assert Judge(api, "default", "demo", "another", judge=check_recordings).run() == 1
+    assert Judge(api, "default", "demo", uid, judge=check_recordings).run() == 0
 
 
 def test_a_runner_that_still_judges_is_left_alone(kube_api: Any, passing: Recorded) -> None:
     uid = handed_over(kube_api, passing)["metadata"]["uid"]
     kube_api.patch(*KIND, "demo", "default", {"status": {"conditions": []}}, "status")
-    assert Judge(Kube(kube_api.configuration()), "default", "demo", uid, judge=judge_recordings).run() == 1
+    assert Judge(Kube(kube_api.configuration()), "default", "demo", uid, judge=check_recordings).run() == 1
 
 
 def test_a_judge_that_is_ended_in_the_middle_is_begun_again(
@@ -301,7 +301,7 @@ def test_a_judge_that_is_ended_in_the_middle_is_begun_again(
 
     def once(found: Any, directory: Path) -> Any:
         judged.append(directory)
-        return judge_recordings(found, directory)
+        return check_recordings(found, directory)
 
     parts = 0
     while True:
@@ -349,14 +349,14 @@ def test_recordings_that_were_changed_are_not_judged(kube_api: Any, passing: Rec
     api = Kube(kube_api.configuration())
     assert store_recordings(api, kube_api.get(*KIND, "demo", "default"), edited)
     with pytest.raises(BadSummaryError, match=r"run\.json: expected what the run wrote"):
-        Judge(api, "default", "demo", uid, judge=judge_recordings).run()
+        Judge(api, "default", "demo", uid, judge=check_recordings).run()
 
 
 def test_recordings_that_are_not_there_are_named(kube_api: Any, passing: Recorded) -> None:
     uid = handed_over(kube_api, passing)["metadata"]["uid"]
     kube_api.delete("v1", "ConfigMap", "demo-run-0", "default")
     with pytest.raises(ArchiveError, match="expected ConfigMap demo-run-0; found none"):
-        Judge(Kube(kube_api.configuration()), "default", "demo", uid, judge=judge_recordings).run()
+        Judge(Kube(kube_api.configuration()), "default", "demo", uid, judge=check_recordings).run()
 
 
 def test_more_than_a_cluster_keeps_is_not_handed_over(

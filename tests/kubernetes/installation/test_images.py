@@ -243,7 +243,7 @@ def installed_by(extras: list[str]) -> set[str]:
             ],
         ),
         (["agent"], ["highwater_operator.agent.main"]),
-        (["chaos"], ["highwater_chaos.cli", "highwater_chaos.verdict.judged_run"]),
+        (["chaos"], ["highwater_chaos.cli", "highwater_chaos.verdict.checked_run"]),
         (["chaos", "pipeline"], ["highwater_chaos.cli", "highwater_pipeline.spark"]),
         (
             ["judge"],

@@ -78,7 +78,7 @@ class Simulated(msgspec.Struct, frozen=True):
 
     @property
     def processor(self) -> float:
-        """All of the run, without the judgement."""
+        """All of the run, without the verdict."""
         return sum(seconds for _, seconds in self.phases)
 
 
@@ -142,7 +142,7 @@ def _add(table: Table, size: int, found: Simulated) -> None:
     table.add(name, size, "processor time of the run", found.processor, "s")
     for phase, seconds in found.phases:
         table.add(name, size, phase, seconds, "s", of="run")
-    table.add(name, size, "processor time of the judgement", found.judging, "s")
+    table.add(name, size, "processor time of the verdict", found.judging, "s")
     table.add(name, size, "memory, at most", found.mebibytes, "MiB")
     table.add(name, size, "virtual time", found.run_seconds, "s")
     table.add(name, size, "asked for", found.rate, "records/s")
@@ -157,8 +157,8 @@ def _run(size: int, rate: float, codec: str) -> Simulated:
     from highwater_chaos.engine import run_experiment  # noqa: PLC0415
     from highwater_chaos.experiment import load_experiment  # noqa: PLC0415
     from highwater_chaos.run.summary import read_summary  # noqa: PLC0415
-    from highwater_chaos.verdict.judged_run import write_run  # noqa: PLC0415
-    from highwater_chaos.verdict.judging import judge_recordings  # noqa: PLC0415
+    from highwater_chaos.verdict.check import check_recordings  # noqa: PLC0415
+    from highwater_chaos.verdict.checked_run import write_run  # noqa: PLC0415
     from highwater_chaos.verdict.verdict import verdict_of  # noqa: PLC0415
     from highwater_runtime.sim.garbage import freeze_collector  # noqa: PLC0415
 
@@ -176,7 +176,7 @@ def _run(size: int, rate: float, codec: str) -> Simulated:
         write_run(out, experiment, result, wire=codec == "all")
         summary = read_summary(out)
         assert summary is not None, "it was written just now"
-        verdict = verdict_of(experiment, summary, judge_recordings(experiment, out))
+        verdict = verdict_of(experiment, summary, check_recordings(experiment, out))
         judging = time.process_time() - marks[-1][1]
     phases: dict[str, float] = {}
     for (phase, began), (_, ended) in pairwise(marks):

@@ -405,18 +405,18 @@ class QuorumController:
         return decision.response
 
     def _report(self, sender: int, decision: AlterPartitionDecision, base_offset: int) -> None:
-        for judgement in decision.judgements:
+        for run_verdict in decision.run_verdicts:
             self._ports.trace.emit(
                 AlterPartitionHandled(
-                    partition=f"{judgement.topic.name}-{judgement.partition}",
+                    partition=f"{run_verdict.topic.name}-{run_verdict.partition}",
                     broker=sender,
-                    leader_epoch=judgement.proposal.leader_epoch,
-                    partition_epoch=judgement.proposal.partition_epoch,
-                    isr=[member.broker_id for member in judgement.members],
-                    isr_epochs=[member.broker_epoch for member in judgement.members],
-                    registered_epochs=list(judgement.registered_epochs),
-                    metadata_offset=-1 if judgement.record_index < 0 else base_offset + judgement.record_index,
-                    reason=judgement.error.name,
+                    leader_epoch=run_verdict.proposal.leader_epoch,
+                    partition_epoch=run_verdict.proposal.partition_epoch,
+                    isr=[member.broker_id for member in run_verdict.members],
+                    isr_epochs=[member.broker_epoch for member in run_verdict.members],
+                    registered_epochs=list(run_verdict.registered_epochs),
+                    metadata_offset=-1 if run_verdict.record_index < 0 else base_offset + run_verdict.record_index,
+                    reason=run_verdict.error.name,
                 )
             )
 

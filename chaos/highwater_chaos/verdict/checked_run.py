@@ -25,7 +25,7 @@ from highwater_chaos.run.log import logged_to
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.run.summary import read_summary, summary_of, write_summary
 from highwater_chaos.run.table_format import TableFormat
-from highwater_chaos.verdict.judging import judge_recordings, write_verdict
+from highwater_chaos.verdict.check import check_recordings, write_verdict
 from highwater_chaos.verdict.verdict import verdict_of
 from highwater_runtime.sim import frozen_collector
 
@@ -34,14 +34,14 @@ _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedRun:
+class CheckedRun:
     """A finished run: its directory and the content of its ``verdict.json``."""
 
     directory: Path
     verdict: dict[str, Any]
 
 
-def run_and_judge(
+def run_and_check(
     experiment: ChaosExperiment,
     backend: str,
     parent: Path,
@@ -52,10 +52,10 @@ def run_and_judge(
     on_turn: Callable[[LiveRun], None] | None = None,
     ends_early: Callable[[], str | None] = lambda: None,
     tables: TableFormat | None = None,
-) -> JudgedRun:
+) -> CheckedRun:
     """Run ``experiment`` on the backend of that name and leave a run directory below ``parent``.
 
-    It is judged from the written files, so the judgement can be repeated. ``varied``: the switches in which the runs of
+    It is judged from the written files, so the verdict can be repeated. ``varied``: the switches in which the runs of
     one command differ; they become part of the directory's name. ``wire``: encode and decode every simulated message.
     ``on_turn`` and ``ends_early`` are called very often during the run; if ``ends_early`` ends the run, the part until
     then is written and judged. ``tables``: the format of the large tables; None: by the amount of recordings.
@@ -80,7 +80,7 @@ def run_and_judge(
             result.files["logs/harness-process.log"] = log.read_bytes()
         progress("judging")
         try:
-            return write_judged(experiment, result, parent, name, wire=wire, tables=tables)
+            return write_checked(experiment, result, parent, name, wire=wire, tables=tables)
         finally:
             if result.recorder is not None:
                 result.recorder.close()
@@ -95,7 +95,7 @@ def run_and_forget(
 ) -> tuple[RunResult, dict[str, Any]]:
     """Run ``experiment`` in the simulator and judge it from temporary files, for callers that run many.
 
-    ``keep`` may copy them before. ``ends_early`` is as for :func:`run_and_judge`. Returns the result of the run
+    ``keep`` may copy them before. ``ends_early`` is as for :func:`run_and_check`. Returns the result of the run
     and the content of ``verdict.json``.
 
     Raises:
@@ -104,10 +104,10 @@ def run_and_forget(
     gc.collect()  # the run before is one large cycle, which the raised thresholds would keep for hundreds of runs
     backend = make_backend("sim", wire=wire)
     result = run_experiment(experiment, backend, ends_early=lambda: ends_early(backend))
-    return result, judge_and_forget(experiment, result, wire=wire, keep=keep)
+    return result, check_and_forget(experiment, result, wire=wire, keep=keep)
 
 
-def judge_and_forget(
+def check_and_forget(
     experiment: ChaosExperiment,
     result: RunResult,
     *,
@@ -119,13 +119,13 @@ def judge_and_forget(
         directory = Path(folder)
         write_run(directory, experiment, result, wire=wire)
         summary = read_summary(directory)
-        outcomes = assertions.judge_assertions(experiment.spec, directory)
-        verdict = verdict_of(experiment, summary, judge_recordings(experiment, directory), outcomes)
+        outcomes = assertions.check_assertions(experiment.spec, directory)
+        verdict = verdict_of(experiment, summary, check_recordings(experiment, directory), outcomes)
         keep(directory)
         return verdict
 
 
-def write_judged(
+def write_checked(
     experiment: ChaosExperiment,
     result: RunResult,
     parent: Path,
@@ -133,12 +133,12 @@ def write_judged(
     *,
     wire: bool,
     tables: TableFormat | None = None,
-) -> JudgedRun:
+) -> CheckedRun:
     """Write the run directory below ``parent``, judge it from its files, and write the report."""
     with new_run_directory(parent, name) as (directory, final):
         write_run(directory, experiment, result, wire=wire, tables=tables)
-        verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory), shown_as=final)
-    return JudgedRun(final, verdict)
+        verdict = write_verdict(directory, experiment, check_recordings(experiment, directory), shown_as=final)
+    return CheckedRun(final, verdict)
 
 
 def write_run(

@@ -20,13 +20,13 @@ from pyspark.sql import SparkSession
 
 from highwater_pipeline.checks import check_unit
 from highwater_pipeline.files import BadTableError
-from highwater_pipeline.judgement import Judgement, UnitFindings, merge, selected
 from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, read_unit, stored_runs
 from highwater_pipeline.tables import open_run
 from highwater_pipeline.units import RunFacts, split, unit_of
+from highwater_pipeline.verdict import RunVerdict, UnitFindings, merge, selected
 from highwater_pipeline.view import View
 
 CHUNK_ROWS: Final = 1 << 16
@@ -65,20 +65,20 @@ def check_on_spark(
     master: str | None = None,
     checks: Sequence[str] | None = None,
     settings: Settings | None = None,
-) -> Judgement:
-    """Judge a run directory in a Spark session of its own; see :func:`spark_judge` and
+) -> RunVerdict:
+    """Judge a run directory in a Spark session of its own; see :func:`spark_checker` and
     :func:`~highwater_pipeline.spark.session.open_session` for what may be raised."""
     with open_session(master) as spark:
-        return spark_judge(spark, [run_dir], checks, settings)[0]
+        return spark_checker(spark, [run_dir], checks, settings)[0]
 
 
-def spark_judge(
+def spark_checker(
     spark: SparkSession,
     run_dirs: Sequence[AnyPath | str],
     checks: Sequence[str] | None = None,
     settings: Settings | None = None,
-) -> list[Judgement]:
-    """The judgements of runs, in the order of ``run_dirs``, equal to those of ``judge_run``. ``settings``: of all of
+) -> list[RunVerdict]:
+    """The verdicts of runs, in the order of ``run_dirs``, equal to those of ``check_run``. ``settings``: of all of
     them; None: each run's own.
 
     Raises :class:`~highwater_pipeline.files.BadTableError` for a run directory that cannot be read, and ``ValueError``
@@ -98,33 +98,33 @@ def spark_judge(
     return _merged(len(paths), found, checks)
 
 
-def check_stored_on_spark(run: StoredRun, master: str | None = None) -> Judgement:
-    """Judge a run of a store in a Spark session of its own; see :func:`spark_judge_stored`."""
+def check_stored_on_spark(run: StoredRun, master: str | None = None) -> RunVerdict:
+    """Judge a run of a store in a Spark session of its own; see :func:`spark_check_stored`."""
     with open_session(master) as spark:
-        return spark_judge_stored(spark, [run])[0]
+        return spark_check_stored(spark, [run])[0]
 
 
-def spark_judge_store(spark: SparkSession, store: AnyPath | str) -> list[Judgement]:
-    """The judgements of all runs of a store (``highwater_pipeline.store``), in order of their directories' names; see
-    :func:`spark_judge_stored`."""
-    return spark_judge_stored(spark, stored_runs(located(store).absolute()))
+def spark_check_store(spark: SparkSession, store: AnyPath | str) -> list[RunVerdict]:
+    """The verdicts of all runs of a store (``highwater_pipeline.store``), in order of their directories' names; see
+    :func:`spark_check_stored`."""
+    return spark_check_stored(spark, stored_runs(located(store).absolute()))
 
 
-def spark_judge_stored_at(directories: Sequence[AnyPath]) -> list[Judgement]:
-    """The judgements of runs of a store by their directories, in the session that is active.
+def spark_check_stored_at(directories: Sequence[AnyPath]) -> list[RunVerdict]:
+    """The verdicts of runs of a store by their directories, in the session that is active.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` as :func:`spark_judge_stored` does.
+    Raises :class:`~highwater_pipeline.files.BadTableError` as :func:`spark_check_stored` does.
     """
     with open_session() as spark, ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
-        return spark_judge_stored(spark, list(threads.map(open_stored_run, directories)))
+        return spark_check_stored(spark, list(threads.map(open_stored_run, directories)))
 
 
-def spark_judge_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[Judgement]:
-    """The judgements of runs of a store, each by the checks that it was stored with.
+def spark_check_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[RunVerdict]:
+    """The verdicts of runs of a store, each by the checks that it was stored with.
 
     Each task reads the files of its own units, so that nothing is shuffled. The store must be readable from every
     executor under the same path. Raises :class:`~highwater_pipeline.files.BadTableError` as
-    :func:`~highwater_pipeline.judge.judge_stored` does.
+    :func:`~highwater_pipeline.in_process.check_stored` does.
     """
     units = [(number, unit) for number, run in enumerate(runs) for unit in run.units]
     tasks = max(1, min(len(units), spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
@@ -149,7 +149,7 @@ def _units_by_run(found: Sequence[Any]) -> dict[int, list[UnitFindings]]:
     return units
 
 
-def _merged(runs: int, found: Sequence[Any], checks: Sequence[str] | None) -> list[Judgement]:
+def _merged(runs: int, found: Sequence[Any], checks: Sequence[str] | None) -> list[RunVerdict]:
     _raise_first_error(found)
     facts = {row.run: msgspec.json.decode(row.facts, type=RunFacts) for row in found if row.part == "run"}
     units = _units_by_run([row for row in found if row.part == "findings"])

@@ -57,7 +57,7 @@ class Source(Protocol):
         """Return the names of the known metrics; empty if they cannot be listed."""
 
 
-def judge_assertions(spec: ExperimentSpec, directory: Path) -> list[Outcome]:
+def check_assertions(spec: ExperimentSpec, directory: Path) -> list[Outcome]:
     """What became of the assertions of the run in ``directory``, in their order; then the default one, if it failed."""
     return [*_judge_given(spec, directory), *_judge_default(spec, directory)]
 

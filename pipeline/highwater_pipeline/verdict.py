@@ -82,7 +82,7 @@ class AnomalyReport(msgspec.Struct, frozen=True):
     examples: list[Example]
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class RunVerdict(msgspec.Struct, frozen=True):
     """What the checks say of one run.
 
     ``checks`` says of every check asked for: ``ok`` (done, found nothing), ``failed``, ``unknown`` (the history does
@@ -101,7 +101,7 @@ class Judgement(msgspec.Struct, frozen=True):
     removed: dict[str, int | None] = {}
 
     def to_json(self) -> bytes:
-        """Canonical JSON: equal judgements are equal bytes."""
+        """Canonical JSON: equal verdicts are equal bytes."""
         return msgspec.json.encode(self)
 
 
@@ -149,8 +149,8 @@ def has_producer_ids(facts: RunFacts) -> bool:
     return facts.sent != 0 and facts.settings.idempotence is not False
 
 
-def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> Judgement:
-    """One judgement from what was found in a run's units, in whatever order they come."""
+def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> RunVerdict:
+    """One verdict from what was found in a run's units, in whatever order they come."""
     ordered = sorted(units, key=lambda unit: unit.partition)
     anomalies: dict[str, AnomalyReport] = {}
     states: dict[str, CheckState] = {}
@@ -179,7 +179,7 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
     reasons = [*_reasons(facts, anomalies, states), *undecided]
     stats = {"operations": facts.operations, "acknowledged": facts.acknowledged, "read": facts.read}
     removed = _removed(facts, ordered)
-    return Judgement(facts.run_id, _verdict(facts, states), reasons, anomalies, states, stats, removed)
+    return RunVerdict(facts.run_id, _verdict(facts, states), reasons, anomalies, states, stats, removed)
 
 
 def _removed(facts: RunFacts, units: Sequence[UnitFindings]) -> dict[str, int | None]:

@@ -1,7 +1,7 @@
-"""Judges the registers of a run: a kernel for one key, and how the keys' verdicts become one judgement.
+"""Judges the registers of a run: a kernel for one key, and how the keys' verdicts become one verdict.
 
 :func:`check_key` is a pure function from one key's rows to a verdict; :func:`merge_keys` does not care in which order
-keys come. So this process and Spark give the same judgement, to the byte (unless a limit in seconds is reached).
+keys come. So this process and Spark give the same verdict, to the byte (unless a limit in seconds is reached).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks.columns import rows_of, who
-from highwater_pipeline.judgement import MAX_EXAMPLES, AnomalyReport, CheckState, Example, Judgement, Verdict
 from highwater_pipeline.linearizability.decide import Decision, Limits, decide
 from highwater_pipeline.linearizability.registers import CAS, KINDS, READ, by_key, register_history, register_of
 from highwater_pipeline.micro_operations import FAIL, OK, OUTCOMES
 from highwater_pipeline.tables import RunTables
 from highwater_pipeline.units import inconclusive_reasons
+from highwater_pipeline.verdict import MAX_EXAMPLES, AnomalyReport, CheckState, Example, RunVerdict, Verdict
 
 SHOWN: Final = 10
 """Operations of the longest linearizable prefix that an example shows, from its end."""
@@ -48,14 +48,14 @@ class RegisterFacts(msgspec.Struct, frozen=True):
     inconclusive_reasons: tuple[str, ...] = ()
 
 
-def check_registers(tables: RunTables, limits: Limits | None = None) -> Judgement:
+def check_registers(tables: RunTables, limits: Limits | None = None) -> RunVerdict:
     """Whether the operations on registers of a run are linearizable. Needs no Java and no Spark."""
     history = register_history(tables.operations)
     return merge_keys(facts_of(tables), (check_key(key, table, limits) for key, table in by_key(history)))
 
 
 def facts_of(tables: RunTables) -> RegisterFacts:
-    """What a judgement says of a run whatever its registers hold."""
+    """What a verdict says of a run whatever its registers hold."""
     return RegisterFacts(tables.run_id, tuple(inconclusive_reasons(tables.faults)) if tables.faults is not None else ())
 
 
@@ -72,8 +72,8 @@ def check_key(key: str, table: pa.Table, limits: Limits | None = None) -> KeyVer
     return KeyVerdict(key, table.num_rows, acknowledged, "failed", decision.steps, name, example)
 
 
-def merge_keys(facts: RegisterFacts, keys: Iterable[KeyVerdict]) -> Judgement:
-    """One judgement from the verdicts of a run's registers, in whatever order they come."""
+def merge_keys(facts: RegisterFacts, keys: Iterable[KeyVerdict]) -> RunVerdict:
+    """One verdict from the verdicts of a run's registers, in whatever order they come."""
     ordered = sorted(keys, key=lambda verdict: verdict.key)
     acknowledged = sum(verdict.acknowledged for verdict in ordered)
     undecided = [verdict for verdict in ordered if verdict.state == "unknown"]
@@ -98,7 +98,7 @@ def merge_keys(facts: RegisterFacts, keys: Iterable[KeyVerdict]) -> Judgement:
         operations = sum(verdict.operations for verdict in ordered)
         why = f"none of {operations} operations on registers was acknowledged" if operations else "no operation on one"
         reasons.append(f"nothing can be said on registers: {why}")
-    return Judgement(facts.run_id, _verdict(facts, states), reasons, anomalies, states)
+    return RunVerdict(facts.run_id, _verdict(facts, states), reasons, anomalies, states)
 
 
 def _verdict(facts: RegisterFacts, states: dict[str, CheckState]) -> Verdict:

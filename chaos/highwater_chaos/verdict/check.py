@@ -22,9 +22,9 @@ from highwater_chaos.run.manifest import update_manifest
 from highwater_chaos.run.summary import list_recordings, read_summary
 from highwater_chaos.verdict.junit import write_junit
 from highwater_chaos.verdict.verdict import is_judged, verdict_of
-from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.recordings import OPERATIONS_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
+from highwater_pipeline.verdict import RunVerdict
 
 if TYPE_CHECKING:
     from highwater_pipeline.units import RunFacts
@@ -35,9 +35,9 @@ VERDICT_FILES: Final = ("verdict.json", "junit.xml", "report.html")
 
 
 def write_verdict(
-    directory: Path, experiment: ChaosExperiment, judgement: Judgement, *, shown_as: Path | None = None
+    directory: Path, experiment: ChaosExperiment, run_verdict: RunVerdict, *, shown_as: Path | None = None
 ) -> dict[str, Any]:
-    """Write what follows from ``judgement``, of the recordings in ``directory``, beside them: verdict, JUnit, report.
+    """Write what follows from ``verdict``, of the recordings in ``directory``, beside them: verdict, JUnit, report.
 
     The report calls the directory ``shown_as``. Returns the content of ``verdict.json``.
 
@@ -45,8 +45,8 @@ def write_verdict(
         BadSummaryError: the run directory is not whole.
     """
     summary = read_summary(directory)
-    outcomes = assertions.judge_assertions(experiment.spec, directory)
-    verdict = verdict_of(experiment, summary, judgement, outcomes, machine_troubles(directory), new_disks(directory))
+    outcomes = assertions.check_assertions(experiment.spec, directory)
+    verdict = verdict_of(experiment, summary, run_verdict, outcomes, machine_troubles(directory), new_disks(directory))
     write_json(directory / "verdict.json", verdict)
     write_junit(directory / "junit.xml", [verdict])
     # Imported here: a campaign writes no report for a seed, so its processes need not import this.
@@ -57,17 +57,17 @@ def write_verdict(
     return verdict
 
 
-def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:
-    """The judgement of what a run of ``experiment`` left in ``directory``: of its registers too where it has some."""
+def check_recordings(experiment: ChaosExperiment, directory: Path) -> RunVerdict:
+    """The verdict of what a run of ``experiment`` left in ``directory``: of its registers too where it has some."""
     if experiment.spec.workload.metadata is None:
         stored = highwater_pipeline.recorded_units(directory, tuple(experiment.spec.checks))
         if stored is not None:
-            return highwater_pipeline.judge_stored(stored)
-        return highwater_pipeline.judge_run(highwater_pipeline.open_run(directory), experiment.spec.checks)
-    return highwater_pipeline.judge_log_and_registers(highwater_pipeline.load_run(directory), experiment.spec.checks)
+            return highwater_pipeline.check_stored(stored)
+        return highwater_pipeline.check_run(highwater_pipeline.open_run(directory), experiment.spec.checks)
+    return highwater_pipeline.check_log_and_registers(highwater_pipeline.load_run(directory), experiment.spec.checks)
 
 
-def judge_on_spark(experiment: ChaosExperiment, directory: AnyPath, master: str | None = None) -> Judgement:
+def check_recordings_on_spark(experiment: ChaosExperiment, directory: AnyPath, master: str | None = None) -> RunVerdict:
     """The same on Spark (``master`` None: all cores of this machine).
 
     Raises:
@@ -127,7 +127,7 @@ def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:
     for one in summary.violations:
         if is_judged(one.name, spec):
             yield f"{one.name}, which a store does not hold, was found while it ran: {one.what}"
-    for assertion in assertions.judge_assertions(spec, directory):
+    for assertion in assertions.check_assertions(spec, directory):
         if assertion.holds is not True:
             yield f"an assertion, which a store does not hold, is not met: {assertion.reason}"
 
