@@ -71,13 +71,13 @@ SHARING = ("interop/", "security/", "kubernetes/agent/")
 """Folders whose tests share a cluster of processes, or an agent, which ends with the last of them."""
 APART = (
     "apache_kafka/test_real.py",
-    "campaign/test_directed.py",
     "chaos/",
     "cli/test_campaign.py",
     "drivers/test_runs.py",
     "host/test_scale_benchmark.py",
     "kubernetes/experiments/",
     "kubernetes/log_cluster/",
+    "lab/test_directed.py",
     "local/",
     "machine/",
 )
@@ -91,8 +91,10 @@ TOGETHER = (
 )
 LONGEST = (
     "interop/",
+    "kubernetes/experiments/test_dashboards_everywhere.py",
     "monitoring/test_dashboards_on_prometheus.py",
     "local/test_broken_faults.py",
+    "local/test_working_directory.py",
     "kubernetes/experiments/test_agents_replaced.py",
     "kubernetes/agent/",
     "compiled/",
@@ -101,7 +103,10 @@ LONGEST = (
     "kubernetes/log_cluster/test_stale_names.py",
     "kubernetes/installation/test_spark_manifests.py",
     "cli/test_campaign.py",
+    "cli/test_manifest.py",
     "local/test_scenario.py",
+    "local/test_zookeeper.py",
+    "local/test_killed_harness.py",
     "kubernetes/log_cluster/test_real_nodes.py",
     "kubernetes/log_cluster/test_bad_days.py",
     "local/test_node_crash.py",
@@ -114,6 +119,8 @@ LONGEST = (
     "coordination/",
     "wire/test_fuzz.py",
     "chaos/test_shrink.py",
+    "chaos/test_clock_shifts.py",
+    "chaos/test_missing_evidence.py",
     "invariants/",
     "lab/test_mutants.py",
     "chaos/test_engine.py",

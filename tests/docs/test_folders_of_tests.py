@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -40,3 +41,10 @@ def test_helpers_have_names_of_their_own() -> None:
         if not path.stem.startswith(("test_", "conftest", "__")) and not name.startswith(PACKAGES)
     )
     assert [name for name, count in helpers.items() if count > 1] == []
+
+
+def test_the_order_of_tests_names_tests_that_are_there() -> None:
+    """A file that has moved would be taken last, or by one worker, and nobody would see why all takes longer."""
+    names = re.findall(r'^    "([a-z_]+/[\w/.]*)(?:::\w+)?",$', (TESTS / "conftest.py").read_text(), re.M)
+    assert len(names) > 40
+    assert [name for name in names if not (TESTS / name).exists()] == []
