@@ -80,8 +80,10 @@ def detach(image: Path) -> None:
     """
     # A process that ends, and had a copy of the mount, lets go of it some milliseconds after its copy is gone.
     passing = time.monotonic() + _PASSES_WITHIN
+    pause = 0.005
     while is_claimed(image) and time.monotonic() < passing:
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.04)
     deadline = time.monotonic() + _DETACHED_WITHIN
     file = _identity(image)
     while left := [one for one in _over(image) if not _is_claimed(one.number)]:
@@ -125,20 +127,29 @@ def _over(image: Path) -> Iterator[_Loop]:
     file = _identity(image)
     if file is None:
         return
-    for entry in sorted(_SYSTEM.glob("loop*")):
-        number = entry.name.removeprefix("loop")
-        if not number.isdigit() or not (entry / "loop").exists():
-            continue  # not in use
+    for number in _in_use():
         try:
-            with _opened(int(number), os.O_RDONLY) as loop:
+            with _opened(number, os.O_RDONLY) as loop:
                 if _backing(loop) != file:
                     continue
-            in_flight = any(int(count) for count in (entry / "inflight").read_bytes().split())
+            in_flight = any(int(count) for count in (_SYSTEM / f"loop{number}" / "inflight").read_bytes().split())
         except OSError as error:
             if error.errno in (errno.ENXIO, errno.ENOENT, errno.ENODEV):
                 continue  # detached meanwhile
             raise
-        yield _Loop(int(number), in_flight)
+        yield _Loop(number, in_flight)
+
+
+def _in_use() -> list[int]:
+    """Numbers of the loop devices that are over some file. Asked often, and a machine may have hundreds of devices: no
+    paths are made of those that are not in use."""
+    found = []
+    with os.scandir(_SYSTEM) as entries:
+        for entry in entries:
+            number = entry.name.removeprefix("loop")
+            if number.isdigit() and os.access(f"{entry.path}/loop", os.F_OK):
+                found.append(int(number))
+    return sorted(found)
 
 
 def _identity(image: Path) -> tuple[int, int] | None:
