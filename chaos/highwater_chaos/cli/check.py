@@ -50,6 +50,32 @@ _FOR_SPARK: Final = 256 << 20
 T = TypeVar("T")
 
 
+ModelOption = Annotated[
+    Model | None,
+    typer.Option(
+        show_default=False,
+        help="Judge as a log, or as registers (linearizability). By default by what the run recorded; a file is"
+        " judged as a log.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        show_default=False,
+        help="So many processes judge a large run of a store; by default one a core, at most 4.",
+    ),
+]
+UnrecordedSends = Annotated[
+    bool,
+    typer.Option(
+        "--unrecorded-sends",
+        help="Clients whose sends the history does not have may have written too, if there is no run.json.",
+    ),
+]
+
+
 def check(
     paths: Annotated[
         list[str],
@@ -61,14 +87,7 @@ def check(
     written: Annotated[
         Format, typer.Option("--format", help="How operations files are written: by runs, or by Jepsen.")
     ] = "highwater",
-    model: Annotated[
-        Model | None,
-        typer.Option(
-            show_default=False,
-            help="Judge as a log, or as registers (linearizability). By default by what the run recorded; a file is"
-            " judged as a log.",
-        ),
-    ] = None,
+    model: ModelOption = None,
     engine: Annotated[
         Engine | None,
         typer.Option(show_default=False, help="Judge in this process or on Spark. By default by the size of the run."),
@@ -84,26 +103,12 @@ def check(
     retention: Annotated[
         bool, typer.Option("--retention", help="Old records may have been deleted, if there is no run.json.")
     ] = False,
-    unrecorded_sends: Annotated[
-        bool,
-        typer.Option(
-            "--unrecorded-sends",
-            help="Clients whose sends the history does not have may have written too, if there is no run.json.",
-        ),
-    ] = False,
+    unrecorded_sends: UnrecordedSends = False,
     master: Annotated[
         str | None,
         typer.Option(metavar="URL", show_default=False, help="Use this Spark master, not this machine's cores."),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            show_default=False,
-            help="So many processes judge a large run of a store; by default one a core, at most 4.",
-        ),
-    ] = None,
+    jobs: Jobs = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Judge recorded runs again.

@@ -31,6 +31,17 @@ from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_chaos.verdict.job_summary import append_summary
 from highwater_chaos.verdict.junit import write_junit
 
+Summary = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Append the verdicts of all runs to this file as Markdown, for a CI job's page."),
+]
+Tables = Annotated[
+    TableFormat | None,
+    typer.Option(
+        show_default=False, help="Write the large tables in this format. By default by the amount of recordings."
+    ),
+]
+
 
 def run(
     experiments: Experiments,
@@ -54,37 +65,14 @@ def run(
     namespace: Annotated[str | None, typer.Option(metavar="NS", help="Run in this namespace of Kubernetes.")] = None,
     context: Annotated[str | None, typer.Option(metavar="NAME", help="Use this context of the kubeconfig.")] = None,
     metrics: Metrics = None,
-    summary: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Append the verdicts of all runs to this file as Markdown, for a CI job's page."
-        ),
-    ] = None,
+    summary: Summary = None,
     grafana: Grafana = None,
-    tables: Annotated[
-        TableFormat | None,
-        typer.Option(
-            show_default=False, help="Write the large tables in this format. By default by the amount of recordings."
-        ),
-    ] = None,
+    tables: Tables = None,
 ) -> int:
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
-    if backend not in ELSEWHERE and (namespace is not None or context is not None):
-        raise UsageError("--namespace and --context need --backend kubernetes; leave them out, or add it")
-    if wire and backend != "sim":
-        raise UsageError("--wire is for the simulator: real messages always go through the codec")
-    if tables is not None and backend in ELSEWHERE:
-        raise UsageError("--tables: a pod of Kubernetes decides how it writes a run; leave it out")
-    if metrics is not None and backend in ELSEWHERE:
-        raise UsageError("--metrics: on Kubernetes operator, agents and pods have /metrics; leave it out")
-    if grafana is not None and backend != "local":
-        raise UsageError("--grafana: annotations are of runs in real time on this machine; add --backend local")
-    check_output(out, "--out")
-    for option, file in (("--junit", junit), ("--summary", summary)):
-        if file is not None:
-            check_output(file.parent, option)
-            if file.is_dir():
-                raise UsageError(f"{option} {file}: is a directory; expected a file to write")
+    place = context if namespace is None else namespace
+    _check_backend(backend, place, wire=wire, tables=tables, metrics=metrics, grafana=grafana)
+    _check_places(out, junit, summary)
     planned = list(_plan(files_of(experiments), seed, switch_values(switch or []), backend))
     runs: list[CheckedRun] = []
     verdicts: list[dict[str, Any]] = []
@@ -129,15 +117,51 @@ def run(
                 break
     if as_json:
         print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
+    _write(runs, junit, summary)
+    if ended_early:
+        raise EndedEarlyError
+    return exit_status(verdicts)
+
+
+def _check_backend(
+    backend: Backend,
+    place: str | None,
+    *,
+    wire: bool,
+    tables: TableFormat | None,
+    metrics: str | None,
+    grafana: str | None,
+) -> None:
+    """Raises :class:`UsageError` for options that are not of this backend; ``place``: where on Kubernetes."""
+    if backend not in ELSEWHERE and place is not None:
+        raise UsageError("--namespace and --context need --backend kubernetes; leave them out, or add it")
+    if wire and backend != "sim":
+        raise UsageError("--wire is for the simulator: real messages always go through the codec")
+    if tables is not None and backend in ELSEWHERE:
+        raise UsageError("--tables: a pod of Kubernetes decides how it writes a run; leave it out")
+    if metrics is not None and backend in ELSEWHERE:
+        raise UsageError("--metrics: on Kubernetes operator, agents and pods have /metrics; leave it out")
+    if grafana is not None and backend != "local":
+        raise UsageError("--grafana: annotations are of runs in real time on this machine; add --backend local")
+
+
+def _check_places(out: Path, junit: Path | None, summary: Path | None) -> None:
+    """Raises :class:`UsageError` for what cannot be written, before anything runs."""
+    check_output(out, "--out")
+    for option, file in (("--junit", junit), ("--summary", summary)):
+        if file is not None:
+            check_output(file.parent, option)
+            if file.is_dir():
+                raise UsageError(f"{option} {file}: is a directory; expected a file to write")
+
+
+def _write(runs: Sequence[CheckedRun], junit: Path | None, summary: Path | None) -> None:
     if junit is not None:
         with writing(junit, "--junit"):
             write_junit(junit, [done.verdict for done in runs])
     if summary is not None:
         with writing(summary, "--summary"):
             append_summary(summary, [(done.verdict, done.directory) for done in runs])
-    if ended_early:
-        raise EndedEarlyError
-    return exit_status(verdicts)
 
 
 def _all_of(observers: Sequence[Callable[[LiveRun], None]]) -> Callable[[LiveRun], None] | None:
