@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from uuid import UUID
 
 from highwater_lab.benchmarks.fuzzing.protocol import Target
 
+_METHODS = (b"GET", b"PUT", b"DELETE")
 _POD = b'"pod": {"namespace": "ns", "name": "demo-broker-0", "uid": "00000000-0000-0000-0000-000000000008"}'
 EXAMPLES = {
     "agent-control": [
@@ -95,6 +97,31 @@ def agent_answers() -> Target:
     return run
 
 
+def _request(data: bytes, token: str) -> bytes:
+    """A request that aiohttp's parser takes, of method and path in the first line, and the body."""
+    line, _, body = data.partition(b"\n")
+    method, _, path = line.partition(b" ")
+    method = method if method in _METHODS else _METHODS[sum(method) % len(_METHODS)]
+    line = method + b" /" + quote(path.lstrip(b"/"), safe="/?&=%.:_~+-").encode()
+    head = f"Host: x\r\nAuthorization: Bearer {token}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    return line + b" HTTP/1.1\r\n" + head.encode() + body
+
+
+def _exchange(path: str, request: bytes) -> bytes:
+    """The answer of the server that listens at a path; empty if it gives none."""
+    with socket.socket(socket.AF_UNIX) as end:
+        end.settimeout(10)
+        end.connect(path)
+        with suppress(BrokenPipeError, ConnectionResetError):
+            end.sendall(request)
+            end.shutdown(socket.SHUT_WR)
+        answer = b""
+        with suppress(ConnectionResetError):
+            while more := end.recv(65536):
+                answer += more
+    return answer
+
+
 def agent_http() -> Target:
     """Requests to the node agent, with its token, up to the machine: method and path in the first line, then the body.
 
@@ -104,7 +131,6 @@ def agent_http() -> Target:
     """
     import asyncio
     import atexit
-    import socket
     import threading
 
     from aiohttp import web
@@ -118,7 +144,6 @@ def agent_http() -> Target:
     from highwater_operator.agent.settings import Settings
     from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
-    methods = (b"GET", b"PUT", b"DELETE")
     scratch = ScratchDirectory("fuzz-agent")
     atexit.register(scratch.cleanup)
     folder = Path(scratch.name)
@@ -167,27 +192,7 @@ def agent_http() -> Target:
     assert up.wait(30)
 
     def run(data: bytes) -> None:
-        if not data.startswith(b"\0"):
-            line, _, body = data.partition(b"\n")
-            method, _, path_asked = line.partition(b" ")
-            method = method if method in methods else methods[sum(method) % len(methods)]
-            line = method + b" /" + quote(path_asked.lstrip(b"/"), safe="/?&=%.:_~+-").encode()
-            head = (
-                f"Host: x\r\nAuthorization: Bearer {token}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
-            )
-            data = line + b" HTTP/1.1\r\n" + head.encode() + body
-        else:
-            data = data[1:]
-        with socket.socket(socket.AF_UNIX) as end:
-            end.settimeout(10)
-            end.connect(path)
-            with suppress(BrokenPipeError, ConnectionResetError):
-                end.sendall(data)
-                end.shutdown(socket.SHUT_WR)
-            answer = b""
-            with suppress(ConnectionResetError):
-                while more := end.recv(65536):
-                    answer += more
+        answer = _exchange(path, data[1:] if data.startswith(b"\0") else _request(data, token))
         assert not answer.startswith(b"HTTP/1.1 500"), answer[:2000]
 
     return run
