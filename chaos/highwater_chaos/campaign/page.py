@@ -31,10 +31,9 @@ def write_page(
     outcomes: Sequence[Outcome],
     examples: Sequence[tuple[Example, Outcome]],
     drawn: Sequence[Drawn] = (),
-    *,
-    sentence: str,
+    remark: str = "",
 ) -> Path:
-    """Write the page into the campaign's directory; returns its path."""
+    """Write the page into the campaign's directory; returns its path. ``remark``: see :func:`sentence_of`."""
     reached = Counter(name for one in outcomes for name in one.transitions)
     missing = unreached(reached)
     questions = [one for one in outcomes if one.verdict in ("error", "inconclusive")]
@@ -45,7 +44,7 @@ def write_page(
         folder=".",
         title=title,
         verdict="pass" if not wrong else next((row.verdict for row in wrong if row.verdict != "pass"), "fail"),
-        sentence=sentence,
+        sentence=sentence_of(rows, remark),
         facts=facts_of(outcomes),
         variants=rows[0].variant_is if any(row.variant for row in rows) else "",
         figures=list(rows[0].figures) if rows else [],

@@ -99,7 +99,7 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
                 outcomes,
                 examples,
                 drawn_by(plan, outcomes),
-                sentence=sentence_of(rows, campaign.remark(rows)),
+                campaign.remark(rows),
             )
     if copy is not None:
         copy.finish()
