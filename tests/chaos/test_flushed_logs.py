@@ -45,7 +45,8 @@ LESS = [
 
 def _checked(fault: str, *mutant: str, seed: int = 1) -> tuple[str, list[str]]:
     experiment = parse_experiment(EXPERIMENT.format(seed=seed, fault=fault), "flushed.yaml")
-    with applied(Mutant("broken", *mutant, "what was flushed is kept")) if mutant else nullcontext():
+    where, old, new = mutant or ("", "", "")
+    with applied(Mutant("broken", where, old, new, "what was flushed is kept")) if mutant else nullcontext():
         result = run_experiment(experiment, SimBackend(watch_invariants=False))
     verdict = check_and_forget(experiment, result, wire=False)
     found = verdict["anomalies"].get("model-step", {"examples": []})["examples"]

@@ -110,7 +110,8 @@ def test_one_wrong_change_of_a_user_stops_his_others(image):
 
 def test_old_clusters_have_no_credentials():
     image = MetadataImage()
-    image.apply(*bootstrap(MetadataVersion.of("3.5-IV1")), 0)
+    (record,) = bootstrap(MetadataVersion.of("3.5-IV1"))
+    image.apply(record, 0)
     with pytest.raises(RefusedError, match=r"3\.5-IV1 knows no SCRAM"):
         alter(image, upsertion())
 

@@ -38,7 +38,7 @@ def test_answers_leave_in_the_order_of_the_requests(play, tools):
 
 
 def test_what_follows_from_the_requests_of_one_read_is_done_once_before_their_answers_leave(play, tools):
-    class Together(tools.core):
+    class Together(tools.core):  # type: ignore[name-defined]
         def __init__(self, ports):
             super().__init__(ports)
             self.done = []
