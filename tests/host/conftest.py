@@ -174,6 +174,7 @@ def tools() -> Any:
     """The helpers above, for tests (which import nothing from here)."""
 
     class Tools:
+        until = staticmethod(until)
         ask = staticmethod(ask)
         metadata = staticmethod(metadata)
         core = TestCore
