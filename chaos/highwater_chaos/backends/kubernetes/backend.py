@@ -39,7 +39,8 @@ from highwater_chaos.backends.kubernetes.observing import PodEvents
 from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.host_faults import Skew
-from highwater_chaos.backends.primitives import Primitive, ProcessState, RpcRule
+from highwater_chaos.backends.local.real_nodes import RealNodes
+from highwater_chaos.backends.primitives import Primitive, ProcessState
 from highwater_chaos.backends.protocol import (
     BackendError,
     HeldUp,
@@ -56,8 +57,7 @@ from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
 from highwater_chaos.records.dump import Dumped
-from highwater_chaos.workload.client_host import ClientProcess
-from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
+from highwater_runtime.ports import MS, SECOND, Endpoint
 from highwater_runtime.ports.trace import NodeStarted
 
 _GRACE_NS: Final = 15 * SECOND
@@ -88,7 +88,7 @@ class _Node:
     wiped: bool = False
 
 
-class KubernetesBackend:
+class KubernetesBackend(RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks cannot be harmed: those that can be
     harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 
@@ -135,7 +135,6 @@ class KubernetesBackend:
         self._host_faults: HostFaults
         self._rules: MessageRules
         self._cuts: Cuts
-        self._clients: LocalClients | None = None
         self._inconclusive_reasons: list[str] = []
         self._wiped: set[tuple[str, int]] = set()
         self._since = 0
@@ -364,10 +363,6 @@ class KubernetesBackend:
         machines = machine_rows((node.place.agent for node in self._nodes.values()), self._since, self._watched)
         return {**logs, MACHINES_FILE: machines}
 
-    def trace_digest(self) -> str:
-        """No two runs are equal."""
-        return ""
-
     # --- nodes ---
 
     def start(self, node: str) -> None:
@@ -421,22 +416,6 @@ class KubernetesBackend:
 
     def uncut(self, cut: str) -> None:
         self._cuts.uncut(cut)
-
-    def add_rule(self, name: str, rule: RpcRule) -> None:
-        """In the hosts of its destinations."""
-        self._rules.add(name, rule)
-
-    def rule_matches(self, name: str) -> int:
-        """As the hosts counted them."""
-        return self._rules.caught(name)
-
-    def remove_rule(self, name: str) -> None:
-        """From all hosts."""
-        self._rules.remove(name)
-
-    def rule_left(self, name: str) -> str | None:
-        """As the hosts answered their agents."""
-        return self._rules.left(name)
 
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
         """By the node itself."""
@@ -497,32 +476,6 @@ class KubernetesBackend:
         """Close the session with the password that the agent read from the broker."""
         assert self._ensemble is not None, "nothing is asked before there is a cluster"
         self._ensemble.sessions.end(node, session)
-
-    # --- clients ---
-
-    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
-        """A core on the clients' thread."""
-        assert self._clients is not None
-        self._clients.add(name, factory)
-
-    def add_client_process(
-        self,
-        name: str,
-        argv: Sequence[str],
-        on_line: Callable[[bytes], None],
-        on_exit: Callable[[int, str], None],
-        *,
-        log: Path | None = None,
-    ) -> ClientProcess:
-        """In the runner's own pod, which reaches brokers under their pods' names."""
-        del name
-        assert self._clients is not None
-        return self._clients.add_process(argv, on_line, on_exit, log)
-
-    def post(self, callback: Callable[[], None]) -> None:
-        """On the clients' loop."""
-        assert self._clients is not None
-        self._clients.post(callback)
 
     # --- small things ---
 

@@ -14,7 +14,8 @@ import base64
 import signal
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from operator import call
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -31,12 +32,13 @@ from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import ClusterPlan, HasControlSocket, NodePlace, NodeProgram, Observer, Role
 from highwater_chaos.backends.local.programs import program_of, programs_of
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
+from highwater_chaos.backends.local.real_nodes import RealNodes
 from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
 from highwater_chaos.backends.local.sessions import Sessions
-from highwater_chaos.backends.primitives import Primitive, ProcessState, RpcRule, implemented_by
+from highwater_chaos.backends.primitives import Primitive, ProcessState, implemented_by
 from highwater_chaos.backends.protocol import (
     BackendError,
     EventFiles,
@@ -51,10 +53,9 @@ from highwater_chaos.experiment.nodes import broker_names, controller_names, nod
 from highwater_chaos.machine.errors import PlaceError
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.records.dump import Dumped, dump_replicas
-from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.host.files.posix_disk import PosixDisk
-from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
+from highwater_runtime.ports import MS, Endpoint
 from highwater_runtime.ports.trace import NodeStopped
 
 _SLICE: Final = 0.02
@@ -64,7 +65,7 @@ _STALLED_NS: Final = 1_000 * MS
 """A node's flush that takes longer than this is stalled; no disk that works is that slow."""
 
 
-class LocalBackend:
+class LocalBackend(RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. ``root``: the state directory; None: where this user's
     runs are."""
 
@@ -80,7 +81,6 @@ class LocalBackend:
         self._programs: Mapping[Role, NodeProgram]
         self._observers: Sequence[Observer] = ()
         self._sessions: Sessions | None = None
-        self._clients: LocalClients | None = None
         self._start_ns = 0
         self._log: EventLog
         self._rules: RuleBook
@@ -328,7 +328,7 @@ class LocalBackend:
         for name in broker_names(self.plan.cluster):
             if self._nodes[name].disk.blocks:
                 raise BackendError(f"what {name} has on its disk could not be read: the disk is not healed")
-            disk = PosixDisk(self._nodes[name].place.data, run_blocking=_run_here, post=_run_here)
+            disk = PosixDisk(self._nodes[name].place.data, run_blocking=call, post=call)
             try:
                 yield from dump_replicas(node_id(name), disk)
             except OSError as error:
@@ -345,10 +345,6 @@ class LocalBackend:
     def files(self) -> Mapping[str, bytes]:
         """Logs and last configs of all nodes."""
         return {name: path.read_bytes() for name, path in sorted(self._kept.items()) if path.exists()}
-
-    def trace_digest(self) -> str:
-        """No two runs are equal."""
-        return ""
 
     # --- nodes ---
 
@@ -437,22 +433,6 @@ class LocalBackend:
 
     # --- messages, disk, clock ---
 
-    def add_rule(self, name: str, rule: RpcRule) -> None:
-        """In the hosts of its destinations."""
-        self._rules.add(name, rule)
-
-    def rule_matches(self, name: str) -> int:
-        """As the hosts counted them."""
-        return self._rules.caught(name)
-
-    def remove_rule(self, name: str) -> None:
-        """From all hosts."""
-        self._rules.remove(name)
-
-    def rule_left(self, name: str) -> str | None:
-        """As the hosts answer."""
-        return self._rules.left(name)
-
     @acting
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
         """The node's host keeps flushes from ending."""
@@ -492,32 +472,6 @@ class LocalBackend:
         found: Mapping[str, Any] | None = channel.call("session")
         return found
 
-    # --- clients ---
-
-    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
-        """A core on the clients' thread."""
-        assert self._clients is not None
-        self._clients.add(name, factory)
-
-    def add_client_process(
-        self,
-        name: str,
-        argv: Sequence[str],
-        on_line: Callable[[bytes], None],
-        on_exit: Callable[[int, str], None],
-        *,
-        log: Path | None = None,
-    ) -> ClientProcess:
-        """Started by the clients' thread, in its network."""
-        del name
-        assert self._clients is not None
-        return self._clients.add_process(argv, on_line, on_exit, log)
-
-    def post(self, callback: Callable[[], None]) -> None:
-        """On the clients' loop."""
-        assert self._clients is not None
-        self._clients.post(callback)
-
     # --- small things ---
 
     def _channel(self, node: str) -> ControlChannel | None:
@@ -538,10 +492,6 @@ def _cluster_id() -> str:
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()).startswith("-"):
         pass
     return text
-
-
-def _run_here(task: Callable[[], None]) -> None:
-    task()
 
 
 def _distinct(programs: Mapping[Role, NodeProgram]) -> Sequence[NodeProgram]:

@@ -1,0 +1,72 @@
+"""What backends of real nodes share: clients on a thread of this process, and rules about messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from highwater_chaos.backends.local.clients import LocalClients
+from highwater_chaos.backends.primitives import RpcRule
+from highwater_chaos.workload.client_host import ClientProcess
+from highwater_runtime.ports import NodeCore, Ports
+
+
+class MessageRules(Protocol):
+    """Rules in the hosts of nodes."""
+
+    def add(self, name: str, rule: RpcRule) -> None: ...
+    def caught(self, name: str) -> int: ...
+    def remove(self, name: str) -> None: ...
+    def left(self, name: str) -> str | None: ...
+
+
+class RealNodes:
+    """A part of a backend. Both attributes are there once it is built."""
+
+    _clients: LocalClients | None = None
+    _rules: MessageRules
+
+    def add_rule(self, name: str, rule: RpcRule) -> None:
+        """In the hosts of its destinations."""
+        self._rules.add(name, rule)
+
+    def rule_matches(self, name: str) -> int:
+        """As the hosts counted them."""
+        return self._rules.caught(name)
+
+    def remove_rule(self, name: str) -> None:
+        """From all hosts."""
+        self._rules.remove(name)
+
+    def rule_left(self, name: str) -> str | None:
+        """As the hosts answered."""
+        return self._rules.left(name)
+
+    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
+        """A core on the clients' thread."""
+        assert self._clients is not None
+        self._clients.add(name, factory)
+
+    def add_client_process(
+        self,
+        name: str,
+        argv: Sequence[str],
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[int, str], None],
+        *,
+        log: Path | None = None,
+    ) -> ClientProcess:
+        """Started by the clients' thread, in its network; of pods: in the runner's, which reaches brokers by name."""
+        del name
+        assert self._clients is not None
+        return self._clients.add_process(argv, on_line, on_exit, log)
+
+    def post(self, callback: Callable[[], None]) -> None:
+        """On the clients' loop."""
+        assert self._clients is not None
+        self._clients.post(callback)
+
+    def trace_digest(self) -> str:
+        """No two runs are equal."""
+        return ""
