@@ -31,7 +31,7 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-from highwater_chaos.base.units import EventsPerSecond
+from highwater_chaos.base.quantities import EventsPerSecond
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.machine import linux, proc
 from highwater_pipeline.remote import _filesystem

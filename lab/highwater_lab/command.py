@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
-from highwater_chaos.campaign import RANDOM, Campaign, Outcome, Plan, Progress, Row, Series, Unit
+from highwater_chaos.campaign import RANDOM, Campaign, Outcome, Plan, Progress, Row, SeedJob, Series
 from highwater_chaos.campaign.seed import Run
 from highwater_chaos.cli.campaign_options import (
     Engine,
@@ -57,7 +57,7 @@ class LabCampaign(Campaign):
         """With the mutant that is the unit's variant, if it has one."""
         return run_mutated
 
-    def around(self, unit: Unit) -> AbstractContextManager[None]:
+    def around(self, unit: SeedJob) -> AbstractContextManager[None]:
         """The mutant of a unit."""
         return around(unit)
 

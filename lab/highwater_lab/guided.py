@@ -29,7 +29,7 @@ from highwater_chaos.campaign.draw import (
     schedule_of,
 )
 from highwater_chaos.campaign.plan import Plan, Progress, Series
-from highwater_chaos.campaign.seed import Outcome, Unit
+from highwater_chaos.campaign.seed import Outcome, SeedJob
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_runtime.seeds import derive_random
 
@@ -118,7 +118,7 @@ class GuidedProgress(Progress):
         self._texts: dict[tuple[tuple[str, str], int], str] = {}
         """The experiments that guides made."""
 
-    def rounds(self) -> Iterator[Iterator[Unit]]:
+    def rounds(self) -> Iterator[Iterator[SeedJob]]:
         """What can be run at a time. A round may be asked for when the outcomes of those before it were added."""
         seeds, series = self.plan.seeds, self.plan.series
         for first in range(seeds.start, seeds.stop, ROUND):
@@ -133,7 +133,7 @@ class GuidedProgress(Progress):
                 for seed in of_round:
                     self._guides[one.key].add(self._done[*one.key, seed])
 
-    def unit(self, series: Series, seed: int) -> Unit:
+    def unit(self, series: Series, seed: int) -> SeedJob:
         """One seed of a series, of a round that was asked for."""
         text = self._texts.get((series.key, seed), "")  # none of a series that was over before the round
         return self.plan.unit(replace(series, text=text), seed)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from highwater_chaos.campaign import Outcome, Row, Series, Unit, experiment_of
+from highwater_chaos.campaign import Outcome, Row, SeedJob, Series, experiment_of
 from highwater_chaos.campaign.seed import bounded, check_experiment
 from highwater_chaos.experiment import dump_experiment, parse_experiment
 from highwater_lab.mutants import SETS, Mutant, applied, mutant_named, set_of, watching
@@ -29,17 +29,17 @@ def series_of_mutant(series: Series, mutant: Mutant) -> Series | None:
     )
 
 
-def run_mutated(unit: Unit) -> Outcome:
+def run_mutated(unit: SeedJob) -> Outcome:
     """Run and judge one seed on its variant of the runtime, the mutant of that name, as :func:`bounded`."""
     return bounded(unit, _judged)
 
 
-def around(unit: Unit) -> AbstractContextManager[None]:
+def around(unit: SeedJob) -> AbstractContextManager[None]:
     """The mutant of a unit, for the time of a block."""
     return applied(mutant_named(unit.variant)) if unit.variant else nullcontext()
 
 
-def _judged(unit: Unit) -> Outcome:
+def _judged(unit: SeedJob) -> Outcome:
     experiment = experiment_of(unit)
     if not unit.variant:
         return check_experiment(unit, experiment)
@@ -70,7 +70,7 @@ def _watched(text: str, wire: bool, combinations: bool, which: str) -> tuple[Out
     """
     experiment = parse_experiment(text, "")
     with watching(SETS[which].values()) as reached:
-        outcome = check_experiment(Unit("", experiment.spec.seed, wire=wire, combinations=combinations), experiment)
+        outcome = check_experiment(SeedJob("", experiment.spec.seed, wire=wire, combinations=combinations), experiment)
     return outcome, frozenset(reached)
 
 

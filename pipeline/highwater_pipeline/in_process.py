@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from highwater_pipeline.anomalies import REGISTER_CHECKS
-from highwater_pipeline.checks import check_unit, check_units
+from highwater_pipeline.checks import check_partition, check_partitions
+from highwater_pipeline.partition_tables import split
 from highwater_pipeline.store import StoredRun, read_unit
 from highwater_pipeline.tables import RunParts, RunTables
-from highwater_pipeline.units import split
 from highwater_pipeline.verdict import RunVerdict, Verdict, merge
 
 _FOR_PROCESSES: Final = 8_000_000
@@ -23,7 +23,7 @@ def check_run(run: RunTables | RunParts, checks: Sequence[str] | None = None) ->
     :class:`~highwater_pipeline.files.BadTableError` for the first thing in its files that is wrong.
     """
     facts, units = split(run)
-    return merge(facts, check_units(units, checks), checks)
+    return merge(facts, check_partitions(units, checks), checks)
 
 
 def check_stored(run: StoredRun, jobs: int = 1) -> RunVerdict:
@@ -40,7 +40,7 @@ def check_stored(run: StoredRun, jobs: int = 1) -> RunVerdict:
         from highwater_pipeline.processes import findings_of  # noqa: PLC0415 - few runs are so large
 
         return merge(run.facts, findings_of(run, jobs), run.checks)
-    return merge(run.facts, (check_unit(read_unit(run.facts, unit), run.checks) for unit in run.units), run.checks)
+    return merge(run.facts, (check_partition(read_unit(run.facts, unit), run.checks) for unit in run.units), run.checks)
 
 
 def check_log_and_registers(tables: RunTables, checks: Sequence[str] | None = None) -> RunVerdict:

@@ -16,11 +16,11 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Final
 
-from highwater_pipeline.checks import check_unit
+from highwater_pipeline.checks import check_partition
 from highwater_pipeline.files import BadTableError
+from highwater_pipeline.partition_tables import RunFacts
 from highwater_pipeline.store import StoredRun, StoredUnit, read_unit
-from highwater_pipeline.units import RunFacts
-from highwater_pipeline.verdict import UnitFindings
+from highwater_pipeline.verdict import PartitionFindings
 
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 """A fork of this process would inherit what its threads hold, those of an object store's client among them. A fork
@@ -30,7 +30,7 @@ _ENDING_SECONDS: Final = 10
 _MESSAGE: Final = "a process that judged a part of the run ended ({}); if memory was short, try --jobs 1"
 
 
-def findings_of(run: StoredRun, jobs: int) -> Iterator[UnitFindings]:
+def findings_of(run: StoredRun, jobs: int) -> Iterator[PartitionFindings]:
     """What the checks find in each unit, in any order. Each of ``jobs`` processes has one unit in memory at a time.
 
     Raises:
@@ -121,10 +121,10 @@ def _judge(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     unreadable: str | None = None
     for unit in units:
-        found: UnitFindings | BadTableError | OSError | None = None
+        found: PartitionFindings | BadTableError | OSError | None = None
         if unreadable is None or unit.partition < unreadable:  # a store that is gone is not asked for every unit
             try:
-                found = check_unit(read_unit(facts, unit), checks)
+                found = check_partition(read_unit(facts, unit), checks)
             except (BadTableError, OSError) as error:
                 found, unreadable = error, unit.partition
         try:

@@ -10,8 +10,8 @@ The whole tables have every column and every row, in the order of the run: repor
 ``units`` is a store (:mod:`~highwater_pipeline.store`) with this one run: checks read it.
 
 Both come from one pass over the recording, in bounded memory: of each whole table a group of rows, and what
-:class:`~highwater_pipeline.units.Splitter` keeps. The bytes depend on the rows alone, and not on the parts in which
-they came. Footers and ``stored.json`` are written at the end, so an unfinished recording cannot be read.
+:class:`~highwater_pipeline.partition_tables.Splitter` keeps. The bytes depend on the rows alone, and not on the parts
+in which they came. Footers and ``stored.json`` are written at the end, so an unfinished recording cannot be read.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from highwater_pipeline.files import BadTableError, TableFile
+from highwater_pipeline.partition_tables import PartitionTables, Splitter, counts_of_kinds
 from highwater_pipeline.recorded_events import write_recorded_events
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, RowKind
 from highwater_pipeline.store import StoredRun, stored_directory, stored_runs, write_split
 from highwater_pipeline.tables import RunParts, open_run
-from highwater_pipeline.units import Splitter, Unit, counts_of_kinds
 
 LARGE_TABLES: Final[dict[str, RowKind[Any]]] = {
     OPERATIONS_FILE: OPERATION_ROWS,
@@ -95,7 +95,7 @@ class RunWriter:
             write_split(directory, facts, _seen(units, progress), checks)
 
 
-def _seen(units: Iterable[Unit], progress: Callable[[], None]) -> Iterator[Unit]:
+def _seen(units: Iterable[PartitionTables], progress: Callable[[], None]) -> Iterator[PartitionTables]:
     for unit in units:
         progress()
         yield unit

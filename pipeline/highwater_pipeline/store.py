@@ -30,10 +30,10 @@ import pyarrow.parquet as pq
 from highwater_pipeline.arrays import Ints
 from highwater_pipeline.column_cache import ALL, ColumnCache, Packed, Place, Which
 from highwater_pipeline.files import BadTableError, make_parent
+from highwater_pipeline.partition_tables import UNIT_SCHEMAS, PartitionTables, RunFacts, split
 from highwater_pipeline.ranges import Rows, take_from_parts, words_of
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.tables import RunParts, RunTables
-from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts, Unit, split
 from highwater_pipeline.view import View
 
 _STORED: Final = "stored.json"
@@ -96,8 +96,8 @@ def write_units(
 ) -> AnyPath:
     """Split a run and write it into ``store``; returns the run's directory, which has its name when it is whole.
 
-    Of a run that is read part by part no more is in memory than :func:`~highwater_pipeline.units.split` says.
-    ``complete`` adds to the facts what the tables do not say.
+    Of a run that is read part by part no more is in memory than
+    :func:`~highwater_pipeline.partition_tables.split` says. ``complete`` adds to the facts what the tables do not say.
 
     Raises:
         FileExistsError: the store has that run already.
@@ -140,7 +140,9 @@ def _write_run(
     write_split(directory, complete(facts), units, checks)
 
 
-def write_split(directory: AnyPath, facts: RunFacts, units: Iterable[Unit], checks: tuple[str, ...] | None) -> None:
+def write_split(
+    directory: AnyPath, facts: RunFacts, units: Iterable[PartitionTables], checks: tuple[str, ...] | None
+) -> None:
     """Write a run that is split into its directory of a store. It is whole when it has ``stored.json``, written last.
 
     The bytes depend on the rows alone, and not on how they lay in memory.
@@ -195,17 +197,17 @@ def _unit_directory(directory: AnyPath, partition: str) -> AnyPath:
     return earlier if not partition and not found.is_dir() and earlier.is_dir() else found
 
 
-def read_unit(facts: RunFacts, unit: StoredUnit) -> Unit:
+def read_unit(facts: RunFacts, unit: StoredUnit) -> PartitionTables:
     """One unit of a stored run.
 
     Raises :class:`~highwater_pipeline.files.BadTableError` where a table is not the one that was written.
     """
     kept = ColumnCache(KEPT)
     history, events, replica_log = (View.of(_read(facts, unit, name, kept)) for name in UNIT_SCHEMAS)
-    return Unit(facts, unit.partition, history, events, replica_log)
+    return PartitionTables(facts, unit.partition, history, events, replica_log)
 
 
-def _write_unit(directory: AnyPath, unit: Unit) -> _UnitEntry:
+def _write_unit(directory: AnyPath, unit: PartitionTables) -> _UnitEntry:
     rows: dict[str, int] = {}
     target = directory / _segment("partition=", unit.partition)
     for name, schema in UNIT_SCHEMAS.items():

@@ -22,7 +22,7 @@ from highwater_pipeline.anomalies import (
 )
 
 if TYPE_CHECKING:
-    from highwater_pipeline.units import RunFacts
+    from highwater_pipeline.partition_tables import RunFacts
 
 NOT_JUDGED: Final = ": not judged on "
 """In the reason why some checks are not available, between what is missing and their names."""
@@ -65,7 +65,7 @@ def together(findings: Sequence[Finding]) -> Finding:
     )
 
 
-class UnitFindings(msgspec.Struct, frozen=True):
+class PartitionFindings(msgspec.Struct, frozen=True):
     """What the checks found in one unit; checks that found nothing are not named. ``removed`` counts the acknowledged
     records that the log removed by itself, by what took them."""
 
@@ -149,7 +149,7 @@ def has_producer_ids(facts: RunFacts) -> bool:
     return facts.sent != 0 and facts.settings.idempotence is not False
 
 
-def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> RunVerdict:
+def merge(facts: RunFacts, units: Iterable[PartitionFindings], checks: Sequence[str] | None = None) -> RunVerdict:
     """One verdict from what was found in a run's units, in whatever order they come."""
     ordered = sorted(units, key=lambda unit: unit.partition)
     anomalies: dict[str, AnomalyReport] = {}
@@ -182,7 +182,7 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
     return RunVerdict(facts.run_id, _verdict(facts, states), reasons, anomalies, states, stats, removed)
 
 
-def _removed(facts: RunFacts, units: Sequence[UnitFindings]) -> dict[str, int | None]:
+def _removed(facts: RunFacts, units: Sequence[PartitionFindings]) -> dict[str, int | None]:
     """How many acknowledged records are gone by each of :data:`REMOVALS`."""
     counts: dict[str, int | None] = {what: sum(unit.removed.get(what, 0) for unit in units) for what in REMOVALS}
     settings = facts.settings

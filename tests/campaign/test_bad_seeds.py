@@ -15,12 +15,12 @@ from waiting import until
 
 from highwater_chaos.campaign import seed
 from highwater_chaos.campaign.processes import on_processes
-from highwater_chaos.campaign.seed import Outcome, Unit
+from highwater_chaos.campaign.seed import Outcome, SeedJob
 
 RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS, IS_KILLED_ONCE, SPINS_IN_C, IS_STOPPED = range(101, 109)
 
 
-def fate_of(unit: Unit, marker: Path) -> Outcome:
+def fate_of(unit: SeedJob, marker: Path) -> Outcome:
     match unit.seed:
         case 101:
             raise ValueError("seed 101 went wrong")
@@ -53,7 +53,7 @@ def test_each_bad_seed_is_an_outcome_and_the_others_go_on(tmp_path: Path, monkey
     monkeypatch.setattr(seed, "_judged", lambda unit: fate_of(unit, tmp_path / "killed"))
     bad = [RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS, IS_KILLED_ONCE, SPINS_IN_C, IS_STOPPED]
     seeds = [1, 2, *bad, *range(3, 40)]
-    found = {one.seed: one for one in on_processes((Unit("x", number, patience=1) for number in seeds), 3)}
+    found = {one.seed: one for one in on_processes((SeedJob("x", number, patience=1) for number in seeds), 3)}
     assert sorted(found) == sorted(seeds)
     errors = {number: one.reasons[0] for number, one in found.items() if one.verdict == "error"}
     assert sorted(errors) == [RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS, SPINS_IN_C]
@@ -80,7 +80,7 @@ def test_what_the_parent_has_not_collected_its_processes_do_not_collect(
             if os.getpid() != parent:
                 marker.touch()
 
-    def collect(unit: Unit) -> Outcome:
+    def collect(unit: SeedJob) -> Outcome:
         gc.collect()
         return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
@@ -88,7 +88,7 @@ def test_what_the_parent_has_not_collected_its_processes_do_not_collect(
     gc.disable()
     try:
         Client()
-        found = list(on_processes((Unit("x", number) for number in (1, 2)), 2))
+        found = list(on_processes((SeedJob("x", number) for number in (1, 2)), 2))
     finally:
         gc.enable()
     assert [one.verdict for one in found] == ["pass", "pass"]
@@ -99,7 +99,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
     """Somebody kills the process that runs a seed: the seed is run again, and no other one notices."""
     victim = tmp_path / "pid"
 
-    def run(unit: Unit) -> Outcome:
+    def run(unit: SeedJob) -> Outcome:
         if unit.seed == 3 and not victim.exists():
             victim.write_text(str(os.getpid()))
             signal.pause()
@@ -108,7 +108,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
             os.kill(int(victim.read_text()), signal.SIGKILL)
         return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
-    found = list(on_processes((Unit("x", number) for number in range(1, 9)), 2, run))
+    found = list(on_processes((SeedJob("x", number) for number in range(1, 9)), 2, run))
     assert sorted((one.seed, one.verdict, one.attempts) for one in found) == [
         (number, "pass", 2 if number == 3 else 1) for number in range(1, 9)
     ]
@@ -117,7 +117,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
 DRIVER = """
 import os, sys, time
 from highwater_chaos.campaign.processes import on_processes
-from highwater_chaos.campaign.seed import Outcome, Unit
+from highwater_chaos.campaign.seed import Outcome, SeedJob
 
 def run(unit):
     os.write(1, b"%d\\n" % os.getpid())  # at once: two processes write here
@@ -128,7 +128,7 @@ def run(unit):
     return Outcome("x", unit.seed, "", "pass")
 
 DRIVER = os.getpid()
-list(on_processes((Unit("x", n) for n in range(1, 5)), 2, run))
+list(on_processes((SeedJob("x", n) for n in range(1, 5)), 2, run))
 """
 
 

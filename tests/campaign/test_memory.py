@@ -9,7 +9,7 @@ import pytest
 
 from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.protocol import Backend
-from highwater_chaos.campaign.seed import Unit, run_unit
+from highwater_chaos.campaign.seed import SeedJob, run_seed_job
 from highwater_chaos.verdict import checked_run
 
 EXPERIMENT = """
@@ -38,5 +38,5 @@ def test_a_run_is_gone_when_the_next_one_begins(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(checked_run, "make_backend", remembered)
     for seed in (1, 2, 3):
-        assert run_unit(Unit("small", seed, text=EXPERIMENT)).verdict == "pass"
+        assert run_seed_job(SeedJob("small", seed, text=EXPERIMENT)).verdict == "pass"
     assert left == [0, 0, 0]

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkValueError
 
 from highwater_chaos.campaign.on_spark import SparkGoneError, batch_size, on_spark
-from highwater_chaos.campaign.seed import Outcome, Unit
+from highwater_chaos.campaign.seed import Outcome, SeedJob
 from highwater_pipeline.spark.session import first_lines
 
 pytestmark = pytest.mark.spark
@@ -22,7 +22,7 @@ def test_bad_seeds_of_a_batch(spark: Any, tmp_path: Path) -> None:
     marker, pids = str(tmp_path / "killed"), tmp_path / "pids"
     pids.mkdir()
 
-    def run(unit: Unit) -> Outcome:
+    def run(unit: SeedJob) -> Outcome:
         import os
         import signal
 
@@ -34,7 +34,7 @@ def test_bad_seeds_of_a_batch(spark: Any, tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
-    found = {one.seed: one for one in on_spark((Unit("x", seed) for seed in range(1, 25)), spark, 8, run)}
+    found = {one.seed: one for one in on_spark((SeedJob("x", seed) for seed in range(1, 25)), spark, 8, run)}
     assert sorted(found) == list(range(1, 25))
     assert [seed for seed, one in found.items() if one.verdict != "pass"] == [3]
     assert "its Spark task failed, 2 times alone" in found[3].reasons[0]
@@ -63,7 +63,7 @@ def test_whatever_pyspark_raises_when_its_jvm_is_gone() -> None:
 
     gone: Any = SimpleNamespace(range=dataframe_range, sparkContext=SimpleNamespace(defaultParallelism=1, _jsc=None))
     with pytest.raises(SparkGoneError, match=r"Spark has ended: .*Error while sending"):
-        list(on_spark([Unit("x", 1)], gone))
+        list(on_spark([SeedJob("x", 1)], gone))
 
 
 def test_batches_are_tens_of_seeds_where_there_are_enough() -> None:

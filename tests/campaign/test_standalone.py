@@ -32,7 +32,7 @@ TINY = Path(__file__).parents[1] / "tiny-experiment.yaml"
 BAD_SEEDS = """
 import json, os, sys
 from highwater_chaos.campaign.on_spark import on_spark
-from highwater_chaos.campaign.seed import Outcome, Unit
+from highwater_chaos.campaign.seed import Outcome, SeedJob
 from highwater_pipeline.spark import open_session
 
 import highwater_chaos.campaign.seed as seeds
@@ -53,10 +53,10 @@ def run(unit):
         here = f"{highwater_chaos.__file__} {os.path.exists(sources)} {os.getcwd()}"
         return Outcome(unit.experiment, unit.seed, "", "pass", reasons=(here,))
     seed._judged = judged
-    return seed.run_unit(unit)
+    return seed.run_seed_job(unit)
 
 with open_session(sys.argv[1]) as spark:
-    for one in on_spark((Unit("x", number, patience=2) for number in range(1, 41)), spark, 5, run):
+    for one in on_spark((SeedJob("x", number, patience=2) for number in range(1, 41)), spark, 5, run):
         print(json.dumps([one.seed, one.verdict, one.attempts, one.reasons]), flush=True)
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.campaign import BadCampaignError, CampaignDirectory, Outcome, Unit, examples
+from highwater_chaos.campaign import BadCampaignError, CampaignDirectory, Outcome, SeedJob, examples
 from highwater_chaos.campaign.seed import experiment_of
 from highwater_chaos.shrink.search import Shrunk
 from highwater_chaos.shrink.size import size_of
@@ -50,7 +50,7 @@ def add(directory: CampaignDirectory, outcomes: Sequence[Outcome]) -> None:
 
 def test_the_small_experiment_of_the_longest_name_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name of an experiment has up to 253 characters, one of a file 255 bytes."""
-    unit = Unit("a" * 253, 1)
+    unit = SeedJob("a" * 253, 1)
     experiment = experiment_of(unit)
     small = Shrunk(experiment, "lost-write", size_of(experiment), size_of(experiment), runs=1, finished=True)
     monkeypatch.setattr(examples, "find_smallest", lambda *_, **__: small)

@@ -28,12 +28,12 @@ from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.experiment import ChaosExperiment, load_experiment, parse_experiment
 from highwater_chaos.experiment.nodes import controller_names, node_id
 from highwater_chaos.verdict.checked_run import run_and_forget
-from highwater_pipeline.checks import check_unit
+from highwater_pipeline.checks import check_partition
 from highwater_pipeline.in_process import check_run, check_stored
+from highwater_pipeline.partition_tables import split
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.store import open_stored_run, write_units
 from highwater_pipeline.tables import RunTables, load_run
-from highwater_pipeline.units import split
 from highwater_pipeline.verdict import RunVerdict, merge
 
 MS: Final = 1_000_000
@@ -239,4 +239,4 @@ def test_a_store_and_each_unit_alone_come_to_the_same(tmp_path: Path) -> None:
     assert judged.verdict == "fail"
     assert check_stored(open_stored_run(write_units(tables, tmp_path, checks))) == judged
     facts, units = split(tables)
-    assert merge(facts, [check_unit(unit, checks) for unit in units], checks) == judged
+    assert merge(facts, [check_partition(unit, checks) for unit in units], checks) == judged

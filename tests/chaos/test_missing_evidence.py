@@ -26,9 +26,9 @@ from highwater_pipeline.checks.deleted_records import deleted_topic_records
 from highwater_pipeline.checks.generations import generations, with_ids
 from highwater_pipeline.checks.never_sent import never_sent
 from highwater_pipeline.checks.strays import stray_partition
+from highwater_pipeline.partition_tables import PartitionTables, split
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
 from highwater_pipeline.tables import RunTables
-from highwater_pipeline.units import Unit, split
 from highwater_pipeline.view import View
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -68,7 +68,7 @@ def _without(tables: RunTables, kind: str) -> Iterator[tuple[str, RunTables]]:
         yield "lost", replace(tables, node_events=left)
 
 
-def _fresh(unit: Unit) -> Unit:
+def _fresh(unit: PartitionTables) -> PartitionTables:
     """The unit with nothing that was read of its events before."""
     return replace(unit, events=View.of(unit.events.to_arrow()))
 

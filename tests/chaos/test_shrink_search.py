@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.experiment.units import parse_duration
+from highwater_chaos.experiment.quantities import parse_duration
 from highwater_chaos.shrink.probdd import Share, fewest
 from highwater_chaos.shrink.reductions import (
     schedule_of,

@@ -17,7 +17,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_chaos.campaign import Outcome, Unit, seed
+from highwater_chaos.campaign import Outcome, SeedJob, seed
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
 
@@ -124,7 +124,7 @@ def test_a_switch_is_found(highwater: Any, tiny_file: Path) -> None:
 def test_exit_statuses(
     highwater: Any, monkeypatch: pytest.MonkeyPatch, verdicts: list[str], switches: list[str], status: int
 ) -> None:
-    def judged(unit: Unit) -> Outcome:
+    def judged(unit: SeedJob) -> Outcome:
         if verdicts[unit.seed] == "error":
             raise ValueError("the harness is at fault")
         return Outcome(unit.experiment, unit.seed, unit.variant, verdicts[unit.seed])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.campaign import Outcome, Unit, seed
+from highwater_chaos.campaign import Outcome, SeedJob, seed
 from highwater_chaos.cli import execute
 from highwater_pipeline.remote import RemotePath, located
 
@@ -78,7 +78,7 @@ def test_runs_that_workers_wrote_elsewhere_are_missed(
     """As on a cluster, if --store is a directory that each machine has for itself."""
     judged = seed._judged
 
-    def elsewhere(unit: Unit) -> Outcome:
+    def elsewhere(unit: SeedJob) -> Outcome:
         found = judged(unit)
         (highwater.folder / "store" / found.stored).rename(highwater.folder / found.stored)
         return found

@@ -14,9 +14,9 @@ from highwater_chaos.experiment import PHASES, Assertion, Cluster, PrometheusSer
 from highwater_chaos.experiment.conditions import Await, BrokerCondition
 from highwater_chaos.experiment.faults import fault_kinds, with_all_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, MetadataWorkload
+from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.promql import PromqlError, parse
 from highwater_chaos.promql.language import AGGREGATIONS, FUNCTIONS
 

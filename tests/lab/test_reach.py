@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 import pytest
 
-from highwater_chaos.campaign import Outcome, Unit, run_unit
+from highwater_chaos.campaign import Outcome, SeedJob, run_seed_job
 from highwater_lab import mutated
 from highwater_lab.mutants import CATALOGUE, SETS, applied, mutant_named, watching
 from highwater_lab.mutated import run_mutated
@@ -21,22 +21,22 @@ SEEDS = {"kraft": 8, "zookeeper": 25}
 
 @cache
 def _plain(mode: str) -> Outcome:
-    return run_unit(Unit("random", SEEDS[mode], mode=mode))
+    return run_seed_job(SeedJob("random", SEEDS[mode], mode=mode))
 
 
 @cache
 def _watched(mode: str, which: str) -> tuple[Outcome, frozenset[str]]:
     with watching(SETS[which].values()) as reached:
-        outcome = run_unit(Unit("random", SEEDS[mode], mode=mode))
+        outcome = run_seed_job(SeedJob("random", SEEDS[mode], mode=mode))
     return outcome, frozenset(reached)
 
 
 def _digest(seed: int, mode: str, *mutants: str) -> str:
-    """Of a run with mutants that :func:`run_unit` would not even try if it thinks that they are not reached."""
+    """Of a run with mutants that :func:`run_seed_job` would not even try if it thinks that they are not reached."""
     with ExitStack() as stack:
         for name in mutants:
             stack.enter_context(applied(mutant_named(name)))
-        return run_unit(Unit("random", seed, mode=mode)).trace_digest
+        return run_seed_job(SeedJob("random", seed, mode=mode)).trace_digest
 
 
 @pytest.mark.parametrize("which", SETS)
@@ -83,7 +83,7 @@ def test_a_mutant_is_reached_when_its_expression_would_differ() -> None:
 
 def test_a_mutant_that_is_not_reached_is_not_run() -> None:
     seed, plain = SEEDS["kraft"], _plain("kraft")
-    missed = run_mutated(Unit("random", seed, variant="zk-writes-unguarded", mode="kraft"))
+    missed = run_mutated(SeedJob("random", seed, variant="zk-writes-unguarded", mode="kraft"))
     assert not missed.reached
     assert not missed.changed
     assert missed == msgspec.structs.replace(
@@ -97,7 +97,7 @@ def test_a_mutant_that_is_not_reached_is_not_run() -> None:
 
 
 def test_a_mutant_that_is_reached_is_found() -> None:
-    found = run_mutated(Unit("random", SEEDS["kraft"], variant="hw-is-leader-end", mode="kraft"))
+    found = run_mutated(SeedJob("random", SEEDS["kraft"], variant="hw-is-leader-end", mode="kraft"))
     assert (found.reached, found.verdict, "isr-incomplete" in found.anomalies) == (True, "fail", True)
     assert found.changed
 
@@ -106,14 +106,14 @@ def test_a_mutant_that_is_reached_is_found() -> None:
 def test_a_seed_is_run_with_what_it_reaches_of_either_set(which: str) -> None:
     _, reached = _watched("kraft", which)
     name = next(name for name in SETS[which] if name in reached)
-    assert run_mutated(Unit("random", SEEDS["kraft"], variant=name, mode="kraft")).reached
+    assert run_mutated(SeedJob("random", SEEDS["kraft"], variant=name, mode="kraft")).reached
 
 
 def test_a_mutant_that_is_reached_may_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one whose statement is executed in vain: here one of the other mode."""
     name = "zk-writes-unguarded"
     monkeypatch.setattr(mutated, "_watched", lambda *_: (_plain("kraft"), frozenset({name})))
-    same = run_mutated(Unit("random", SEEDS["kraft"], variant=name, mode="kraft"))
+    same = run_mutated(SeedJob("random", SEEDS["kraft"], variant=name, mode="kraft"))
     assert (same.reached, same.changed) == (True, False)
     assert same.trace_digest == _plain("kraft").trace_digest
 
@@ -124,6 +124,6 @@ def test_a_seed_that_fails_without_the_bug_finds_none(monkeypatch: pytest.Monkey
     name = "hw-is-leader-end"
     failing = Outcome("", 7, "", "fail", ("lost-write",))
     monkeypatch.setattr(mutated, "_watched", lambda *_: (failing, frozenset({name} if reached else ())))
-    found = run_mutated(Unit("random", 7, variant=name))
+    found = run_mutated(SeedJob("random", 7, variant=name))
     assert (found.verdict, found.anomalies, found.reached) == ("inconclusive", (), reached)
     assert found.reasons == ("it fails without the bug, too: lost-write",)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from highwater_pipeline import check_run
 from highwater_pipeline.checks import run_checks
 from highwater_pipeline.checks.never_sent import never_sent_prefilter
-from highwater_pipeline.units import alone, split
+from highwater_pipeline.partition_tables import alone, split
 
 
 def _read(story: Any) -> Any:

@@ -18,9 +18,9 @@ from highwater_pipeline import columns, files, spool
 from highwater_pipeline.checks.columns import of_kind
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run
+from highwater_pipeline.partition_tables import UNIT_SCHEMAS, split, unit_of
 from highwater_pipeline.rows import MicroOp, Operation
 from highwater_pipeline.tables import RunParts, RunTables, load_run, open_run
-from highwater_pipeline.units import UNIT_SCHEMAS, split, unit_of
 
 
 @contextmanager

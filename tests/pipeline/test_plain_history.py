@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST
 from highwater_pipeline.checks import client
 from highwater_pipeline.checks.plain_history import not_plain
+from highwater_pipeline.partition_tables import PartitionTables, alone, split
 from highwater_pipeline.rows import MicroOp
-from highwater_pipeline.units import Unit, alone, split
 
 P0 = "orders-0"
 Step = tuple[Any, ...]
@@ -30,7 +30,7 @@ GOOD: list[Step] = [
 ]
 
 
-def _unit(story: Any, steps: list[Step]) -> Unit:
+def _unit(story: Any, steps: list[Step]) -> PartitionTables:
     for step in steps:
         match step:
             case "send", process, value, offset, outcome:
@@ -48,11 +48,11 @@ def _unit(story: Any, steps: list[Step]) -> Unit:
     return unit
 
 
-def _is_plain(unit: Unit) -> bool:
+def _is_plain(unit: PartitionTables) -> bool:
     return not not_plain(alone(unit)).any()
 
 
-def _found(unit: Unit) -> dict[str, tuple[int, int]]:
+def _found(unit: PartitionTables) -> dict[str, tuple[int, int]]:
     """What the checks of clients find."""
     found = client.client_anomalies(unit, [*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST])
     return {name: (one.count, one.unknown) for name, one in found.items() if one.count or one.unknown}

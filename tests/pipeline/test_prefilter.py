@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_pipeline import checks
-from highwater_pipeline.checks import check_unit, check_units, prefiltered, run_checks
-from highwater_pipeline.units import Unit, split
-from highwater_pipeline.verdict import UnitFindings
+from highwater_pipeline.checks import check_partition, check_partitions, prefiltered, run_checks
+from highwater_pipeline.partition_tables import PartitionTables, split
+from highwater_pipeline.verdict import PartitionFindings
 
 P0 = "orders-0"
 TOPIC_ID = "0" * 31 + "1"
@@ -85,18 +85,18 @@ def add(story: Any, partition: str, other: Any, number: int) -> None:
     story.now = began + other.now
 
 
-def judged(story: Any) -> Iterator[tuple[Unit, list[str], UnitFindings]]:
+def judged(story: Any) -> Iterator[tuple[PartitionTables, list[str], PartitionFindings]]:
     """Each unit, the checks that may find something in it, and what all checks find; both ways to judge find it too."""
     facts, units = split(story.tables())
     names = checks._available(facts, [*checks.CLIENT_CHECKS_ON_REQUEST, "all"])
     partitions = units.small(checks.SMALL)
     assert partitions is not None
     wanted = prefiltered(facts, partitions, names)
-    quickly = {found.partition: found for found in check_units(units, names)}
+    quickly = {found.partition: found for found in check_partitions(units, names)}
     for unit in units:
         whole = run_checks(unit, names)
-        assert quickly.get(unit.partition, UnitFindings(facts.run_id, unit.partition, {})) == whole
-        assert check_unit(unit, names) == whole
+        assert quickly.get(unit.partition, PartitionFindings(facts.run_id, unit.partition, {})) == whole
+        assert check_partition(unit, names) == whole
         yield unit, wanted[unit.partition], whole
 
 

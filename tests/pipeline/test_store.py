@@ -14,9 +14,9 @@ import pytest
 from highwater_pipeline import store
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run, check_stored
+from highwater_pipeline.partition_tables import UNIT_SCHEMAS, split
 from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
 from highwater_pipeline.tables import open_run
-from highwater_pipeline.units import UNIT_SCHEMAS, split
 
 
 def test_units_come_back(story: Any, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from headless_browser import CHROMIUM, POOR_CONTRAST, Tab, browser
 from highwater_chaos.campaign.examples import Example
 from highwater_chaos.campaign.page import write_page
 from highwater_chaos.campaign.rows import Row
-from highwater_chaos.campaign.seed import Outcome, Unit
+from highwater_chaos.campaign.seed import Outcome, SeedJob
 from highwater_chaos.report.comparison import compare, render
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here (Debian: chromium)")
@@ -35,7 +35,7 @@ def campaign(tmp_path: Path) -> Path:
         Outcome("loses" + EVIL, 3, "", "error", reasons=(EVIL,)),
     ]
     rows = [Row.of("loses" + EVIL, "", "pass", outcomes)]
-    example = Example(Unit("loses" + EVIL, 2), tmp_path / "runs" / "<b>", True)
+    example = Example(SeedJob("loses" + EVIL, 2), tmp_path / "runs" / "<b>", True)
     return write_page(tmp_path, "loses" + EVIL, f"highwater campaign {EVIL}", rows, outcomes, [(example, outcomes[1])])
 
 

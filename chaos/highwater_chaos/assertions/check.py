@@ -19,7 +19,7 @@ from highwater_chaos.assertions.phases import Span, read_phases
 from highwater_chaos.assertions.prometheus import AnswersError, asked_of, read_answers
 from highwater_chaos.assertions.recorded import LOOKBACK_MS, read_samples
 from highwater_chaos.experiment import Assertion, ExperimentSpec
-from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.promql import (
     Binary,
     Call,

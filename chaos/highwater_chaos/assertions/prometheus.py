@@ -20,7 +20,7 @@ import msgspec
 from highwater_chaos.assertions.found import looked_into
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.experiment import Assertion, PrometheusServer
-from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.promql import Expression, Result, Sample, Selector, is_scalar, narrowed, parse, selectors, text_of
 
 FILE: Final = Path("metrics") / "prometheus.json"

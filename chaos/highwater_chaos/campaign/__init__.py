@@ -19,7 +19,7 @@ from highwater_chaos.campaign.draw import RANDOM, draw_experiment
 from highwater_chaos.campaign.plan import Plan, Progress, Series, series_of_file, series_of_random
 from highwater_chaos.campaign.processes import on_processes
 from highwater_chaos.campaign.rows import Row
-from highwater_chaos.campaign.seed import Outcome, Unit, experiment_of, run_unit
+from highwater_chaos.campaign.seed import Outcome, SeedJob, experiment_of, run_seed_job
 
 if TYPE_CHECKING:
     from highwater_chaos.campaign.store import BadCampaignError, CampaignDirectory
@@ -33,12 +33,12 @@ __all__ = [
     "Plan",
     "Progress",
     "Row",
+    "SeedJob",
     "Series",
-    "Unit",
     "draw_experiment",
     "experiment_of",
     "on_processes",
-    "run_unit",
+    "run_seed_job",
     "series_of_file",
     "series_of_random",
 ]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from highwater_chaos.campaign.plan import Plan, Progress, Series
 from highwater_chaos.campaign.rows import Row
-from highwater_chaos.campaign.seed import Outcome, Run, Unit, run_unit
+from highwater_chaos.campaign.seed import Outcome, Run, SeedJob, run_seed_job
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Campaign:
     @property
     def run(self) -> Run:
         """What makes an outcome of a unit: a function of a module, for other processes import it by its name."""
-        return run_unit
+        return run_seed_job
 
-    def around(self, _unit: Unit) -> AbstractContextManager[None]:
+    def around(self, _unit: SeedJob) -> AbstractContextManager[None]:
         """Within what a failing unit is run again here, to be written down and shrunk: its variant of the runtime."""
         return nullcontext()
 

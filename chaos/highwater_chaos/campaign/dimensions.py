@@ -23,7 +23,7 @@ from highwater_chaos.experiment.properties import (
     properties_of_nodes,
     properties_of_topics,
 )
-from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.experiment.quantities import format_duration
 
 _USUAL_RATE: Final = 25
 """Records a second of one topic; more counts as many."""

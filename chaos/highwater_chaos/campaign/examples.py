@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
-from highwater_chaos.campaign.seed import ASSERTION, Outcome, Unit, experiment_of
+from highwater_chaos.campaign.seed import ASSERTION, Outcome, SeedJob, experiment_of
 from highwater_chaos.shrink import CannotShrinkError, file_text
 from highwater_chaos.shrink import shrink as find_smallest
 from highwater_chaos.verdict.checked_run import run_and_check
@@ -21,7 +21,7 @@ from highwater_pipeline.anomalies import BY_WEIGHT
 class Example(NamedTuple):
     """A failing seed, written down. ``shrunk``: the small experiment, and ``sizes`` what it was and what it is."""
 
-    unit: Unit
+    unit: SeedJob
     directory: Path
     same: bool
     """Whether the second run was the same as the first. If not, the simulator is at fault."""
@@ -29,7 +29,7 @@ class Example(NamedTuple):
     sizes: str = ""
 
 
-def write_example(unit: Unit, outcome: Outcome, campaign: Path, around: AbstractContextManager[None]) -> Example:
+def write_example(unit: SeedJob, outcome: Outcome, campaign: Path, around: AbstractContextManager[None]) -> Example:
     """Run a failing seed again, within ``around``, and leave its run directory below ``campaign``."""
     with around:
         done = run_and_check(

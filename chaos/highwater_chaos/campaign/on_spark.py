@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 
 from highwater_chaos.campaign.processes import ATTEMPTS
-from highwater_chaos.campaign.seed import Outcome, Run, Unit, failed, prepare_process, run_unit
+from highwater_chaos.campaign.seed import Outcome, Run, SeedJob, failed, prepare_process, run_seed_job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,10 +41,10 @@ class SparkGoneError(Exception):
 
 
 def on_spark(
-    units: Iterable[Unit],
+    units: Iterable[SeedJob],
     spark: SparkSession,
     batch: int = BATCH,
-    run: Run = run_unit,
+    run: Run = run_seed_job,
     without_executors: float = WITHOUT_EXECUTORS,
 ) -> Iterator[Outcome]:
     """Outcomes as batches end, in no particular order. ``units`` are taken as they are needed, in order.
@@ -56,8 +56,8 @@ def on_spark(
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     source = iter(units)
-    again: deque[tuple[Sequence[Unit], int]] = deque()
-    running: dict[Future[list[Outcome]], tuple[Sequence[Unit], int]] = {}
+    again: deque[tuple[Sequence[SeedJob], int]] = deque()
+    running: dict[Future[list[Outcome]], tuple[Sequence[SeedJob], int]] = {}
     alone_since: float | None = None
     with ThreadPoolExecutor(_MOST_JOBS) as threads:
         try:
@@ -137,7 +137,7 @@ def batch_size(seeds: int, cores: int) -> int:
     return max(1, min(BATCH, seeds // (4 * cores)))
 
 
-def _job(spark: SparkSession, units: Sequence[Unit], run: Run) -> list[Outcome]:
+def _job(spark: SparkSession, units: Sequence[SeedJob], run: Run) -> list[Outcome]:
     rows = spark.range(0, 1, 1, 1).mapInArrow(_runner(msgspec.msgpack.encode(list(units)), run), "outcome binary")
     decode = msgspec.msgpack.Decoder(Outcome).decode
     return [decode(bytes(row.outcome)) for row in rows.collect()]
@@ -147,7 +147,7 @@ def _runner(units: bytes, run: Run) -> Callable[[Iterable[pa.RecordBatch]], Iter
     def run_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             prepare_process()
-            for unit in msgspec.msgpack.decode(units, type=list[Unit]):
+            for unit in msgspec.msgpack.decode(units, type=list[SeedJob]):
                 yield pa.RecordBatch.from_pydict({"outcome": [msgspec.msgpack.encode(run(unit))]}, schema=_SCHEMA)
 
     return run_all

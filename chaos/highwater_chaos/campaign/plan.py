@@ -8,13 +8,13 @@ from hashlib import sha256
 from typing import Any
 
 from highwater_chaos.campaign.draw import RANDOM
-from highwater_chaos.campaign.seed import Key, Outcome, Unit
+from highwater_chaos.campaign.seed import Key, Outcome, SeedJob
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment import dump_experiment as text_of
 from highwater_chaos.verdict.verdict import expectation_for
 from highwater_runtime.switches import SWITCHES
 
-Engine = Callable[[Iterable[Unit]], Iterator[Outcome]]
+Engine = Callable[[Iterable[SeedJob]], Iterator[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class Plan:
             "untilFailure": [one.until_failure for one in self.series],
         }
 
-    def unit(self, series: Series, seed: int) -> Unit:
+    def unit(self, series: Series, seed: int) -> SeedJob:
         """One seed of a series."""
-        return Unit(
+        return SeedJob(
             series.experiment,
             seed,
             series.text,
@@ -122,11 +122,11 @@ class Progress:
         for outcome in known:
             self.add(outcome)
 
-    def rounds(self) -> Iterator[Iterator[Unit]]:
+    def rounds(self) -> Iterator[Iterator[SeedJob]]:
         """What can be run at a time. A round may be asked for when the outcomes of those before it were added."""
         yield self._units(self.plan.seeds)
 
-    def _units(self, seeds: range) -> Iterator[Unit]:
+    def _units(self, seeds: range) -> Iterator[SeedJob]:
         """Units in order: each seed of all series before the next, so that all series have some soon."""
         for seed in seeds:
             for series in self.plan.series:
@@ -134,7 +134,7 @@ class Progress:
                 if unit.key not in self._done and seed <= self._last(series):
                     yield unit
 
-    def unit(self, series: Series, seed: int) -> Unit:
+    def unit(self, series: Series, seed: int) -> SeedJob:
         """One seed of a series, of a round that was asked for."""
         return self.plan.unit(series, seed)
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from highwater_chaos.campaign.seed import Outcome, Run, Unit, failed, prepare_new_process, run_unit
+from highwater_chaos.campaign.seed import Outcome, Run, SeedJob, failed, prepare_new_process, run_seed_job
 
 ATTEMPTS: Final = 2
 """How many processes a seed may end before that is its outcome."""
@@ -28,13 +28,13 @@ _ENDING_SECONDS: Final = 5.0
 _CONTEXT: Final = multiprocessing.get_context("fork")  # what was imported need not be imported again
 
 
-def on_processes(units: Iterable[Unit], jobs: int, run: Run = run_unit) -> Iterator[Outcome]:
+def on_processes(units: Iterable[SeedJob], jobs: int, run: Run = run_seed_job) -> Iterator[Outcome]:
     """Outcomes as they come, in no particular order. ``units`` are taken as they are needed, in order.
 
     Closing the iterator ends the processes and leaves out what they were at.
     """
     waiting = iter(units)
-    again: deque[tuple[Unit, int]] = deque()
+    again: deque[tuple[SeedJob, int]] = deque()
     workers: list[_Worker] = []
     try:
         while True:
@@ -76,7 +76,7 @@ def on_processes(units: Iterable[Unit], jobs: int, run: Run = run_unit) -> Itera
             worker.end()
 
 
-def _first(units: Iterator[Unit]) -> tuple[Unit, int] | None:
+def _first(units: Iterator[SeedJob]) -> tuple[SeedJob, int] | None:
     unit = next(units, None)
     return None if unit is None else (unit, 1)
 
@@ -84,14 +84,14 @@ def _first(units: Iterator[Unit]) -> tuple[Unit, int] | None:
 class _Worker:
     """One process, and the unit that it is at."""
 
-    def __init__(self, run: Run, unit: Unit, attempts: int) -> None:
+    def __init__(self, run: Run, unit: SeedJob, attempts: int) -> None:
         self.connection, theirs = _CONTEXT.Pipe()
         self.process: ForkProcess = _CONTEXT.Process(target=_work, args=(theirs, run), daemon=True)
         self.process.start()
         theirs.close()
         self.give(unit, attempts)
 
-    def give(self, unit: Unit, attempts: int) -> None:
+    def give(self, unit: SeedJob, attempts: int) -> None:
         self.unit, self.attempts = unit, attempts
         with suppress(OSError):  # it may have ended: its sentinel says so
             self.connection.send_bytes(msgspec.msgpack.encode(unit))
@@ -136,4 +136,4 @@ def _work(connection: Connection, run: Any) -> None:
                 message = connection.recv_bytes()
             except (EOFError, OSError):
                 return
-            connection.send_bytes(encode(run(msgspec.msgpack.decode(message, type=Unit))))
+            connection.send_bytes(encode(run(msgspec.msgpack.decode(message, type=SeedJob))))

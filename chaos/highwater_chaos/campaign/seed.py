@@ -44,7 +44,7 @@ _IMPORTED_LATE: Final = (
 """What the first seed would import, with NumPy and PyArrow."""
 
 
-class Unit(msgspec.Struct, frozen=True, rename="camel"):
+class SeedJob(msgspec.Struct, frozen=True, rename="camel"):
     """One seed of one experiment, everything included that another process needs to run it.
 
     ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``mode`` may
@@ -109,7 +109,7 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
 ASSERTION: Final = "assertion "
 """What stands before the name of an assertion that failed, among the anomalies of an outcome."""
 
-Run = Callable[[Unit], Outcome]
+Run = Callable[[SeedJob], Outcome]
 
 
 class TooLongError(BaseException):
@@ -134,12 +134,12 @@ def prepare_new_process() -> None:
     freeze_collector()
 
 
-def run_unit(unit: Unit) -> Outcome:
+def run_seed_job(unit: SeedJob) -> Outcome:
     """Run and judge one seed in this process, as :func:`bounded`."""
     return bounded(unit, _judged)
 
 
-def bounded(unit: Unit, judged: Run) -> Outcome:
+def bounded(unit: SeedJob, judged: Run) -> Outcome:
     """What ``judged`` makes of one seed in this process, whose main thread this must be, within the unit's patience.
 
     Whatever it raises becomes the outcome. A seed that does not return to Python when its time is over ends the
@@ -184,12 +184,12 @@ def _interrupted_after(seconds: int) -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def failed(unit: Unit, why: str, attempts: int = 1) -> Outcome:
+def failed(unit: SeedJob, why: str, attempts: int = 1) -> Outcome:
     """The outcome of a seed without a verdict."""
     return Outcome(unit.experiment, unit.seed, unit.variant, "error", reasons=(why,), attempts=attempts)
 
 
-def experiment_of(unit: Unit) -> ChaosExperiment:
+def experiment_of(unit: SeedJob) -> ChaosExperiment:
     """The experiment that a unit runs, with its seed and switches."""
     experiment = _parsed(unit.text, unit.experiment) if unit.text else draw_experiment(unit.seed, unit.mode)
     return experiment.with_seed_and_switches(unit.seed, dict(unit.switches))
@@ -200,11 +200,11 @@ def _parsed(text: str, source: str) -> ChaosExperiment:
     return parse_experiment(text, source)
 
 
-def _judged(unit: Unit) -> Outcome:
+def _judged(unit: SeedJob) -> Outcome:
     return check_experiment(unit, experiment_of(unit))
 
 
-def check_experiment(unit: Unit, experiment: ChaosExperiment) -> Outcome:
+def check_experiment(unit: SeedJob, experiment: ChaosExperiment) -> Outcome:
     """Run and judge the experiment of a unit, without bounds, on the runtime as it is now."""
     stored = ""
 

@@ -14,8 +14,8 @@ from highwater_chaos.engine.final_reads import FinalReads
 from highwater_chaos.engine.recordings import Recordings
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
+from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import Admin, CreateTopic
-from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.liveness.recovery import CATCH_UP_NS, LAST_UNKNOWN, Recovery
 from highwater_chaos.run.live import LiveRun

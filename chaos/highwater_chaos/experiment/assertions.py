@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from highwater_chaos.experiment.assertion_library import LIBRARY
 from highwater_chaos.experiment.base import Model, OneOf
-from highwater_chaos.experiment.units import Duration, format_duration
+from highwater_chaos.experiment.quantities import Duration, format_duration
 
 PHASES: Final = ("steady", "fault", "recovered")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from highwater_chaos.experiment.base import Model, NodeIndex, OneOf, PartitionName
-from highwater_chaos.experiment.units import Duration
+from highwater_chaos.experiment.quantities import Duration
 
 Partition = Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
 """The partition that a condition is about."""

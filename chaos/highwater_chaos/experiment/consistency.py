@@ -25,6 +25,7 @@ from highwater_chaos.experiment.partitions import (
     partition_count,
     partition_problems,
 )
+from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import (
     RANDOM_ADMINISTRATION,
     RANDOM_RPCS,
@@ -36,7 +37,6 @@ from highwater_chaos.experiment.steps import (
 )
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.topic_properties import topic_property_problems
-from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
     MEANINGS,

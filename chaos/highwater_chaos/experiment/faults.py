@@ -25,7 +25,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
 from highwater_chaos.experiment.base import Model, OneOf
-from highwater_chaos.experiment.units import Duration, Nanoseconds
+from highwater_chaos.experiment.quantities import Duration, Nanoseconds
 
 if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue

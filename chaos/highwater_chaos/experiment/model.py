@@ -17,8 +17,8 @@ from pydantic_core import PydanticCustomError
 
 from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
 from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
+from highwater_chaos.experiment.quantities import Duration, EventsPerSecond, Rate
 from highwater_chaos.experiment.steps import CreateTopic, Step
-from highwater_chaos.experiment.units import Duration, EventsPerSecond, Rate
 from highwater_chaos.records.register_topic import REGISTER_TOPIC
 
 API_VERSION = "highwater.dev/v1alpha1"

@@ -9,8 +9,8 @@ from pydantic import Field
 from highwater_chaos.experiment.base import Model, NodeIndex, OneOf, PartitionName, TopicName
 from highwater_chaos.experiment.conditions import Await, Holds
 from highwater_chaos.experiment.faults import Inject
+from highwater_chaos.experiment.quantities import Duration
 from highwater_chaos.experiment.targets import Group, Target
-from highwater_chaos.experiment.units import Duration
 
 
 class CreateTopic(Model):

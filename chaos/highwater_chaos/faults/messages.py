@@ -17,9 +17,9 @@ from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
+from highwater_chaos.experiment.quantities import Duration, Nanoseconds
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms, timeouts
-from highwater_chaos.experiment.units import Duration, Nanoseconds
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.switches import Mode

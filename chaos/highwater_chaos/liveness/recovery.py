@@ -15,6 +15,7 @@ from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Process, Scheduler
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.nodes import node_names
+from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import (
     AddPartitions,
     Admin,
@@ -26,7 +27,6 @@ from highwater_chaos.experiment.steps import (
     Reassign,
     RemoveThrottle,
 )
-from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.liveness.agreement import Agreement
 from highwater_chaos.liveness.availability import behind, committed_metadata, healthy_nodes, overdue, writable

@@ -18,10 +18,10 @@ from highwater_chaos.base.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await, ClusterCondition, Holds
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
+from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, Produce, RandomFaults, Repeat, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms
-from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Drawing, TargetError, kind_named
 from highwater_chaos.faults.targets import group, resolve
 from highwater_chaos.schedule.conditions import World, broken, found, is_or_was_met

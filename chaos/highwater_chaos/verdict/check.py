@@ -27,7 +27,7 @@ from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.verdict import RunVerdict
 
 if TYPE_CHECKING:
-    from highwater_pipeline.units import RunFacts
+    from highwater_pipeline.partition_tables import RunFacts
 
 
 VERDICT_FILES: Final = ("verdict.json", "junit.xml", "report.html")
@@ -99,8 +99,8 @@ def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPat
         BadSummaryError, BadTableError: the run directory is not whole.
     """
     # Imported here: few campaigns have a store.
+    from highwater_pipeline.partition_tables import split  # noqa: PLC0415
     from highwater_pipeline.store import open_stored_run, stored_directory, write_units  # noqa: PLC0415
-    from highwater_pipeline.units import split  # noqa: PLC0415
 
     spec = load_experiment(directory / "experiment.yaml").spec
     if spec.workload.metadata is not None:

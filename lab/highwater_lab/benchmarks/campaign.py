@@ -22,13 +22,13 @@ import psutil
 
 from highwater_chaos.campaign.on_spark import BATCH, batch_size, on_spark
 from highwater_chaos.campaign.processes import on_processes
-from highwater_chaos.campaign.seed import Outcome, Unit, prepare_process, run_unit
+from highwater_chaos.campaign.seed import Outcome, SeedJob, prepare_process, run_seed_job
 from highwater_pipeline.spark import open_session
 
 JOBS = 2
 
 
-def nothing(unit: Unit) -> Outcome:
+def nothing(unit: SeedJob) -> Outcome:
     """A seed that costs nothing."""
     return Outcome(unit.experiment, unit.seed, unit.variant, "pass")
 
@@ -43,13 +43,15 @@ def processor_seconds() -> float:
     return total
 
 
-def in_turns(engines: dict[str, Callable[[Iterable[Unit]], Iterator[Any]]], text: str, seeds: int, turns: int) -> None:
+def in_turns(
+    engines: dict[str, Callable[[Iterable[SeedJob]], Iterator[Any]]], text: str, seeds: int, turns: int
+) -> None:
     """Print the processor and wall time of the same seeds on each engine, and how much more than the first it is."""
     spent = dict.fromkeys(engines, (0.0, 0.0))
     for turn in range(-1, turns):
         for name, run in engines.items():
             first = (turn + 1) * seeds // turns
-            units = [Unit("timed", seed, text) for seed in range(first, first + max(1, seeds // turns))]
+            units = [SeedJob("timed", seed, text) for seed in range(first, first + max(1, seeds // turns))]
             began, began_wall = processor_seconds(), time.monotonic()
             outcomes = list(run(units))
             assert len(outcomes) == len(units)
@@ -64,9 +66,9 @@ def in_turns(engines: dict[str, Callable[[Iterable[Unit]], Iterator[Any]]], text
         )
 
 
-def measured(name: str, run: Callable[[Iterable[Unit]], Iterator[Any]], seeds: int) -> None:
+def measured(name: str, run: Callable[[Iterable[SeedJob]], Iterator[Any]], seeds: int) -> None:
     """Print what a seed costs between the first quarter of them and the end."""
-    outcomes = run(Unit("nothing", seed) for seed in range(seeds))
+    outcomes = run(SeedJob("nothing", seed) for seed in range(seeds))
     before = seeds // 4
     for _ in itertools.islice(outcomes, before):
         pass
@@ -87,12 +89,12 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=1, help="our processes start anew in each")
     given = parser.parse_args()
     text = given.experiment.read_text(encoding="utf-8") if given.experiment else ""
-    run = run_unit if text else nothing
+    run = run_seed_job if text else nothing
     with (
         multiprocessing.get_context("fork").Pool(JOBS, prepare_process) as pool,
         open_session(f"local[{JOBS}]") as spark,
     ):
-        engines: dict[str, Callable[[Iterable[Unit]], Iterator[Any]]] = {
+        engines: dict[str, Callable[[Iterable[SeedJob]], Iterator[Any]]] = {
             "multiprocessing.Pool": lambda units: pool.imap_unordered(run, units),
             "on_processes": lambda units: on_processes(units, JOBS, run),
             "on_spark": lambda units: on_spark(

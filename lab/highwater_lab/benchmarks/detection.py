@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 
 from highwater_chaos.campaign.plan import Plan, Series, series_of_file, series_of_random
-from highwater_chaos.campaign.seed import Outcome, prepare_process, run_unit
+from highwater_chaos.campaign.seed import Outcome, prepare_process, run_seed_job
 from highwater_chaos.experiment import load_experiment
 from highwater_lab.benchmarks.shrink import FILES, SCENARIOS
 
@@ -48,7 +48,7 @@ def start_of(series: Series, seeds: range, switch: tuple[str, str]) -> list[Outc
     """The outcomes up to the first that failed."""
     plan, outcomes = Plan((series,), seeds, (switch,)), []
     for seed in seeds:
-        outcomes.append(run_unit(plan.unit(series, seed)))
+        outcomes.append(run_seed_job(plan.unit(series, seed)))
         if outcomes[-1].verdict == "fail":
             break
     return outcomes

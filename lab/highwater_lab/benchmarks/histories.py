@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.partition_tables import UNIT_SCHEMAS, RunFacts
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.store import stored_directory, table_writer
-from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts
 
 BATCH = 10
 OPERATIONS_PER_BATCH = BATCH + 1

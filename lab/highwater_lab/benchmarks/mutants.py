@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 from highwater_chaos.campaign.plan import series_of_file
-from highwater_chaos.campaign.seed import Unit, prepare_process, run_unit
+from highwater_chaos.campaign.seed import SeedJob, prepare_process, run_seed_job
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_lab.mutants import CATALOGUE, watching
 from highwater_lab.mutated import run_mutated, series_of_mutant
@@ -33,14 +33,14 @@ def tried(experiment: ChaosExperiment, names: list[str]) -> list[tuple[str, tupl
     series = series_of_file(experiment, {}, until_failure=True)
     seed = experiment.spec.seed
     with watching(CATALOGUE.values()) as reached:
-        without = run_unit(Unit(series.experiment, seed, series.text))
+        without = run_seed_job(SeedJob(series.experiment, seed, series.text))
     if without.verdict != "pass":
         raise ValueError(f"{without.verdict} without a mutant: {without.anomalies} {without.reasons}")
     found = []
     for name in names:
         mutated = series_of_mutant(series, CATALOGUE[name])
         if name in reached and mutated is not None:
-            outcome = run_mutated(Unit(series.experiment, seed, series.text, variant=name, mode=mutated.mode))
+            outcome = run_mutated(SeedJob(series.experiment, seed, series.text, variant=name, mode=mutated.mode))
             failing = outcome.anomalies if outcome.verdict == "fail" else ()
             if outcome.verdict in ("error", "inconclusive"):
                 print(f"# {name}: {outcome.verdict} in {series.experiment}: {outcome.reasons}", flush=True)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from highwater_chaos.campaign.plan import Plan, series_of_file
-from highwater_chaos.campaign.seed import Outcome, experiment_of, run_unit
+from highwater_chaos.campaign.seed import Outcome, experiment_of, run_seed_job
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.shrink import CannotShrinkError, Shrunk, Size, file_text, shrink
@@ -64,7 +64,7 @@ def first_failing(name: str, value: str, file: str, seeds: int) -> tuple[Plan, O
     series = series_of_file(experiment, {name: value}, until_failure=True)
     plan = Plan((series,), range(1, seeds + 1), ((name, value),))
     for seed in plan.seeds:
-        outcome = run_unit(plan.unit(series, seed))
+        outcome = run_seed_job(plan.unit(series, seed))
         if outcome.verdict == "fail":
             return plan, outcome, seed
     return plan, None, seeds

@@ -20,8 +20,8 @@ from pydantic import (
     ValidationError,
 )
 
+from highwater_chaos.base.quantities import Duration, format_signed_duration, parse_signed_duration
 from highwater_chaos.base.strict_model import Model
-from highwater_chaos.base.units import Duration, format_signed_duration, parse_signed_duration
 from highwater_operator.agent.refusals import RefusalError
 
 _MIB: Final = 1 << 20

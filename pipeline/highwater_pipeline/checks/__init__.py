@@ -1,8 +1,8 @@
 """Check kernels: pure functions from the tables of one partition to anomalies. One family of checks a module.
 
-A kernel sees one :class:`~highwater_pipeline.units.Unit`, works on whole columns (Arrow, NumPy) and returns what it
-found. It knows nothing of Spark, files or runs: :func:`check_unit`, or :func:`check_units` for all units of a run in
-memory, is all that a scheduler calls.
+A kernel sees the :class:`~highwater_pipeline.partition_tables.PartitionTables` of one partition, works on whole columns
+(Arrow, NumPy) and returns what it found. It knows nothing of Spark, files or runs: :func:`check_partition`, or
+:func:`check_partitions` for all partitions of a run in memory, is all that a scheduler calls.
 
 Most partitions show nothing. So every check has a function in :mod:`.prefilter`, or beside its kernel, that looks at
 many small partitions at once and says in which of them the kernel may find something. Whoever changes a kernel must
@@ -40,11 +40,11 @@ from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
 from highwater_pipeline.checks.stale_join import stale_isr_join
 from highwater_pipeline.checks.strays import live_partition_deleted, stray_partition
+from highwater_pipeline.partition_tables import PartitionTables, RunFacts, SplitRun, alone
 from highwater_pipeline.partitions import Partitions
-from highwater_pipeline.units import RunFacts, Unit, Units, alone
-from highwater_pipeline.verdict import Finding, UnitFindings, has_needed_events, selected, together
+from highwater_pipeline.verdict import Finding, PartitionFindings, has_needed_events, selected, together
 
-Kernel = Callable[[Unit], Finding]
+Kernel = Callable[[PartitionTables], Finding]
 
 INSIDE_KERNELS: Final[dict[str, Kernel]] = {
     "committed-loss": committed_loss,
@@ -96,7 +96,7 @@ SMALL: Final = 1 << 10
 """Rows of a table of a partition that is looked at together with others first, at most."""
 
 
-def check_units(units: Units, checks: Sequence[str] | None = None) -> Iterator[UnitFindings]:
+def check_partitions(units: SplitRun, checks: Sequence[str] | None = None) -> Iterator[PartitionFindings]:
     """Run the checks asked for (None: all) on the units of a run; units in which nothing is found may be left out.
 
     Small partitions are looked at together first. A check is run on those in which it may find something.
@@ -144,7 +144,7 @@ def _available(facts: RunFacts, checks: Sequence[str] | None) -> list[str]:
     return [name for name in selected(checks) if name not in OF_RUNS and has_needed_events(name, facts)]
 
 
-def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
+def check_partition(unit: PartitionTables, checks: Sequence[str] | None = None) -> PartitionFindings:
     """Run the checks asked for (None: all) on one unit, but for those whose events were not recorded."""
     names = _available(unit.facts, checks)
     if max(table.num_rows for table in (unit.history, unit.events, unit.replica_log)) <= SMALL:
@@ -152,7 +152,7 @@ def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
     return run_checks(unit, names)
 
 
-def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
+def run_checks(unit: PartitionTables, names: Sequence[str]) -> PartitionFindings:
     """Run checks on one unit, whether or not they may find something."""
     unit = in_causal_order(with_ids(unit))
     topics = generations(unit)
@@ -170,7 +170,7 @@ def run_checks(unit: Unit, names: Sequence[str]) -> UnitFindings:
         if name in names:
             parts = [part for topic in topics for part in lineages(topic, name)]
             found[name] = kernel(parts[0]) if len(parts) == 1 else together([kernel(part) for part in parts])
-    return UnitFindings(
+    return PartitionFindings(
         unit.facts.run_id,
         unit.partition,
         {name: found[name] for name in names if name in found and (found[name].count or found[name].unknown)},

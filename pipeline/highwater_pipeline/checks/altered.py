@@ -27,8 +27,8 @@ from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import NOTHING, SHOWN, WHO, bools, finding, ints, listing, rows_of, who
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.partitions import Partitions
-from highwater_pipeline.units import Unit
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
@@ -36,7 +36,7 @@ _OF_READS: Final = ("offset", "value", "altered", "is_poll", "outcome", "row", *
 _OF_DUMPS: Final = ("offset", "value", "altered", "row", "broker")
 
 
-def altered(unit: Unit) -> Finding:
+def altered(unit: PartitionTables) -> Finding:
     """Counts records, by offset and value, that were read or dumped other than they were sent."""
     if unit.facts.settings.unrecorded_sends or unit.partition.rpartition("-")[0] in INTERNAL_TOPICS:
         return NOTHING
@@ -61,7 +61,7 @@ def _altered_dumps(replica_log: View) -> View:
     return replica_log.where(replica_log.is_known("altered"))
 
 
-def _examples(unit: Unit, records: Ints) -> Iterator[Example]:
+def _examples(unit: PartitionTables, records: Ints) -> Iterator[Example]:
     there = partial(np.isin, test_elements=records[0])
     reads = _altered_reads(unit.history.find("offset", there, *_OF_READS)).to_pylist()
     dumps = _altered_dumps(unit.replica_log.find("offset", there, *_OF_DUMPS)).to_pylist()

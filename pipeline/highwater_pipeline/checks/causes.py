@@ -37,8 +37,8 @@ from highwater_pipeline.arrays import Ints
 from highwater_pipeline.causal_order import causal_order
 from highwater_pipeline.checks.columns import broker_of, codes, ints, is_any
 from highwater_pipeline.checks.generations import topic_of_events
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.settings import Settings
-from highwater_pipeline.units import Unit
 from highwater_pipeline.view import View
 
 Event = dict[str, Any]
@@ -56,7 +56,7 @@ _FEW: Final = (
 """The kinds of events of which there are a few for each change, however many records there are."""
 
 
-def in_causal_order(unit: Unit) -> Unit:
+def in_causal_order(unit: PartitionTables) -> PartitionTables:
     """The unit with its events in an order that the errors of the clocks and the causes permit; itself, if that is the
     order of the recording. Its topics must have different ids."""
     settings, events = unit.facts.settings, unit.events

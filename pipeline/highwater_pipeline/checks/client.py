@@ -32,7 +32,7 @@ from highwater_pipeline.checks.duplicate import Duplicates
 from highwater_pipeline.checks.order import PollOrder, SendOrder
 from highwater_pipeline.checks.promises import Promised, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen, VersionOrder
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, together
 from highwater_pipeline.view import View
 
@@ -64,7 +64,7 @@ class Judge(Protocol):
         """What was found, by check, when all judges have had all ranges."""
 
 
-def client_anomalies(unit: Unit, wanted: Collection[str]) -> dict[str, Finding]:
+def client_anomalies(unit: PartitionTables, wanted: Collection[str]) -> dict[str, Finding]:
     """The checks ``wanted``, and others that come with them, on one partition's history, topic by topic."""
     if unit.history.num_rows == 0:
         return {}
@@ -89,7 +89,7 @@ def client_anomalies(unit: Unit, wanted: Collection[str]) -> dict[str, Finding]:
     return {name: together(findings) for name, findings in found.items()}
 
 
-def _elections_are_unknown(unit: Unit) -> bool:
+def _elections_are_unknown(unit: PartitionTables) -> bool:
     """Whether an unclean election was allowed, and nothing shows whether there was one."""
     allowed = unit.facts.settings.elects_uncleanly(unit.partition) is True
     return allowed and not recorded(unit.facts, "partition-changed", "log-appended")
@@ -273,7 +273,7 @@ def _placed(seen: Seen, placed: Answers) -> list[Bools]:
     return sends
 
 
-def _unplaced(unit: Unit, seen: Seen, read: Ints) -> Finding:
+def _unplaced(unit: PartitionTables, seen: Seen, read: Ints) -> Finding:
     """Acknowledged values that were never read and that may have been deleted with their topic."""
     if not unit.facts.drained or recorded(unit.facts, "log-appended"):
         return finding(0, ())

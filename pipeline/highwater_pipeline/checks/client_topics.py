@@ -32,7 +32,7 @@ from highwater_pipeline.checks.generations import topic_of_events
 from highwater_pipeline.checks.lineages import breaks, of_former_lineage
 from highwater_pipeline.checks.promises import Appends, recorded
 from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.view import View
 
 ANY_NUMBER: Final = 1 << 40
@@ -45,7 +45,7 @@ class ClientTopic:
     been deleted at the end. ``elsewhere``: values of sends that do not belong to it, and how many copies of each may
     have come here all the same: one for each attempt that is not known to have reached another topic."""
 
-    unit: Unit
+    unit: PartitionTables
     exists: bool
     elsewhere: tuple[Ints, Ints]
 
@@ -58,7 +58,7 @@ class ClientTopics:
     unplaced: View
 
 
-def client_topics(unit: Unit) -> ClientTopics:
+def client_topics(unit: PartitionTables) -> ClientTopics:
     """The topics of one partition's name, with what clients did on each."""
     ids = topic_ids(unit)
     deleted = set(_deleted(unit))
@@ -124,7 +124,7 @@ def _elsewhere(sends: View, topic: Ints) -> tuple[Ints, Ints]:
     return ints(sends, "value"), np.where(attempts < 0, ANY_NUMBER, attempts - reached_another)
 
 
-def topic_ids(unit: Unit) -> list[str]:
+def topic_ids(unit: PartitionTables) -> list[str]:
     """Topic ids by when each was first heard of."""
     first: dict[str, int] = {}
     tables = ((unit.events, "time_ns"), (unit.history, "end_time"))
@@ -140,7 +140,7 @@ def topic_ids(unit: Unit) -> list[str]:
     return sorted(first, key=lambda name: (first[name], name))
 
 
-def _deleted(unit: Unit) -> list[str]:
+def _deleted(unit: PartitionTables) -> list[str]:
     if unit.facts.settings.deletes_topic(unit.partition) is False or not recorded(unit.facts, "partition-changed"):
         return []  # it was not asked for, or is not known
     gone = is_any(unit.events, "kind", "partition-changed") & is_any(unit.events, "reason", "deleted")
@@ -148,7 +148,7 @@ def _deleted(unit: Unit) -> list[str]:
     return deleted
 
 
-def _topics_of_history(unit: Unit, ids: list[str], spoken_of: Ints) -> tuple[Ints, Ints]:
+def _topics_of_history(unit: PartitionTables, ids: list[str], spoken_of: Ints) -> tuple[Ints, Ints]:
     """For every micro-operation: its topic's place in ``ids`` (−1: not known), and its offset (−1: not known there)."""
     history = unit.history
     named, names = codes(history, "topic_id")
@@ -189,7 +189,7 @@ def _first_sent(value: Ints, history: View) -> Ints:
     return sent
 
 
-def _second_created(unit: Unit, spoken_of: Ints) -> int:
+def _second_created(unit: PartitionTables, spoken_of: Ints) -> int:
     """When the second topic was created at the earliest; −1: not known."""
     if not recorded(unit.facts, "partition-changed"):
         return -1

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from highwater_pipeline.checks.columns import codes, is_any
 from highwater_pipeline.checks.version_order import Seen
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 
 
-def committed_bound(unit: Unit) -> int:
+def committed_bound(unit: PartitionTables) -> int:
     """Return an offset below which every record of the topic was committed; 0 if clients show none."""
     settings = unit.facts.settings
     if settings.elects_uncleanly(unit.partition):

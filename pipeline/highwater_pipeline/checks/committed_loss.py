@@ -46,7 +46,7 @@ from highwater_pipeline.checks.lineages import breaks
 from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, log_start_of
 from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import View
 
@@ -77,7 +77,7 @@ class _Batches:
         return cls(offset, end, epoch, crc, committed_in, kept)
 
 
-def committed_loss(unit: Unit) -> Finding:
+def committed_loss(unit: PartitionTables) -> Finding:
     """Counts lost records; an example is a batch of them."""
     committed = of_kind(unit.events, "batch-committed")
     if committed.num_rows == 0:
@@ -151,7 +151,7 @@ class _Cleaned:
         return {"node": node, "offset": offset}, fate
 
 
-def _cleaned_away(unit: Unit) -> _Cleaned:
+def _cleaned_away(unit: PartitionTables) -> _Cleaned:
     """A replica keeps the last record of each key as far as its log goes. One that could not be read is not judged."""
     _, is_certain = log_start_of(unit)
     if not is_certain or _has_a_past(unit):
@@ -177,7 +177,7 @@ def _cleaned_away(unit: Unit) -> _Cleaned:
     return _Cleaned(offsets, np.array([gone[one] for one in offsets.tolist()], np.int64), back)
 
 
-def _left(unit: Unit, log: View, tombstones: list[tuple[int, int, int]], broker: int) -> dict[int, int]:
+def _left(unit: PartitionTables, log: View, tombstones: list[tuple[int, int, int]], broker: int) -> dict[int, int]:
     """Of tombstones that a log lacks: an older record of the key that it has, if it had copied the tombstone itself."""
     count = unit.facts.settings.keys or 1
     offset, key = ints(log, "offset"), ints(log, "value", 0) % count
@@ -195,7 +195,7 @@ def _left(unit: Unit, log: View, tombstones: list[tuple[int, int, int]], broker:
     return left
 
 
-def _has_a_past(unit: Unit) -> bool:
+def _has_a_past(unit: PartitionTables) -> bool:
     """Whether the history may have sends to another topic of the name, or to a former lineage: offsets of such records
     say nothing of this log."""
     sent = unit.history.where(bools(unit.history, "is_send"))
@@ -205,7 +205,7 @@ def _has_a_past(unit: Unit) -> bool:
     return is_later or bool(breaks(unit))
 
 
-def _deleted(unit: Unit) -> Example | None:
+def _deleted(unit: PartitionTables) -> Example | None:
     """Return the report that the topic was deleted, or None."""
     states = of_kind(unit.events, "partition-changed")
     deleted: list[Example] = states.where(is_any(states, "reason", "deleted")).slice(0, 1).to_pylist()
@@ -293,7 +293,7 @@ class _Runs:
     crc: Ints
 
 
-def _last_leaders_dump(leaders: View, unit: Unit) -> _Dump | None:
+def _last_leaders_dump(leaders: View, unit: PartitionTables) -> _Dump | None:
     if leaders.num_rows == 0 or unit.replica_log.num_rows == 0:
         return None
     broker = broker_of(leaders.row(_last_leader(leaders), "node")["node"])
@@ -379,7 +379,7 @@ def _other_batch(batches: _Batches, batch: int, committed: View, level: int) -> 
 
 
 def _dump_differs(
-    unit: Unit, batches: _Batches, batch: int, leaders: View, dump: _Dump
+    unit: PartitionTables, batches: _Batches, batch: int, leaders: View, dump: _Dump
 ) -> tuple[Example, list[int], str]:
     leader = leaders.row(_last_leader(leaders))
     there = _dumped(unit, int(batches.offset[batch]), int(batches.end[batch]))
@@ -392,13 +392,19 @@ def _dump_differs(
     return later, rows[:SHOWN].tolist(), fate
 
 
-def _dumped(unit: Unit, offset: int, end: int) -> View:
+def _dumped(unit: PartitionTables, offset: int, end: int) -> View:
     """The records of all replicas' dumps in [offset, end)."""
     return dumped_records(unit.replica_log.find("offset", lambda at: (at >= offset) & (at < end)))
 
 
 def _example(
-    unit: Unit, batches: _Batches, batch: int, report: Example, later: Example, proof: list[Example], fate: str
+    unit: PartitionTables,
+    batches: _Batches,
+    batch: int,
+    report: Example,
+    later: Example,
+    proof: list[Example],
+    fate: str,
 ) -> Example:
     offset, end = int(batches.offset[batch]), int(batches.end[batch])
     values, writers, sends = _written(unit, offset, end, report)
@@ -425,7 +431,7 @@ def _example(
     }
 
 
-def _written(unit: Unit, offset: int, end: int, report: Example) -> tuple[list[int], list[str], list[int]]:
+def _written(unit: PartitionTables, offset: int, end: int, report: Example) -> tuple[list[int], list[str], list[int]]:
     """Return values that were acknowledged in [offset, end), the clients that got the acknowledgements, and the rows.
     Leaves out a send that began after the batch was committed: its records replaced the lost ones."""
     there = unit.history.find("offset", lambda at: (at >= offset) & (at < end))
@@ -437,7 +443,7 @@ def _written(unit: Unit, offset: int, end: int, report: Example) -> tuple[list[i
     return [row["value"] for row in found], list(clients), [row["row"] for row in found]
 
 
-def _dumped_values(unit: Unit, batches: _Batches, batch: int) -> list[int]:
+def _dumped_values(unit: PartitionTables, batches: _Batches, batch: int) -> list[int]:
     """Values of the batch's records in any replica's dump."""
     log = _dumped(unit, int(batches.offset[batch]), int(batches.end[batch]))
     is_it = (ints(log, "crc") == batches.crc[batch]) & (ints(log, "leader_epoch") == batches.epoch[batch])

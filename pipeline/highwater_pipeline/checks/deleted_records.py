@@ -32,16 +32,16 @@ from highwater_pipeline.checks.columns import (
     of_kind,
     rows_of,
 )
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, together
 
 
-def deleted_topic_records(topics: Sequence[Unit]) -> Finding:
+def deleted_topic_records(topics: Sequence[PartitionTables]) -> Finding:
     """Counts offsets of all topics of one name but the first."""
     return together([NOTHING, *(_of_successor(topic) for topic in topics[1:])])
 
 
-def _of_successor(unit: Unit) -> Finding:
+def _of_successor(unit: PartitionTables) -> Finding:
     changes = of_kind(unit.events, "partition-changed")
     created = changes.where(is_any(changes, "reason", "created"))
     if not created.num_rows:

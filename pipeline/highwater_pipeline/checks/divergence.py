@@ -54,7 +54,7 @@ from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, recorded
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.view import View
 
@@ -63,7 +63,7 @@ NO_END: Final = int(np.iinfo(np.int64).max)
 _REPORTS: Final = ("high-watermark", "became-leader", "became-follower")
 
 
-def divergence(unit: Unit) -> Finding:
+def divergence(unit: PartitionTables) -> Finding:
     """Counts offsets at which replicas differ. Offsets are looked at range by range."""
     if unit.replica_log.num_rows == 0:
         return NOTHING
@@ -171,7 +171,7 @@ class _Replicas:
     agreed: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, unit: Unit, spans: _Spans) -> _Replicas:
+    def of(cls, unit: PartitionTables, spans: _Spans) -> _Replicas:
         knows_isr = recorded(unit.facts, "partition-changed")
         knows = knows_isr and recorded(unit.facts, *_REPORTS)
         states = committed_states(unit.events) if knows_isr else None
@@ -253,7 +253,7 @@ def _lacked(has: Ints, lacks: Ints, broker: int, spans: _Spans) -> Ints:
     return missing
 
 
-def _of_offsets(unit: Unit, replicas: _Replicas, part: View) -> Finding:
+def _of_offsets(unit: PartitionTables, replicas: _Replicas, part: View) -> Finding:
     """The finding on all records of some offsets."""
     records = _Records.of(part, replicas.compares_crc)
     below_all, unknown = _below(replicas, records)

@@ -38,7 +38,7 @@ from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_an
 from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, together
 from highwater_pipeline.view import View
 
@@ -49,7 +49,7 @@ _APPENDS: Final = ("log-appended", "batch-committed")
 class Duplicates:
     """Counts values of one topic. ``elsewhere``: see :class:`~highwater_pipeline.checks.client_topics.ClientTopic`."""
 
-    def __init__(self, unit: Unit, elsewhere: tuple[Ints, Ints]) -> None:
+    def __init__(self, unit: PartitionTables, elsewhere: tuple[Ints, Ints]) -> None:
         self._unit: Final = unit
         self._elsewhere: Final = elsewhere
         self._certain: list[Finding] = []
@@ -134,7 +134,7 @@ class _Writers:
     resend: bool | None
 
     @classmethod
-    def of(cls, unit: Unit, offsets: Ints) -> _Writers:
+    def of(cls, unit: PartitionTables, offsets: Ints) -> _Writers:
         """By the dumps of all replicas, and by what their leaders committed."""
         by_offset: dict[int, set[tuple[int, int]]] = {}
         resend = unit.facts.settings.resends_in_new_epochs
@@ -179,7 +179,7 @@ class _Logs:
     otherwise: int
 
     @classmethod
-    def of(cls, unit: Unit) -> _Logs:
+    def of(cls, unit: PartitionTables) -> _Logs:
         """Those of one partition of one topic."""
         is_recorded = recorded(unit.facts, *_LIFE, *_APPENDS)
         otherwise = YES if unit.facts.settings.deletes(unit.partition) is False else UNKNOWN

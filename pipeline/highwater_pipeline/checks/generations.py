@@ -29,13 +29,13 @@ import numpy as np
 
 from highwater_pipeline.arrays import Ints
 from highwater_pipeline.checks.columns import broker_of, codes, distinct, ints, is_any, is_zookeeper, last_known
-from highwater_pipeline.units import CLUSTER_EVENTS, Unit
+from highwater_pipeline.partition_tables import CLUSTER_EVENTS, PartitionTables
 from highwater_pipeline.view import View
 
 _ROLES = ("became-leader", "became-follower")
 
 
-def generations(unit: Unit) -> list[Unit]:
+def generations(unit: PartitionTables) -> list[PartitionTables]:
     """The unit itself where it has one topic id or none, else one unit for each, in the order in which they came up."""
     topics = list(dict.fromkeys([*unit.events.words("topic_id"), *unit.replica_log.words("topic_id")]))
     if len(topics) < 2:
@@ -66,7 +66,7 @@ def topic_of_events(events: View, topics: list[str]) -> Ints:
     return topic
 
 
-def with_ids(unit: Unit) -> Unit:
+def with_ids(unit: PartitionTables) -> PartitionTables:
     """The unit with one topic id for each generation. Where generations share one: ``ID``, ``ID#2``, …"""
     named = {*unit.events.words("topic_id"), *unit.replica_log.words("topic_id")}
     changes = unit.events.where(is_any(unit.events, "kind", "partition-changed"))

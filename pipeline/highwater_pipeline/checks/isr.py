@@ -21,11 +21,11 @@ import numpy as np
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import NOTHING, codes, finding, ints, last_known, rows_of
 from highwater_pipeline.checks.replay import Replay, log_end_offset
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 
 
-def isr_incomplete(unit: Unit) -> Finding:
+def isr_incomplete(unit: PartitionTables) -> Finding:
     """Counts (member, stretch of time) pairs."""
     if unit.events.num_rows == 0:
         return NOTHING
@@ -55,7 +55,7 @@ def isr_incomplete(unit: Unit) -> Finding:
     return finding(len(onsets), examples())
 
 
-def _lasting(unit: Unit, replay: Replay, lacks: Bools, ends: Ints) -> Bools:
+def _lasting(unit: PartitionTables, replay: Replay, lacks: Bools, ends: Ints) -> Bools:
     """Where a replica has lacked for long what was below the HW when that time began.
 
     Its log, the ISR and the HW are reported by different nodes. The time of each report may be wrong by the error of a
@@ -72,7 +72,9 @@ def _lasting(unit: Unit, replay: Replay, lacks: Bools, ends: Ints) -> Bools:
     return lasting
 
 
-def _example(unit: Unit, replay: Replay, position: int, broker: int, log_end: int, registered: int) -> Example:
+def _example(
+    unit: PartitionTables, replay: Replay, position: int, broker: int, log_end: int, registered: int
+) -> Example:
     def event(at: int) -> Example:
         return unit.events.row(at)
 

@@ -19,15 +19,15 @@ from highwater_pipeline.checks.columns import (
     once,
     rows_of,
 )
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.partitions import ranked
-from highwater_pipeline.units import Unit
 from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import CHUNK, View
 from highwater_runtime.model.decisions import Decided, is_led_from_outside
 from highwater_runtime.model.leaders import Claim, HighWatermarks, Leaders, Move
 
 
-def two_leaders(unit: Unit) -> Finding:
+def two_leaders(unit: PartitionTables) -> Finding:
     """Leader epochs in which more than one (node, incarnation) appended as leader."""
     appended = of_kind(unit.events, "log-appended")
     appended = appended.where(is_any(appended, "reason", "leader"))
@@ -58,7 +58,7 @@ def two_leaders(unit: Unit) -> Finding:
     return finding(len(several), examples())
 
 
-def leader_not_in_isr(unit: Unit) -> Finding:
+def leader_not_in_isr(unit: PartitionTables) -> Finding:
     """Committed partition states whose leader is not a member of their ISR."""
     states = [Decided(**row) for row in committed_states(unit.events).to_pylist(*Decided._fields)]
     outside = [state for state in states if state.reason != "deleted" and is_led_from_outside(state)]
@@ -81,7 +81,7 @@ def leader_not_in_isr(unit: Unit) -> Finding:
     return finding(len(outside), examples())
 
 
-def hw_regression(unit: Unit) -> Finding:
+def hw_regression(unit: PartitionTables) -> Finding:
     """Reports of a leader's HW that lie below an earlier one of the same or a lower leader epoch."""
     moved = of_kind(unit.events, "high-watermark")
     offsets = ints(moved, "offset")

@@ -14,7 +14,7 @@ import numpy as np
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import broker_of, ints, is_any
 from highwater_pipeline.checks.promises import expand, recorded
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.view import View
 from highwater_runtime.model.breaks import Breaks
 from highwater_runtime.model.decisions import Decided
@@ -37,7 +37,7 @@ class Break(NamedTuple):
     leader_epoch: int
 
 
-def breaks(unit: Unit) -> list[Break]:
+def breaks(unit: PartitionTables) -> list[Break]:
     """The breaks of one topic's partition, in order."""
     events, facts = unit.events, unit.facts
     if not recorded(facts, "partition-changed"):
@@ -70,7 +70,7 @@ def breaks(unit: Unit) -> list[Break]:
     return found
 
 
-def lineages(unit: Unit, check: str) -> list[Unit]:
+def lineages(unit: PartitionTables, check: str) -> list[PartitionTables]:
     """The lineages of one topic's partition that a check looks at, in order; the unit itself if there is one."""
     found = breaks(unit) if check in EACH or check in LAST else []
     if not found:
@@ -101,7 +101,7 @@ def _of_lineage(events: View, before: list[Break], end: Break | None, claims: tu
     return events.where(keep)
 
 
-def of_former_lineage(unit: Unit, offset: Ints, since: Ints) -> Bools:
+def of_former_lineage(unit: PartitionTables, offset: Ints, since: Ints) -> Bools:
     """Which records may have been in the log before the last break.
 
     ``offset``: where each is said to be (−1: not known); ``since``: when its first send began (ns of run time). It may

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from highwater_pipeline.checks.columns import broker_of, ints, is_any, of_kind, once
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.view import View
 
 
-def latest_log_start(unit: Unit) -> int | None:
+def latest_log_start(unit: PartitionTables) -> int | None:
     """Return the latest offset at which a log of this partition has started; None if nodes do not report it and the
     settings may let one move."""
     if not recorded(unit.facts, LOG_START_MOVED, "log-truncated"):
@@ -25,7 +25,7 @@ def latest_log_start(unit: Unit) -> int | None:
     return int(max([0, *ints(moved, "end_offset"), *ints(restarted, "offset")]))
 
 
-def known_log_starts(unit: Unit) -> dict[int, int] | None:
+def known_log_starts(unit: PartitionTables) -> dict[int, int] | None:
     """Return the last log start of each broker's replica, where it is not 0; None if nodes do not report them and the
     settings may let one move."""
     if recorded(unit.facts, "log-loaded", "log-truncated", LOG_START_MOVED):

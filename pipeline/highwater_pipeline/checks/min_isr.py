@@ -14,14 +14,14 @@ from typing import Final
 
 from highwater_pipeline.checks.columns import NOTHING, finding, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 from highwater_runtime.model.in_sync import too_few_in_sync
 
 _STATE: Final = ("leader_epoch", "partition_epoch", "isr", "row")
 
 
-def min_isr(unit: Unit) -> Finding:
+def min_isr(unit: PartitionTables) -> Finding:
     """Counts reports of acknowledgements under an ISR that was too small. Reports are as few as changes of the ISR."""
     reports = of_kind(unit.events, "write-acknowledged").to_pylist("node", "offset", "end_offset", "min_isr", *_STATE)
     if not reports:
@@ -38,7 +38,7 @@ def min_isr(unit: Unit) -> Finding:
     return finding(len(found), found)
 
 
-def _example(unit: Unit, report: Example, state: Example) -> Example:
+def _example(unit: PartitionTables, report: Example, state: Example) -> Example:
     which = f"record {report['offset']}"
     if report["end_offset"] > report["offset"] + 1:
         which = f"records {report['offset']} to {report['end_offset'] - 1}"

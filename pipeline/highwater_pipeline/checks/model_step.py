@@ -32,9 +32,9 @@ from highwater_pipeline.checks.columns import (
     who,
 )
 from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.partition_tables import PartitionTables, RunFacts
 from highwater_pipeline.partitions import Partitions, highest_so_far, ranked
 from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, check_decisions
-from highwater_pipeline.units import RunFacts, Unit
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
@@ -76,7 +76,7 @@ _DECIDE_OR_STEP: Final = tuple(dict.fromkeys([*_OF_DECISIONS, *Machine(Decisions
 """Kinds of events of which something follows."""
 
 
-def model_step(unit: Unit) -> Finding:
+def model_step(unit: PartitionTables) -> Finding:
     """Counts refused steps."""
     events = unit.events
     if not is_any(events, "kind", "became-leader", "isr-proposed").any():
@@ -168,7 +168,7 @@ def _early_reads(partitions: Partitions) -> Bools:
     return partitions.those(np.concatenate([early, moved.number[1:][not_ascending]]))
 
 
-def _uncommitted_reads(unit: Unit) -> list[Example]:
+def _uncommitted_reads(unit: PartitionTables) -> list[Example]:
     """Records that a consumer had read before any leader had moved its high watermark beyond them."""
     moved = of_kind(unit.events, "high-watermark")
     if moved.num_rows == 0:
@@ -186,7 +186,7 @@ def _uncommitted_reads(unit: Unit) -> list[Example]:
     return found
 
 
-def _example_of_read(unit: Unit, read: Example) -> Example:
+def _example_of_read(unit: PartitionTables, read: Example) -> Example:
     return {
         "partition": unit.partition,
         "rule": "read-committed",
@@ -211,7 +211,7 @@ def _refused_steps(events: View, decisions: Decisions, *, exact_order: bool) -> 
                 yield from machine.step(event)
 
 
-def _example(unit: Unit, refusal: Refusal, event: dict[str, Any]) -> Example:
+def _example(unit: PartitionTables, refusal: Refusal, event: dict[str, Any]) -> Example:
     known = {name: value for name, value in refusal.state.items() if name not in ("broker", "role", "epochs")}
     state = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in known.items())
     return {

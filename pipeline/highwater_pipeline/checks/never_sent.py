@@ -38,8 +38,8 @@ from highwater_pipeline.checks.columns import (
 )
 from highwater_pipeline.checks.version_order import Seen
 from highwater_pipeline.micro_operations import start_rows
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.partitions import Grouped, Partitions, occur, ranked
-from highwater_pipeline.units import Unit
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, has_sends
 from highwater_pipeline.view import View
 
@@ -50,7 +50,7 @@ _LATEST: Final = np.iinfo(np.int64).max
 _OF_READS: Final = ("value", "offset", "row", "outcome", "is_poll", *WHO)
 
 
-def never_sent(unit: Unit) -> Finding:
+def never_sent(unit: PartitionTables) -> Finding:
     """Counts values that were read or dumped before, or without, a send to the partition."""
     if not has_sends(unit.facts) or unit.partition.rpartition("-")[0] in INTERNAL_TOPICS:
         return NOTHING
@@ -60,7 +60,7 @@ def never_sent(unit: Unit) -> Finding:
     return finding(len(values), _examples(unit, values[:MAX_EXAMPLES], unsent, early) if len(values) else ())
 
 
-def _of_clients(unit: Unit) -> tuple[Ints, Ints, Ints]:
+def _of_clients(unit: PartitionTables) -> tuple[Ints, Ints, Ints]:
     """The values that were sent, those that were read and not sent, and those read before that; each ascends."""
     parts: list[tuple[Ints, Ints, Ints]] = [(np.empty(0, np.int64),) * 3]
     for _, part in unit.history.by_range("value"):
@@ -96,7 +96,7 @@ def _are_in(values: Ints, among: Ints) -> Bools:
     return found
 
 
-def _examples(unit: Unit, values: Ints, unsent: Ints, early: Ints) -> Iterator[Example]:
+def _examples(unit: PartitionTables, values: Ints, unsent: Ints, early: Ints) -> Iterator[Example]:
     seen = Seen(unit.partition, unit.history.find("value", lambda value: np.isin(value, values), *_OF_READS))
     for value in values.tolist():
         reader = seen.first(seen.read_ok & (seen.value == value))

@@ -43,7 +43,7 @@ from highwater_pipeline.checks.producer_expiry import begins_within, may_be_forg
 from highwater_pipeline.checks.promises import Promised
 from highwater_pipeline.checks.version_order import NO, YES, Answers, Seen, VersionOrder
 from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
@@ -233,7 +233,7 @@ class SendOrder:
 
     key = "invoke_row"
 
-    def __init__(self, unit: Unit, promised: Promised) -> None:
+    def __init__(self, unit: PartitionTables, promised: Promised) -> None:
         self._unit: Final = unit
         self._partition: Final = unit.partition
         self._history: Final = unit.history

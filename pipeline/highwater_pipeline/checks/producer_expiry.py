@@ -23,13 +23,13 @@ from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import bools, distinct, ints, order_by
 from highwater_pipeline.checks.promises import Appends, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.settings import DEFAULT_PRODUCER_EXPIRATION_MS
-from highwater_pipeline.units import Unit
 
 _NEVER: Final = np.iinfo(np.int64).max
 
 
-def may_be_forgotten(unit: Unit, first: Ints, second: Ints) -> Answers:
+def may_be_forgotten(unit: PartitionTables, first: Ints, second: Ints) -> Answers:
     """For pairs of offsets of one producer's records, ``first`` below ``second``: whether the leader that appended
     ``second`` may have forgotten what came before."""
     settings = unit.facts.settings
@@ -49,7 +49,7 @@ def may_be_forgotten(unit: Unit, first: Ints, second: Ints) -> Answers:
     return answers
 
 
-def begins_within(unit: Unit, offset: Ints, is_first: Bools) -> Bools:
+def begins_within(unit: PartitionTables, offset: Ints, is_first: Bools) -> Bools:
     """Whether the record at each of some offsets is the first one of its producer in the logs, and no first sequence.
 
     Then its leader had none of the producer's records, so it took this one before those that were sent earlier. Where
@@ -66,7 +66,7 @@ def begins_within(unit: Unit, offset: Ints, is_first: Bools) -> Bools:
     return found
 
 
-def _before(unit: Unit, first: Ints, second: Ints) -> Ints:
+def _before(unit: PartitionTables, first: Ints, second: Ints) -> Ints:
     """The offset of the last record before ``second`` that is of the same producer; ``first``, if no dump shows it."""
     log = unit.replica_log.where(~unit.replica_log.is_known("ended"))
     offset, producer = ints(log, "offset"), ints(log, "producer_id")
@@ -87,7 +87,7 @@ def _before(unit: Unit, first: Ints, second: Ints) -> Ints:
     return before
 
 
-def _created(unit: Unit, appends: Appends, offset: Ints) -> Ints:
+def _created(unit: PartitionTables, appends: Appends, offset: Ints) -> Ints:
     """When the records at some offsets were created at the earliest (run time)."""
     created = appends.first_at(offset)
     log = unit.replica_log.where(np.isin(ints(unit.replica_log, "offset"), offset) & unit.replica_log.is_known("value"))

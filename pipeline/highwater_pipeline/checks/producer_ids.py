@@ -27,14 +27,14 @@ from highwater_pipeline.checks.columns import (
     rows_of,
 )
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.partitions import Partitions, latest, ranked, repeated
-from highwater_pipeline.units import Unit
 from highwater_pipeline.verdict import Example, Finding
 
 _SHOWN: Final = 4
 
 
-def producer_id_reused(unit: Unit) -> Finding:
+def producer_id_reused(unit: PartitionTables) -> Finding:
     """Counts pairs of producer id and epoch that records of several clients have."""
     if unit.partition.rpartition("-")[0] in INTERNAL_TOPICS or not unit.replica_log.num_rows:
         return NOTHING
@@ -71,7 +71,7 @@ def producer_id_reused(unit: Unit) -> Finding:
     return finding(len(shared), examples())
 
 
-def _clients(unit: Unit) -> tuple[Ints, Ints, list[str]]:
+def _clients(unit: PartitionTables) -> tuple[Ints, Ints, list[str]]:
     """The values that were sent, ascending, and the number of the client that sent each; the clients' names."""
     values, clients = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     numbers: dict[str, int] = {}

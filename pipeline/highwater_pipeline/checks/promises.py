@@ -24,8 +24,8 @@ from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import dumped_records, ints, is_any, of_kind
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen
 from highwater_pipeline.micro_operations import FAIL, OK
+from highwater_pipeline.partition_tables import PartitionTables, RunFacts
 from highwater_pipeline.settings import is_tombstone
-from highwater_pipeline.units import RunFacts, Unit
 from highwater_pipeline.view import View
 
 LOG_START_MOVED: Final = "log-start-moved"
@@ -48,7 +48,7 @@ class Promised:
     is not compacted. ``why``: why some answer so far was unknown.
     """
 
-    def __init__(self, unit: Unit, *, exists: bool) -> None:
+    def __init__(self, unit: PartitionTables, *, exists: bool) -> None:
         self._unit: Final = unit
         self._exists: Final = exists
         self._latest: tuple[Seen, Promises] | None = None
@@ -161,7 +161,7 @@ class LastOfKeys:
     None if it is not known how records have keys.
     """
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: PartitionTables) -> None:
         settings = unit.facts.settings
         self._count: Final = settings.keys or 0
         self._tombstones: Final = settings.tombstones
@@ -197,7 +197,7 @@ class LastOfKeys:
         return are_last
 
 
-def seen_of(unit: Unit) -> Iterator[Seen]:
+def seen_of(unit: PartitionTables) -> Iterator[Seen]:
     """The history of a unit, a range of rows after the other."""
     return (Seen(unit.partition, part) for _, part in unit.history.by_range("row"))
 
@@ -223,7 +223,7 @@ class Appends:
     clock_error_ns: int
 
     @classmethod
-    def of(cls, unit: Unit) -> Appends:
+    def of(cls, unit: PartitionTables) -> Appends:
         """All appends of leaders among the events of ``unit``."""
         appended = of_kind(unit.events, "log-appended")
         error_ns = unit.facts.settings.largest_clock_error_ns
@@ -283,7 +283,7 @@ def expand(start: Ints, end: Ints, what: Ints) -> tuple[Ints, Ints]:
     return start[where] + within, what[where]
 
 
-def log_start_of(unit: Unit) -> tuple[int, bool]:
+def log_start_of(unit: PartitionTables) -> tuple[int, bool]:
     """The offset below which records may have been deleted, and whether that is certain.
 
     Nodes say where a log start moved. Where they do not, a consumer that was put at an offset is a witness, and only if

@@ -20,7 +20,7 @@ from highwater_pipeline.checks.client_topics import client_topics
 from highwater_pipeline.checks.columns import bools, ints, is_any, of_kind
 from highwater_pipeline.checks.promises import Promised
 from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 
 RETENTION: Final = "retention"
 DELETE_RECORDS: Final = "deleteRecords"
@@ -28,7 +28,7 @@ COMPACTION: Final = "compaction"
 _BY_REASON: Final = {"retention-time": RETENTION, "retention-size": RETENTION, "delete-records": DELETE_RECORDS}
 
 
-def removed_records(unit: Unit) -> dict[str, int]:
+def removed_records(unit: PartitionTables) -> dict[str, int]:
     """Count the acknowledged records of a partition that are gone, by what took them; without those that took none."""
     if not may_have_removed(unit):
         return {}
@@ -39,12 +39,12 @@ def removed_records(unit: Unit) -> dict[str, int]:
     return {what: count for what, count in counts.items() if count}
 
 
-def may_have_removed(unit: Unit) -> bool:
+def may_have_removed(unit: PartitionTables) -> bool:
     """Whether some log start moved, or the topic is compacted."""
     return bool(is_any(unit.events, "kind", "log-start-moved").any() or unit.facts.settings.compacts(unit.partition))
 
 
-def _of_topic(unit: Unit) -> Iterator[tuple[str, int]]:
+def _of_topic(unit: PartitionTables) -> Iterator[tuple[str, int]]:
     offsets = _acknowledged(unit)
     moves = of_kind(unit.events, "log-start-moved")
     reached = 0
@@ -61,7 +61,7 @@ def _of_topic(unit: Unit) -> Iterator[tuple[str, int]]:
         yield COMPACTION, int((~np.isin(above[above < end], np.concatenate([dumped, lost]))).sum())
 
 
-def _acknowledged(unit: Unit) -> Ints:
+def _acknowledged(unit: PartitionTables) -> Ints:
     """The offsets of acknowledged records, ascending."""
     found = [np.zeros(0, np.int64)]
     for _, part in unit.history.by_range("row"):

@@ -29,14 +29,14 @@ from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.checks.promises import recorded
 from highwater_pipeline.checks.replay import Replay
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import View
 
 _MARK: Final = ("broker", "ended", "offset", "start_offset", "found", "row")
 
 
-def replica_incomplete(unit: Unit) -> Finding:
+def replica_incomplete(unit: PartitionTables) -> Finding:
     """Counts replicas of the last ISR that lack something below the true HW."""
     marks = unit.replica_log.find_any("ended", ("end", "gap", "corrupt"), *_MARK)
     if not unit.facts.has_events:
@@ -71,14 +71,14 @@ def replica_incomplete(unit: Unit) -> Finding:
     return Finding(certain.count, certain.examples, unknown, "it is not known where logs may begin" if unknown else "")
 
 
-def _may_have_gaps(unit: Unit) -> bool:
+def _may_have_gaps(unit: PartitionTables) -> bool:
     """Whether compaction may leave gaps: that of our own nodes keeps offsets of what it removes, Kafka's does not."""
     is_internal = unit.partition.rpartition("-")[0] in INTERNAL_TOPICS
     compacts = unit.facts.settings.compacts(unit.partition) is not False or is_internal
     return compacts and not recorded(unit.facts, "log-appended")
 
 
-def _committed(unit: Unit) -> Example | None:
+def _committed(unit: PartitionTables) -> Example | None:
     """Up to where records were committed, and who says so; None: it is not known. ``offset`` 0: none was."""
     if recorded(unit.facts, "high-watermark"):
         moved = of_kind(unit.events, "high-watermark")
@@ -91,7 +91,7 @@ def _committed(unit: Unit) -> Example | None:
     return {"offset": committed_bound(unit), "row": -1, "of": "were read, or acknowledged with acks=all"}
 
 
-def _gaps_of_dumps_alone(unit: Unit, marks: View) -> Finding:
+def _gaps_of_dumps_alone(unit: PartitionTables, marks: View) -> Finding:
     """Counts replicas with a gap, where no events say which of them are in sync: a log that no broker compacts has no
     gap, once its broker has recovered it. What lies behind a corrupt batch may not have been recovered yet."""
     by_broker: dict[int, list[Example]] = {}
@@ -157,7 +157,9 @@ def _lacks(marks: list[Example], start: int, high_watermark: int) -> tuple[str, 
     return " and ".join(problems), proof
 
 
-def _example(unit: Unit, broker: int, what: str, proof: list[int], state: Example, committed: Example) -> Example:
+def _example(
+    unit: PartitionTables, broker: int, what: str, proof: list[int], state: Example, committed: Example
+) -> Example:
     high_watermark = committed["offset"]
     return {
         "partition": unit.partition,

@@ -29,7 +29,7 @@ import numpy as np
 from highwater_pipeline.checks.columns import NOTHING, bools, codes, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.promises import Appends
 from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
@@ -56,7 +56,7 @@ _SLACK_NS: Final = 1_000 * _MS
 """How far the run times of a client and a node may be apart that are on two machines."""
 
 
-def retention_too_greedy(unit: Unit) -> Finding:
+def retention_too_greedy(unit: PartitionTables) -> Finding:
     """Counts moves. A log start moves once a segment at most, so moves are gone through one by one."""
     moves = _moves(unit.events)
     if all(move["kind"] == "log-loaded" and move["offset"] <= 0 for move in moves):
@@ -135,7 +135,7 @@ def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: li
             return f"{other} is no reason to remove records"
 
 
-def _newest_sent(unit: Unit, moves: list[Example]) -> dict[int, int]:
+def _newest_sent(unit: PartitionTables, moves: list[Example]) -> dict[int, int]:
     """For each move of retention by time, by its row: when the newest acknowledged record that it removed was sent, in
     run time. Without those of which no such record is known."""
     by_time = [move for move in moves if move["reason"] == "retention-time"]
@@ -160,7 +160,7 @@ def _newest_sent(unit: Unit, moves: list[Example]) -> dict[int, int]:
     return newest
 
 
-def _log_before(unit: Unit, move: Example) -> Appends:
+def _log_before(unit: PartitionTables, move: Example) -> Appends:
     """What a node had appended to its log before it moved the log start."""
     appended = of_kind(unit.events, "log-appended")
     before = is_any(appended, "node", move["node"]) & (ints(appended, "row") < move["row"])
@@ -180,7 +180,7 @@ def _too_young(move: Example, sent_ns: int | None, slack_ns: int) -> str:
     )
 
 
-def _example(unit: Unit, move: Example, why: str) -> Example:
+def _example(unit: PartitionTables, move: Example, why: str) -> Example:
     return {
         "partition": unit.partition,
         **{key: move[key] for key in _EVIDENCE},

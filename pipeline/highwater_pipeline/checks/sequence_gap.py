@@ -28,7 +28,7 @@ from highwater_pipeline.checks.columns import NOTHING, distinct, finding, ints, 
 from highwater_pipeline.checks.log_starts import known_log_starts
 from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.version_order import NO, YES
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, together
 from highwater_pipeline.view import View
 
@@ -50,7 +50,7 @@ class _Records:
     at: Ints
 
 
-def sequence_gap(unit: Unit) -> Finding:
+def sequence_gap(unit: PartitionTables) -> Finding:
     """Counts records, once however many replicas hold them.
 
     Offsets are looked at range by range. The last record of each producer in each log is carried on.
@@ -93,7 +93,7 @@ def _numbered(log: View, at: Ints, counted: dict[int, int]) -> _Records:
     return pick(records, (producer >= 0) & (sequence >= 0) & (epoch >= 0))
 
 
-def _gaps(unit: Unit, records: _Records, before: Ints) -> Finding:
+def _gaps(unit: PartitionTables, records: _Records, before: Ints) -> Finding:
     """``before``: positions that are followed by a record of the same producer in the same log."""
     after = before + 1
     epoch, sequence = records.epoch, records.sequence

@@ -16,7 +16,7 @@ import numpy as np
 
 from highwater_pipeline.checks.columns import NOTHING, finding, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 from highwater_runtime.model.in_sync import UNKNOWN, claimed_epoch, joins_stale
 
@@ -33,7 +33,7 @@ _REQUEST: Final = (
 )
 
 
-def stale_isr_join(unit: Unit) -> Finding:
+def stale_isr_join(unit: PartitionTables) -> Finding:
     """Counts (accepted request, member) pairs. Requests are few beside records, so they are gone through one by one."""
     handled = of_kind(unit.events, "alter-partition-handled")
     handled = handled.where(is_any(handled, "reason", "NONE") & (ints(handled, "metadata_offset") >= 0))
@@ -43,7 +43,7 @@ def stale_isr_join(unit: Unit) -> Finding:
     return finding(len(found), found)
 
 
-def _stale(unit: Unit, handled: list[Example]) -> Iterator[Example]:
+def _stale(unit: PartitionTables, handled: list[Example]) -> Iterator[Example]:
     states = committed_states(unit.events)
     state_offsets, isrs = ints(states, "metadata_offset"), states.values("isr")
     proposals = of_kind(unit.events, "isr-proposed").to_pylist("leader_epoch", "isr", "isr_epochs", *_WHEN)
@@ -115,7 +115,7 @@ def _registered_between(
 
 
 def _example(
-    unit: Unit,
+    unit: PartitionTables,
     request: Example,
     member: int,
     claimed: int,

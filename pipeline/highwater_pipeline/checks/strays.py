@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, once, rows_of
-from highwater_pipeline.units import Unit
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import View
 
@@ -61,7 +61,7 @@ _READ: Final = (
 """Columns that are read of :func:`_relevant` events."""
 
 
-def stray_partition(unit: Unit) -> Finding:
+def stray_partition(unit: PartitionTables) -> Finding:
     """Counts replicas' logs that are left at the end, of all topics of the partition's name."""
     events = _relevant(unit.events)
     logs = _logs_of_present_incarnations(events)
@@ -109,7 +109,7 @@ def stray_partition(unit: Unit) -> Finding:
     return finding(len(strays), examples())
 
 
-def live_partition_deleted(unit: Unit) -> Finding:
+def live_partition_deleted(unit: PartitionTables) -> Finding:
     """Counts removals of logs that were assigned."""
     if not is_any(unit.events, "kind", "log-removed").any():
         return NOTHING

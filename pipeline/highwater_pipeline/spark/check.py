@@ -18,15 +18,15 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from highwater_pipeline.checks import check_unit
+from highwater_pipeline.checks import check_partition
 from highwater_pipeline.files import BadTableError
+from highwater_pipeline.partition_tables import RunFacts, split, unit_of
 from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, read_unit, stored_runs
 from highwater_pipeline.tables import open_run
-from highwater_pipeline.units import RunFacts, split, unit_of
-from highwater_pipeline.verdict import RunVerdict, UnitFindings, merge, selected
+from highwater_pipeline.verdict import PartitionFindings, RunVerdict, merge, selected
 from highwater_pipeline.view import View
 
 CHUNK_ROWS: Final = 1 << 16
@@ -142,10 +142,10 @@ def _raise_first_error(found: Sequence[Any]) -> None:
         raise BadTableError(errors[min(errors)])
 
 
-def _units_by_run(found: Sequence[Any]) -> dict[int, list[UnitFindings]]:
-    units: dict[int, list[UnitFindings]] = {}
+def _units_by_run(found: Sequence[Any]) -> dict[int, list[PartitionFindings]]:
+    units: dict[int, list[PartitionFindings]] = {}
     for row in found:
-        units.setdefault(row.run, []).append(msgspec.json.decode(row.payload, type=UnitFindings))
+        units.setdefault(row.run, []).append(msgspec.json.decode(row.payload, type=PartitionFindings))
     return units
 
 
@@ -216,7 +216,7 @@ def _check_chunks(run: int, partition: str, chunks: Iterator[dict[str, Any]], na
         "run": run,
         "part": "findings",
         "facts": facts_json,
-        "payload": msgspec.json.encode(check_unit(unit, names)),
+        "payload": msgspec.json.encode(check_partition(unit, names)),
     }
 
 
@@ -229,7 +229,7 @@ def _store_checker(
                 run, unit = units[number]
                 facts, checks = about[run]
                 try:
-                    part, payload = "findings", msgspec.json.encode(check_unit(read_unit(facts, unit), checks))
+                    part, payload = "findings", msgspec.json.encode(check_partition(read_unit(facts, unit), checks))
                 except BadTableError as error:
                     part, payload = "error", str(error).encode()
                 row = {"run": run, "part": part, "facts": b"", "payload": payload}

@@ -27,7 +27,7 @@ from highwater_chaos.backends.kubernetes.crashable import CrashableBackend
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Scheduler
-from highwater_chaos.base.units import parse_signed_duration
+from highwater_chaos.base.quantities import parse_signed_duration
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.faults import FaultContext, FaultRecord, nodes, restart, session_expiry, stop

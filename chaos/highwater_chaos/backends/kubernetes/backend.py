@@ -50,10 +50,10 @@ from highwater_chaos.backends.protocol import (
     TimedEvent,
 )
 from highwater_chaos.base.machine_record import MACHINES_FILE
-from highwater_chaos.base.units import format_signed_duration
+from highwater_chaos.base.quantities import format_signed_duration
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
-from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
 from highwater_chaos.records.dump import Dumped

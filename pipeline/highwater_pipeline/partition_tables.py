@@ -96,7 +96,7 @@ class RunFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class PartitionTables:
     """One partition of one run: ``history`` as ``micro_operations.MICRO_OPERATIONS``, ``events`` and ``replica_log``
     as their schemas with a column ``row`` (position in the run's table) added and those left out that no check reads;
     all in the run's order."""
@@ -108,7 +108,7 @@ class Unit:
     replica_log: View
 
 
-def alone(unit: Unit) -> Partitions:
+def alone(unit: PartitionTables) -> Partitions:
     """One unit as the only one of several partitions."""
     events = Grouped(unit.events, np.zeros(unit.events.num_rows, np.int64))
     is_own = unit.events.is_known("partition")
@@ -118,7 +118,7 @@ def alone(unit: Unit) -> Partitions:
     return Partitions([unit.partition], history, events.where(is_own), unit.events.where(~is_own), replica_log)
 
 
-class Units:
+class SplitRun:
     """The units of a run, in the order of their names."""
 
     def __init__(self, facts: RunFacts, history: Spool, events: Spool, replica_log: Spool) -> None:
@@ -126,12 +126,12 @@ class Units:
         self._spools: Final = (history, events, replica_log)
         self.names: Final = sorted({name for spool in self._spools for name in spool.partitions()})
 
-    def __iter__(self) -> Iterator[Unit]:
+    def __iter__(self) -> Iterator[PartitionTables]:
         return map(self.of, self.names)
 
-    def of(self, partition: str) -> Unit:
+    def of(self, partition: str) -> PartitionTables:
         history, events, replica_log = (spool.of(partition) for spool in self._spools)
-        return Unit(self.facts, partition, history, events, replica_log)
+        return PartitionTables(self.facts, partition, history, events, replica_log)
 
     def small(self, rows: int) -> Partitions | None:
         """Those that have at most ``rows`` rows of their own in each table; None: not all tables are in memory."""
@@ -145,7 +145,7 @@ class Units:
         )
 
 
-def split(run: RunTables | RunParts) -> tuple[RunFacts, Units]:
+def split(run: RunTables | RunParts) -> tuple[RunFacts, SplitRun]:
     """A run's facts and its units in order of partition name; a run in which no partition occurs has no units.
 
     Of a run that is read part by part, no more is in memory than :class:`Splitter` keeps.
@@ -198,7 +198,7 @@ class Splitter:
         """Take in records of replicas and marks."""
         self._replica_log.add(part)
 
-    def finish(self, run: RunParts) -> tuple[RunFacts, Units]:
+    def finish(self, run: RunParts) -> tuple[RunFacts, SplitRun]:
         """Return the facts and the units. Of ``run`` only what is no large table is read, and which tables it has."""
         flattener, events, replica_log = self._flattener, self._events, self._replica_log
         self._history.add(flattener.finish())
@@ -230,10 +230,10 @@ class Splitter:
             send_errors=tuple(self._errors.most_common(MAX_ERRORS)),
             commits=flattener.commits.findings(run.settings) if flattener.commits.operations else None,
         )
-        return facts, Units(facts, self._history, events.spool, replica_log.spool)
+        return facts, SplitRun(facts, self._history, events.spool, replica_log.spool)
 
 
-def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table]]) -> Unit:
+def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table]]) -> PartitionTables:
     """A unit from parts of its tables, each with its table's name. Parts of one table come in order.
 
     Large tables go to a temporary file, as in :func:`split`.
@@ -246,7 +246,7 @@ def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table
         spools[name].add(part)
     for spool in spools.values():
         spool.close()
-    return Unit(facts, partition, **{name: spool.of(partition) for name, spool in spools.items()})
+    return PartitionTables(facts, partition, **{name: spool.of(partition) for name, spool in spools.items()})
 
 
 class _Events:
@@ -396,4 +396,4 @@ UNIT_SCHEMAS: Final = {
     "events": _read_by_checks(NODE_EVENT),
     "replica_log": _read_by_checks(REPLICA_LOG),
 }
-"""The tables of a :class:`Unit`, by the names of its fields."""
+"""The tables of a :class:`PartitionTables`, by the names of its fields."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highwater_chaos.base.units import (
+from highwater_chaos.base.quantities import (
     Duration,
     EventsPerSecond,
     Nanoseconds,
