@@ -133,7 +133,9 @@ def campaign(
 
 def command_line(_wanted: str | None = None) -> typer.Typer:
     """The laboratory's command line."""
-    app = typer.Typer(name="highwater_lab", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app = typer.Typer(
+        name=" ".join(LabCampaign.program), no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None
+    )
     app.callback()(_laboratory)
     app.command("campaign", cls=Command)(campaign)
     return app

@@ -76,6 +76,7 @@ def test_files_are_not_guided(laboratory: Laboratory, tiny_file: Path) -> None:
         (["random", "--set", "known"], "--set names mutants; it needs --mutants"),
         (["--mutants", "--set", "held-out", "--only", "hw-is-leader-end"], "no such mutant in the set held-out"),
         (["--mutants", "--set", "third"], "'third' is not one of 'known', 'held-out'"),
+        (["--mutants", "--set", "third"], "see 'python -m highwater_lab campaign --help'"),
         (["--mutants", "--store", "x"], "leave out --mutants"),
         (["random", "--master", "local[2]"], "--master needs --engine spark"),
         ([], "expected an experiment, or 'random'"),
