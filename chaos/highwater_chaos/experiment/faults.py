@@ -59,6 +59,8 @@ class Effect(Flag):
     """A log goes offline until its broker restarts."""
     ACTS_ON_MESSAGES = auto()
     """Messages of some RPC are held, lost, late or doubled."""
+    LOSES_RESPONSES = auto()
+    """A response may not come, or not for a while, though both nodes live on."""
 
 
 class FaultModel(Model):

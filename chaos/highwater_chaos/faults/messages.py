@@ -222,6 +222,7 @@ class Hold(MessageFault):
 
     KIND: ClassVar[str] = "hold"
     RANK: ClassVar[int] = 11
+    EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES | Effect.LOSES_RESPONSES
     ACTION: ClassVar[Action] = "hold"
 
 
@@ -230,6 +231,7 @@ class Drop(MessageFault):
 
     KIND: ClassVar[str] = "drop"
     RANK: ClassVar[int] = 12
+    EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES | Effect.LOSES_RESPONSES
     ACTION: ClassVar[Action] = "drop"
 
 
@@ -238,6 +240,7 @@ class Delay(MessageFault):
 
     KIND: ClassVar[str] = "delay"
     RANK: ClassVar[int] = 13
+    EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES | Effect.LOSES_RESPONSES
     ACTION: ClassVar[Action] = "delay"
     by: Annotated[Duration, Field(description="How much later. A duration such as 500ms.")]
 

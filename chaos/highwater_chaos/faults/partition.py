@@ -18,6 +18,7 @@ from highwater_chaos.backends.primitives import CutsLinks, Primitive
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.base import OneOf
+from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import quorum_names
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
@@ -37,6 +38,7 @@ class Partition(OneOf, Fault):
 
     KIND: ClassVar[str] = "partition"
     RANK: ClassVar[int] = 10
+    EFFECT: ClassVar[Effect] = Effect.LOSES_RESPONSES
     between: Annotated[
         list[Target | list[Target]] | None,
         Field(min_length=2, max_length=2, description="Two groups, each a target or a list of targets: {broker: 0}."),

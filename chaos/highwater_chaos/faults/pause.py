@@ -18,7 +18,7 @@ class Pause(Fault):
 
     KIND: ClassVar[str] = "pause"
     RANK: ClassVar[int] = 8
-    EFFECT: ClassVar[Effect] = Effect.HOLDS_PROCESSES
+    EFFECT: ClassVar[Effect] = Effect.HOLDS_PROCESSES | Effect.LOSES_RESPONSES
     target: Victims
 
     @property

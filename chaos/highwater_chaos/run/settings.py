@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
-from highwater_chaos.experiment.faults import FaultModel, fault_kinds
+from highwater_chaos.experiment.faults import Effect, FaultModel, effect_of, fault_kinds
 from highwater_chaos.experiment.properties import (
     Properties,
     elects_uncleanly,
@@ -20,9 +19,6 @@ from highwater_chaos.experiment.properties import (
 )
 from highwater_pipeline.settings import DEFAULT_PRODUCER_EXPIRATION_MS, EVERY_TOPIC, Settings
 from highwater_runtime.config import NodeConfig
-
-_LOSE_RESPONSES: Final = frozenset({"drop", "hold", "delay", "partition", "pause"})
-"""Faults by which a response may not come, or not for a while, though both nodes live on."""
 
 
 def settings_of(experiment: ChaosExperiment) -> Settings:
@@ -72,7 +68,7 @@ def _lost_command_ms(spec: ExperimentSpec) -> int:
             kinds.update(step.inject.model_dump(exclude_none=True))
         if step.random is not None:
             kinds.update(step.random.faults)
-    if not kinds & _LOSE_RESPONSES:
+    if not any(Effect.LOSES_RESPONSES in effect_of(kind) for kind in kinds):
         return 0
     name, default = "controller.socket.timeout.ms", NodeConfig().controller_socket_timeout_ms
     at_first = int(spec.cluster.config.get(name, default))
