@@ -15,6 +15,7 @@ from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, Partition
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
 from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
+from highwater_runtime.sim.invariants.states import OF_STATES, StateInvariants
 
 
 def kinds_asked_for(function: Callable[..., Any]) -> set[str]:
@@ -29,10 +30,11 @@ def kinds_asked_for(function: Callable[..., Any]) -> set[str]:
         (PartitionInvariants.on_event, OF_PARTITIONS),
         (ReplicaInvariants.on_event, OF_REPLICAS),
         (ReportInvariants.on_event, OF_REPORTS),
+        (StateInvariants.on_event, OF_STATES),
         (QuorumInvariants.on_event, OF_QUORUM),
         (view.ClusterView.observe, view._NEWS),
     ],
-    ids=["partitions", "replicas", "reports", "quorum", "view"],
+    ids=["partitions", "replicas", "reports", "states", "quorum", "view"],
 )
 def test_every_kind_that_is_asked_for_is_seen(function: Callable[..., Any], seen: frozenset[type]) -> None:
     asked_for = kinds_asked_for(function)

@@ -15,6 +15,7 @@ from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, Partition
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
 from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
+from highwater_runtime.sim.invariants.states import OF_STATES, StateInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
 from highwater_runtime.sim.simulator import Simulator
 
@@ -80,6 +81,7 @@ class InvariantMonitor:
         reports = ReportInvariants(self._live, self._violations)
         self._partitions = PartitionInvariants(self._live, reports, self._violations)
         self._replicas = ReplicaInvariants(self._live, reports, self._violations)
+        self._states = StateInvariants(self._live, self._violations)
         self._logs = LogInvariants(self._live, self._violations)
         self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
@@ -94,6 +96,7 @@ class InvariantMonitor:
             (OF_REPORTS, reports.on_event, True),
             (OF_PARTITIONS, self._partitions.on_event, True),
             (OF_REPLICAS, self._replicas.on_event, True),
+            (OF_STATES, self._states.on_event, True),
             (OF_QUORUM, self._quorum.on_event, False),
             (OF_LOGS, self._logs.on_event, False),
             (OF_GROUPS, self._groups.on_event, False),
@@ -127,5 +130,6 @@ class InvariantMonitor:
                     look(node, incarnation, event)
         self._partitions.after_event()
         self._replicas.after_event()
+        self._states.after_event()
         self._logs.after_event()
         self._groups.after_event()
