@@ -10,6 +10,7 @@ All of it is about partitions with one topic: :func:`has_topics` finds the other
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,8 @@ from highwater_pipeline.checks.divergence import NO_VALUE
 from highwater_pipeline.checks.sequence_gap import SEQUENCES
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partitions import Grouped, Partitions, highest_so_far, latest, occur, ranked, repeated
+from highwater_runtime.model.decisions import Decided, is_led_from_outside
+from highwater_runtime.model.in_sync import UNKNOWN, joins_stale
 
 _SETS_LOG_END: Final = ("log-loaded", "log-appended", "log-truncated", "log-cut")
 
@@ -155,12 +158,13 @@ def stale_isr_join(partitions: Partitions) -> Bools:
     """The controller accepted a member under an epoch that is unknown, or not the one in force."""
     handled = partitions.events.of_kind("alter-partition-handled")
     handled = handled.where(handled.view.is_any("reason", ("NONE",)))
-    (_, row), (sent, row_of_sent), (in_force, row_in_force) = (
-        handled.view.lists(name) for name in ("isr", "isr_epochs", "registered_epochs")
-    )
-    if not (np.array_equal(row, row_of_sent) and np.array_equal(row, row_in_force)):
-        return partitions.those(handled.number)
-    return partitions.those(handled.number[row[(sent < 0) | (sent != in_force)]])
+    stale = [
+        not len(isr) == len(sent) == len(in_force)
+        or UNKNOWN in sent
+        or any(map(partial(joins_stale, registered_since=False), sent, in_force))
+        for isr, sent, in_force in handled.view.rows("isr", "isr_epochs", "registered_epochs")
+    ]
+    return partitions.those(handled.number[np.array(stale, np.bool_)])
 
 
 def two_leaders(partitions: Partitions) -> Bools:
@@ -176,11 +180,8 @@ def two_leaders(partitions: Partitions) -> Bools:
 def leader_not_in_isr(partitions: Partitions) -> Bools:
     """Some state has a leader that is not in its ISR."""
     changed = partitions.events.of_kind("partition-changed")
-    (leader,) = changed.ints("leader")
-    member, parent = changed.view.lists("isr")
-    inside = np.zeros(len(leader), np.bool_)
-    inside[parent[member == leader[parent]]] = True
-    return partitions.those(changed.number[(leader >= 0) & ~inside])
+    outside = [is_led_from_outside(Decided(*row)) for row in changed.view.rows(*Decided._fields)]
+    return partitions.those(changed.number[np.array(outside, np.bool_)])
 
 
 def hw_regression(partitions: Partitions) -> Bools:
