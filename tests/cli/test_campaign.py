@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import psutil
 import pyarrow.parquet as pq
 import pytest
+from processes import children, command_lines
 
 from highwater_chaos.campaign import Outcome, SeedJob, seed
 
@@ -200,8 +200,8 @@ def test_when_spark_ends_the_campaign_says_so_and_can_go_on(tmp_path: Path) -> N
     journal = tmp_path / "c" / "journal.jsonl"
     while driver.poll() is None and (not journal.exists() or not journal.read_bytes()):
         time.sleep(0.01)
-    (jvm,) = (one for one in psutil.Process(driver.pid).children() if one.name() == "java")
-    jvm.kill()
+    (jvm,) = (pid for pid, (program, *_) in command_lines() if pid in children(driver.pid) and b"java" in program)
+    os.kill(jvm, signal.SIGKILL)
     _, err = driver.communicate()
     assert driver.returncode == 255, err
     assert "Spark has ended: " in err

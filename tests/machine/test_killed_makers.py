@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from processes import guardian_of
 
+from highwater_chaos.base.lines import whole_lines
 from highwater_chaos.machine import undoing
 from highwater_chaos.machine.guardian import _Apart
 from highwater_chaos.machine.heal import heal
@@ -68,7 +69,7 @@ def entries(run: Path) -> list[Any]:
 
 def logged(run: Path, event: str) -> list[str]:
     """By what, as the guardian's lines of an event say."""
-    lines = [json.loads(line) for line in (run / "guardian.log").read_text().splitlines()]
+    lines = [json.loads(line) for line in whole_lines(run / "guardian.log")]  # it may be writing one
     return [line["by"] for line in lines if (line["component"], line["event"]) == ("guardian", event)]
 
 
