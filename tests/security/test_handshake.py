@@ -6,34 +6,20 @@ import socket
 import ssl
 
 import pytest
+from raw_client import RawClient
 
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.framing import decode_response, encode_request
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from highwater_runtime.wire.messages.sasl_handshake_request import SaslHandshakeRequest
 
 
-class Raw:
-    """A connection on which a test says what it likes."""
+class Raw(RawClient):
+    """Speaks first, before any handshake of SASL."""
 
     def __init__(self, cluster, listener="SASL"):
-        self.socket = socket.create_connection(("127.0.0.1", cluster.brokers[0].ports[listener]), timeout=60)
-
-    def ask(self, request, version):
-        self.socket.sendall(b"".join(encode_request(request, version, 5, "raw")))
-        size = int.from_bytes(self._exactly(4), "big")
-        return decode_response(self._exactly(size), request.API_KEY, version)[1]
-
-    def _exactly(self, count):
-        data = b""
-        while len(data) < count:
-            piece = self.socket.recv(count - len(data))
-            if not piece:
-                raise EOFError
-            data += piece
-        return data
+        super().__init__(cluster.brokers[0].ports[listener])
 
     def is_closed(self):
         """Waits for the server's end; whether nothing came before."""
