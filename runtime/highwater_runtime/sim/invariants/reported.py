@@ -99,6 +99,8 @@ class ReportInvariants:
         self._live = live
         self._violations = violations
         self.partitions: dict[tuple[str, str], Reported] = {}
+        self._latest: tuple[NodeEvent | None, Reported] = None, Reported("", "")
+        """The last event that was asked about: several ask about each."""
         self._registrations: dict[int, int] = {}
         """How often each broker has registered."""
         self._registered: dict[int, int] = {}
@@ -106,10 +108,13 @@ class ReportInvariants:
 
     def of(self, node: str, event: NodeEvent) -> Reported:
         """What was reported of the partition of this node's event."""
+        if event is self._latest[0]:
+            return self._latest[1]
         key = (getattr(event, "partition", ""), self._live.topic_of(node, event))
         known = self.partitions.get(key)
         if known is None:
             known = self.partitions[key] = Reported(*key)
+        self._latest = event, known
         return known
 
     def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
@@ -118,14 +123,15 @@ class ReportInvariants:
         Every controller reports each committed change, in order: only the first report of each counts.
         """
         match event:
+            case HighWatermarkAdvanced():
+                self._high_watermark(self.of(node, event), event)
+            case LogAppended():
+                if event.reason == "leader":
+                    self._appended(self.of(node, event), Claim(node, incarnation), event)
             case BrokerRegistered():
                 if event.metadata_offset > self._registered.get(event.broker, -1):
                     self._registered[event.broker] = event.metadata_offset
                     self._registrations[event.broker] = self._registrations.get(event.broker, 0) + 1
-            case HighWatermarkAdvanced():
-                self._high_watermark(self.of(node, event), event)
-            case LogAppended(reason="leader"):
-                self._appended(self.of(node, event), Claim(node, incarnation), event)
             case LogLoaded():
                 known = self.of(node, event)
                 if known.breaks.load(_broker_of(node), is_created=event.reason == "created"):

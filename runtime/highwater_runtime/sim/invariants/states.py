@@ -15,7 +15,7 @@ until it is loaded again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple, get_args
+from typing import Final, get_args
 
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.metadata import NO_LEADER
@@ -56,24 +56,19 @@ OF_STATES: Final = frozenset(get_args(ReplicaEvent))
 """Events that :meth:`StateInvariants.on_event` has to see."""
 
 
-class _Leading(NamedTuple):
-    """What a leader has besides."""
-
-    partition_epoch: int
-    isr: tuple[int, ...]
-    high_watermark: int
-
-
 @dataclass(slots=True)
 class _Replica:
-    """The reports of a replica, added up; None: not reported yet."""
+    """The reports of a replica, added up; None: not reported yet. The last three are a leader's."""
 
     topic_id: str
     start: int
     end: int
     leader_epoch: int | None = None
     min_isr: int | None = None
-    leading: _Leading | None = None
+    leads: bool = False
+    partition_epoch: int = -1
+    isr: tuple[int, ...] = ()
+    high_watermark: int = 0
 
 
 class StateInvariants:
@@ -88,24 +83,24 @@ class StateInvariants:
 
     def on_event(self, node: str, _incarnation: int, event: ReplicaEvent) -> None:
         """Add one node event."""
-        if isinstance(event, NodeStarted):
-            self._replicas[node] = {}
-            return
-        replicas = self._replicas.setdefault(node, {})
-        if isinstance(event, LogLoaded):
-            replicas[event.partition] = _Replica(self._live.topic_of(node, event), event.offset, event.end_offset)
+        replicas = self._replicas.get(node)
+        if replicas is None or isinstance(event, NodeStarted):
+            replicas = self._replicas[node] = {}
+            if isinstance(event, NodeStarted):
+                return
         replica = replicas.get(event.partition)
+        if isinstance(event, LogLoaded):
+            replica = _Replica(self._live.topic_of(node, event), event.offset, event.end_offset)
+            replicas[event.partition] = replica
         if replica is None:
             return
-        leading = replica.leading
         match event:
             case LogAppended():
                 if event.offset < replica.end:  # a log that is compacted may have gaps
                     self._contradicts(node, replica, event, "log end offset", event.offset, replica.end)
                 replica.end = event.end_offset
             case HighWatermarkAdvanced():
-                if leading is not None:
-                    replica.leading = leading._replace(high_watermark=event.offset)
+                replica.high_watermark = event.offset
             case LogTruncated():
                 if event.end_offset != replica.end:
                     self._contradicts(node, replica, event, "log end offset", event.end_offset, replica.end)
@@ -119,12 +114,12 @@ class StateInvariants:
                 if event.end_offset != replica.end:
                     self._contradicts(node, replica, event, "log end offset", event.end_offset, replica.end)
                 replica.topic_id = self._live.topic_of(node, event)
-                replica.leader_epoch, replica.leading = event.leader_epoch, None
+                replica.leader_epoch, replica.leads = event.leader_epoch, isinstance(event, BecameLeader)
                 if isinstance(event, BecameLeader):
-                    replica.leading = _Leading(event.partition_epoch, tuple(event.isr), event.offset)
+                    replica.partition_epoch, replica.isr = event.partition_epoch, tuple(event.isr)
+                    replica.high_watermark = event.offset
             case IsrProposalEnded() | IsrTaken():
-                if leading is not None:
-                    replica.leading = leading._replace(partition_epoch=event.partition_epoch, isr=tuple(event.isr))
+                replica.partition_epoch, replica.isr = event.partition_epoch, tuple(event.isr)
             case MinIsrSet():
                 replica.min_isr = event.min_isr
             case LogRemoved():
@@ -150,27 +145,28 @@ class StateInvariants:
         self._touched.clear()
 
     def _compare(self, node: str, name: str, reported: _Replica, replica: Partition) -> None:
-        log, leading = replica.log, reported.leading
+        log = replica.log
         found: list[tuple[str, object, object]] = []
         if reported.end != log.log_end_offset:
             found.append(("log end offset", reported.end, log.log_end_offset))
         if reported.start != log.log_start_offset:
             found.append(("log start offset", reported.start, log.log_start_offset))
-        if reported.leader_epoch is not None and reported.leader_epoch != replica.leader_epoch:
-            found.append(("leader epoch", reported.leader_epoch, replica.leader_epoch))
         if reported.min_isr is not None and reported.min_isr != replica.min_isr:
             found.append(("min.insync.replicas", reported.min_isr, replica.min_isr))
-        if leading is not None and replica.leading is not None:
-            if leading.high_watermark != replica.high_watermark:
-                found.append(("high watermark", leading.high_watermark, replica.high_watermark))
-            if leading.partition_epoch != replica.partition_epoch:
-                found.append(("partition epoch", leading.partition_epoch, replica.partition_epoch))
-            if leading.isr != replica.committed_isr and {*leading.isr} != {*replica.committed_isr}:
-                found.append(("ISR", [*leading.isr], [*replica.committed_isr]))
-        # A replica that was given up, as by a broker that stops, has neither leader nor role.
-        has_role = reported.leader_epoch is not None and replica.leader_id != NO_LEADER
-        if has_role and (leading is None) != (replica.leading is None):
-            found.append(("role leader", leading is not None, replica.leading is not None))
+        if reported.leader_epoch is not None:
+            if reported.leader_epoch != replica.leader_epoch:
+                found.append(("leader epoch", reported.leader_epoch, replica.leader_epoch))
+            # A replica that was given up, as by a broker that stops, has neither leader nor role.
+            if reported.leads != replica.is_leader and replica.leader_id != NO_LEADER:
+                found.append(("role leader", reported.leads, replica.is_leader))
+        if reported.leads and replica.leading is not None:
+            if reported.high_watermark != replica.high_watermark:
+                found.append(("high watermark", reported.high_watermark, replica.high_watermark))
+            if reported.partition_epoch != replica.partition_epoch:
+                found.append(("partition epoch", reported.partition_epoch, replica.partition_epoch))
+            isr = replica.committed_isr
+            if reported.isr != isr and {*reported.isr} != {*isr}:
+                found.append(("ISR", [*reported.isr], [*isr]))
         for what, said, has in found:
             sentence = f"{node} reported {what} {said} of its replica, which has {has}"
             self._violations.add("false-report", name, sentence, (reported.topic_id, node, what))
