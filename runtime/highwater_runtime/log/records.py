@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from crc32c import crc32c
 
 from highwater_runtime.log.errors import CompressedRecordsError, CorruptRecordError, UnsupportedMessageFormatError
-from highwater_runtime.log.varint import read_varint, write_varint
+from highwater_runtime.log.varint import read_bytes, read_varint, write_bytes, write_varint
 
 Buffer = bytes | bytearray | memoryview
 
@@ -287,8 +287,8 @@ class BatchView:
         position += 1  # attributes, unused in v2
         timestamp_delta, position = read_varint(payload, position)
         offset_delta, position = read_varint(payload, position)
-        key, position = _read_bytes(payload, position)
-        value, position = _read_bytes(payload, position)
+        key, position = read_bytes(payload, position)
+        value, position = read_bytes(payload, position)
         count, position = read_varint(payload, position)
         if count < 0:
             raise IndexError
@@ -297,10 +297,10 @@ class BatchView:
             return Record(self.base_offset + offset_delta, timestamp, key, value), end
         headers: list[Header] = []
         for _ in range(count):
-            name, position = _read_bytes(payload, position)
+            name, position = read_bytes(payload, position)
             if name is None:
                 raise IndexError
-            header, position = _read_bytes(payload, position)
+            header, position = read_bytes(payload, position)
             headers.append((name.decode(), header))
         if position != end:
             raise IndexError
@@ -479,29 +479,11 @@ def _write_record(out: bytearray, record: Record, timestamp_delta: int, offset_d
     body = bytearray(1)  # attributes
     write_varint(body, timestamp_delta)
     write_varint(body, offset_delta)
-    _write_bytes(body, record.key)
-    _write_bytes(body, record.value)
+    write_bytes(body, record.key)
+    write_bytes(body, record.value)
     write_varint(body, len(record.headers))
     for name, value in record.headers:
-        _write_bytes(body, name.encode())
-        _write_bytes(body, value)
+        write_bytes(body, name.encode())
+        write_bytes(body, value)
     write_varint(out, len(body))
     out += body
-
-
-def _write_bytes(out: bytearray, value: bytes | None) -> None:
-    if value is None:
-        out.append(1)  # zigzag of −1
-    else:
-        write_varint(out, len(value))
-        out += value
-
-
-def _read_bytes(data: bytes, position: int) -> tuple[bytes | None, int]:
-    length, position = read_varint(data, position)
-    if length < 0:
-        return None, position
-    end = position + length
-    if end > len(data):
-        raise IndexError
-    return data[position:end], end

@@ -35,3 +35,27 @@ def read_varint(data: bytes | bytearray | memoryview, position: int) -> tuple[in
         shift += 7
         if shift > 63:
             raise IndexError(position)
+
+
+def write_bytes(out: bytearray, value: bytes | None) -> None:
+    """Append ``value`` behind its length as a varint; None has the length −1."""
+    if value is None:
+        out.append(1)  # zigzag of −1
+    else:
+        write_varint(out, len(value))
+        out += value
+
+
+def read_bytes(data: bytes, position: int) -> tuple[bytes | None, int]:
+    """What :func:`write_bytes` wrote at ``position``, and the position behind it.
+
+    Raises:
+        IndexError: the data end before that.
+    """
+    length, position = read_varint(data, position)
+    if length < 0:
+        return None, position
+    end = position + length
+    if end > len(data):
+        raise IndexError
+    return data[position:end], end

@@ -86,15 +86,9 @@ class ActiveController:
         self.queue = EventQueue(session, ports.clock, on_deposed, after_event)
         self._senders: dict[int, BrokerSender] = {}
         self._dropped = False
-        self._header = Header(
-            options.node_id,
-            elected.epoch,
-            options.topic_ids,
-            options.config.leader_and_isr_version,
-            count(),
-            self._live_brokers,
-            self._live_leaders,
-        )
+        version = options.config.leader_and_isr_version
+        alive = self._live_brokers, self._live_leaders
+        self._header = Header(options.node_id, elected.epoch, options.topic_ids, version, count(), *alive)
 
     @property
     def rules(self) -> Rules:
