@@ -57,7 +57,11 @@ class Breaks:
         """A broker has a log from now on; return whether that is a break."""
         is_gone = is_created and broker in self._have_logs
         self._have_logs.add(broker)
-        return is_gone and self.state is not None and [*self.state.replicas] == [broker]
+        return is_gone and self.is_only_replica(broker)
+
+    def is_only_replica(self, broker: int) -> bool:
+        """Whether a broker has the only replica: if its disk is replaced, that is a break."""
+        return self.state is not None and [*self.state.replicas] == [broker]
 
     def remove(self, broker: int) -> None:
         """A broker has no log any more, because it deleted it."""

@@ -22,9 +22,8 @@ from highwater_runtime.ports.trace import (
     HighWatermarkAdvanced,
     IsrProposed,
     LogAppended,
-    LogLoaded,
-    LogRemoved,
     NodeEvent,
+    NodeStarted,
     PartitionChanged,
     WriteAcknowledged,
 )
@@ -32,18 +31,11 @@ from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 
 PartitionEvent = (
-    AlterPartitionHandled
-    | HighWatermarkAdvanced
-    | IsrProposed
-    | LogAppended
-    | LogLoaded
-    | LogRemoved
-    | PartitionChanged
-    | WriteAcknowledged
+    AlterPartitionHandled | HighWatermarkAdvanced | IsrProposed | LogAppended | PartitionChanged | WriteAcknowledged
 )
 """Events that speak of one partition."""
 
-OF_REPORTS: Final = frozenset((BrokerRegistered, *get_args(PartitionEvent)))
+OF_REPORTS: Final = frozenset((BrokerRegistered, NodeStarted, *get_args(PartitionEvent)))
 """Events that :meth:`ReportInvariants.on_event` has to see."""
 
 
@@ -101,6 +93,9 @@ class ReportInvariants:
         self.partitions: dict[tuple[str, str], Reported] = {}
         self._latest: tuple[NodeEvent | None, Reported] = None, Reported("", "")
         """The last event that was asked about: several ask about each."""
+        self._wipes: dict[str, int] = {}
+        """How often each node's disk had been replaced when it started last. The live disk says so, not the node: a
+        log that vanishes by itself ends nothing."""
         self._registrations: dict[int, int] = {}
         """How often each broker has registered."""
         self._registered: dict[int, int] = {}
@@ -132,12 +127,11 @@ class ReportInvariants:
                 if event.metadata_offset > self._registered.get(event.broker, -1):
                     self._registered[event.broker] = event.metadata_offset
                     self._registrations[event.broker] = self._registrations.get(event.broker, 0) + 1
-            case LogLoaded():
-                known = self.of(node, event)
-                if known.breaks.load(_broker_of(node), is_created=event.reason == "created"):
-                    known.end_lineage(-1)
-            case LogRemoved():
-                self.of(node, event).breaks.remove(_broker_of(node))
+            case NodeStarted() if self._live.disk(node).wipes > self._wipes.get(node, 0):
+                self._wipes[node] = self._live.disk(node).wipes
+                for known in self.partitions.values():
+                    if known.breaks.is_only_replica(_broker_of(node)):
+                        known.end_lineage(-1)
             case PartitionChanged():
                 self._partition_changed(self.of(node, event), node, event)
             case IsrProposed():
