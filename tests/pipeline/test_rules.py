@@ -17,6 +17,8 @@ from highwater_pipeline.checks import leadership, stale_join
 from highwater_pipeline.in_process import check_run
 from highwater_pipeline.rows import NodeEventRow
 from highwater_pipeline.specification import decisions, machine
+from highwater_runtime.model.breaks import Breaks
+from highwater_runtime.model.decisions import Decided
 from highwater_runtime.model.leaders import HighWatermarks, Leaders
 from highwater_runtime.ports import trace
 from highwater_runtime.sim.invariants import reported
@@ -157,3 +159,24 @@ def test_what_an_unclean_election_or_a_lost_disk_forgets_may_go_back() -> None:
     assert rules(lambda h: elected(h).moves(2, 6, 2), unclean=True) == set()
     assert rules(lambda h: elected(h).moves(2, 5, 2), unclean=True) == {"high-watermark"}
     assert "high-watermark" in rules(elected, unclean=False)
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_the_election_of_a_replica_that_was_proposed_is_clean(accepted: bool) -> None:
+    """A leader's proposal and the election of the replica that it proposed may be one state in KRaft mode."""
+    breaks = Breaks([7] if accepted else ())
+    assert not breaks.decide(Decided(5, 0, 0, 0, [0], [0, 1], "created"), may_be_unclean=True)
+    assert breaks.decide(Decided(7, 1, 1, 1, [1], [0, 1], "changed"), may_be_unclean=True) is not accepted
+
+
+def test_a_deposed_leaders_high_watermark_counts_for_what_was_before_the_break() -> None:
+    live = SimpleNamespace(topic_of=lambda _node, _event: TOPIC)
+    violations = Violations()
+    invariants = reported.ReportInvariants(cast(Any, live), violations)
+    event = trace.HighWatermarkAdvanced(partition=P0, leader_epoch=1, offset=9)
+    known = invariants.of("broker-0", event)
+    known.end_lineage(2)
+    invariants.on_event("broker-0", 1, event)
+    assert (known.true_hw, known.highest_hw) == (0, 9)
+    invariants.on_event("broker-2", 1, trace.HighWatermarkAdvanced(partition=P0, leader_epoch=2, offset=6))
+    assert (known.true_hw, violations.found) == (6, [])
