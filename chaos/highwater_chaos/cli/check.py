@@ -302,7 +302,7 @@ def _refuse(look: Callable[[], T]) -> T:
 
 
 def _of_recordings(run_verdict: RunVerdict, inconclusive_reasons: Sequence[str] = ()) -> dict[str, Any]:
-    """The verdict as a verdict; ``inconclusive_reasons`` of the run turn a pass into inconclusive."""
+    """What ``--json`` has; ``inconclusive_reasons`` of the run turn a pass into inconclusive."""
     verdict = "inconclusive" if inconclusive_reasons and run_verdict.verdict == "pass" else run_verdict.verdict
     because = [*inconclusive_reasons, *(run_verdict.reasons if run_verdict.verdict == "inconclusive" else [])]
     reasons = [*inconclusive_reasons, *run_verdict.reasons]
@@ -351,7 +351,7 @@ def _found(
     jobs: int | None,
     judged: RunVerdict | None,
 ) -> tuple[RunVerdict, dict[str, Any]]:
-    """Return the verdict of a history, unless it is ``judged`` already, and the verdict.
+    """Check a history, unless it is ``judged`` already; return the verdict, and what ``--json`` has of it.
 
     Of what is elsewhere, a copy is judged here; of a run directory Spark judges the recordings where they are.
     """

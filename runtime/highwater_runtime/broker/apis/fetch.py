@@ -65,9 +65,9 @@ _NO_CURRENT_LEADER: Final = LeaderIdAndEpoch()
 _NO_SNAPSHOT: Final = SnapshotId()
 """Defaults that all answers share, as making them costs half of an answer. They are replaced, and never changed."""
 
-RunVerdict = tuple[ErrorCode, EpochEndOffset | None]
-FINE: Final[RunVerdict] = (ErrorCode.NONE, None)
-"""The one verdict of this content: compared by identity."""
+FetchCheck = tuple[ErrorCode, EpochEndOffset | None]
+FINE: Final[FetchCheck] = (ErrorCode.NONE, None)
+"""The one result of this content: compared by identity."""
 
 
 _Asked = tuple[AskedPartition, Partition | ErrorCode]
@@ -112,7 +112,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
         replicas.fetches.park(delayed, delayed.watched(), body.max_wait_ms * MS)
 
 
-def judge(partition: Partition, fetch: FetchPartition, replica_id: int) -> RunVerdict:
+def judge(partition: Partition, fetch: FetchPartition, replica_id: int) -> FetchCheck:
     """Whether this replica can answer with data: an error, a divergence, or neither (:data:`FINE`).
 
     Right leader epoch, a follower of the assignment, an offset inside the log, and a last fetched epoch that ends in
@@ -322,17 +322,17 @@ class DelayedFetch:
                 data = _failed(fetch.partition, found)
                 self._point_to_leader(data, *self._replicas.leader_of(asked.topic, asked.topic_id, fetch.partition))
             else:
-                run_verdict = FINE if judged else judge(found, fetch, self._who.replica_id)
-                data = self._read_one(found, fetch, run_verdict, budget - total, first=total == 0)
+                checked = FINE if judged else judge(found, fetch, self._who.replica_id)
+                data = self._read_one(found, fetch, checked, budget - total, first=total == 0)
                 if data.records:
                     total += len(data.records)
             answers.append((asked, data))
         return answers, total
 
     def _read_one(
-        self, partition: Partition, fetch: FetchPartition, run_verdict: RunVerdict, budget: int, *, first: bool
+        self, partition: Partition, fetch: FetchPartition, checked: FetchCheck, budget: int, *, first: bool
     ) -> PartitionData:
-        error, diverging = run_verdict
+        error, diverging = checked
         if error is not ErrorCode.NONE:
             data = _failed(fetch.partition, error)
             self._point_to_leader(data, partition.leader_id, partition.leader_epoch)

@@ -64,7 +64,7 @@ BROKER_STATE_VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class RunVerdict:
+class HandledProposal:
     """One proposal and its outcome, for the trace. ``record_index`` is that of its record in the batch, −1 for none."""
 
     topic: TopicImage
@@ -82,7 +82,7 @@ class AlterPartitionDecision:
 
     response: AlterPartitionResponse
     records: list[PartitionChangeRecord] = field(default_factory=list)
-    run_verdicts: list[RunVerdict] = field(default_factory=list)
+    handled: list[HandledProposal] = field(default_factory=list)
 
 
 def alter_partition(
@@ -105,7 +105,7 @@ def alter_partition(
             for proposal in asked.partitions:
                 if known is not None:
                     members = _members(proposal, version)
-                    decision.run_verdicts.append(_judgement(image, known, proposal, members, refused.code, -1))
+                    decision.handled.append(_handled(image, known, proposal, members, refused.code, -1))
         return decision
     judged: set[tuple[str, int]] = set()
     for asked in request.topics:
@@ -179,7 +179,7 @@ def _judge(
     record_index = -1 if record is None else len(decision.records) - 1
     if error is ErrorCode.INELIGIBLE_REPLICA and refusal_moves_epoch:
         decision.records.append(PartitionChangeRecord(partition_id=index, topic_id=topic.id))
-    decision.run_verdicts.append(_judgement(image, topic, proposal, members, error, record_index))
+    decision.handled.append(_handled(image, topic, proposal, members, error, record_index))
     if error is not ErrorCode.NONE or partition is None:
         return _error(index, error)
     return ProposalResult(
@@ -198,16 +198,16 @@ def _members(proposal: Proposal, version: int) -> tuple[BrokerState, ...]:
     return tuple(BrokerState(broker_id=replica, broker_epoch=UNKNOWN_BROKER_EPOCH) for replica in proposal.new_isr)
 
 
-def _judgement(
+def _handled(
     image: MetadataImage,
     topic: TopicImage,
     proposal: Proposal,
     members: tuple[BrokerState, ...],
     error: ErrorCode,
     record_index: int,
-) -> RunVerdict:
+) -> HandledProposal:
     registered = (image.brokers.get(member.broker_id) for member in members)
-    return RunVerdict(
+    return HandledProposal(
         topic=topic,
         partition=proposal.partition_index,
         proposal=proposal,

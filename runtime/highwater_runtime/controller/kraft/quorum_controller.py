@@ -405,18 +405,18 @@ class QuorumController:
         return decision.response
 
     def _report(self, sender: int, decision: AlterPartitionDecision, base_offset: int) -> None:
-        for run_verdict in decision.run_verdicts:
+        for one in decision.handled:
             self._ports.trace.emit(
                 AlterPartitionHandled(
-                    partition=f"{run_verdict.topic.name}-{run_verdict.partition}",
+                    partition=f"{one.topic.name}-{one.partition}",
                     broker=sender,
-                    leader_epoch=run_verdict.proposal.leader_epoch,
-                    partition_epoch=run_verdict.proposal.partition_epoch,
-                    isr=[member.broker_id for member in run_verdict.members],
-                    isr_epochs=[member.broker_epoch for member in run_verdict.members],
-                    registered_epochs=list(run_verdict.registered_epochs),
-                    metadata_offset=-1 if run_verdict.record_index < 0 else base_offset + run_verdict.record_index,
-                    reason=run_verdict.error.name,
+                    leader_epoch=one.proposal.leader_epoch,
+                    partition_epoch=one.proposal.partition_epoch,
+                    isr=[member.broker_id for member in one.members],
+                    isr_epochs=[member.broker_epoch for member in one.members],
+                    registered_epochs=list(one.registered_epochs),
+                    metadata_offset=-1 if one.record_index < 0 else base_offset + one.record_index,
+                    reason=one.error.name,
                 )
             )
 
