@@ -1,8 +1,8 @@
 """Administration in ZooKeeper mode: requests are judged as in KRaft mode, and what follows is written as nodes.
 
-The decisions are those of :mod:`highwater_runtime.controller.topics`, ``leadership`` and ``configs`` on the image of the
-context: the same validations, placement and errors. Their records are not written to a log but say what to write. The
-event that reads such a node (see :mod:`.active`) then does the work, at once; its watch would put it all the same.
+The decisions are those of :mod:`highwater_runtime.controller.topics`, ``leadership`` and ``configs`` on the image of
+the context: the same validations, placement and errors. Their records are not written to a log but say what to write.
+The event that reads such a node (see :mod:`.active`) then does the work, at once; its watch would put it all the same.
 
 CreateTopics, CreatePartitions and DeleteTopics are answered when the work is done (every new partition has a leader;
 the topic is gone), or with REQUEST_TIMED_OUT, as Kafka does it.
