@@ -32,7 +32,7 @@ check_stored(few)  # whatever is loaded and started once
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 limit = int(status["VmData"].split()[0]) * 1024 + {ALLOWED}
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-verdict = check_stored(many)
+run_verdict = check_stored(many)
 print({{name: report.count for name, report in run_verdict.anomalies.items()}})
 """
 

@@ -221,11 +221,11 @@ def test_of_a_run_no_query_is_empty(backend: str, tmp_path: Path, start_promethe
     scrapes = Scrapes()
     for mode in MODES:
         # Enough to do that the simulator's seconds are not over before anybody looks.
-        made = experiment(f"watched-{mode}", **spec(mode, "200/s" if backend == "sim" else "30/s"))
+        made = experiment(f"watched-{mode}", **spec(mode, "400/s" if backend == "sim" else "30/s"))
         made["metadata"] = {"name": f"watched-{mode}"}
         (tmp_path / f"{mode}.yaml").write_text(yaml.safe_dump(made))
     files = [f"{mode}.yaml" for mode in MODES]
-    command(scrapes, tmp_path, "run", *files, "--backend", backend, every=0.03 if backend == "sim" else 0.2)
+    command(scrapes, tmp_path, "run", *files, "--backend", backend, every=0.05 if backend == "sim" else 0.2)
     place = "simulator" if backend == "sim" else backend
     assert scrapes.empty(start_prometheus(), place) == []
 
