@@ -359,7 +359,7 @@ def test_a_fetch_of_a_stranger_teaches_the_leader_nothing(make_cluster, max_wait
     assert sorted(c.leader().leading.followers) == [1]
 
 
-def test_a_fetch_of_a_former_life_moves_nothing(make_cluster):
+def test_a_fetch_of_a_former_incarnation_moves_nothing(make_cluster):
     """KAFKA-15221. The HW and the ISR would count on records that went with the previous incarnation's disk."""
     c = make_cluster()
     topic_id = c.create_topic([0, 1])

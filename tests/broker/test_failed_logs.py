@@ -174,7 +174,7 @@ def test_a_broker_with_a_failed_log_stops_as_it_should_and_recovers_when_it_star
     assert c.replica(0).log.recovery.reason == "recovered"
 
 
-def test_what_a_former_life_has_lost_is_no_news(orders):
+def test_what_a_former_incarnation_has_lost_is_no_news(orders):
     """The report travels slowly; meanwhile the broker has restarted, and its log is whole again."""
     c = orders
     held = c.sim.faults.hold("AssignReplicasToDirs", from_nodes=["broker-0"])

@@ -164,7 +164,7 @@ def test_a_follower_of_another_broker_epoch_is_not_proposed(bench):
     assert bench.proposals == []
 
 
-def test_a_late_fetch_of_a_former_life_is_not_proposed_though_the_new_life_is_registered(bench):
+def test_a_late_fetch_of_a_former_incarnation_is_not_proposed_though_the_new_life_is_registered(bench):
     # KIP-903, "late fetch": the leader knows the new registration, the fetch still carries the old epoch.
     bench.become(1, (1, 2))
     bench.registered[3] = 99

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize("stale", [False, True])
-def test_judgements_are_equal_to_the_byte(spark: Any, benchmark_history: Any, tmp_path: Path, stale: bool) -> None:
+def test_findings_are_equal_to_the_byte(spark: Any, benchmark_history: Any, tmp_path: Path, stale: bool) -> None:
     path = tmp_path / "run.parquet"
     write_parquet(path, benchmark_history(2000, 7, 10, values="unique", stale=stale).operations)
     here = check_registers(load_run(path))

@@ -30,7 +30,7 @@ def batch(producer, epoch, sequence, count=1, offset=0, timestamp=1):
     )
 
 
-def naive_judgement(history, producer, epoch, first, count):
+def naive_decision(history, producer, epoch, first, count):
     """``history``: every batch ever written, as (producer, epoch, first sequence, count, offset)."""
     own = [h for h in history if h[0] == producer]
     if not own:
@@ -75,7 +75,7 @@ def test_against_a_list_of_all_that_was_written(attempts):
             epoch, first = own[-1][1], (own[-1][2] + own[-1][3]) % 2**31
         elif first is None:
             first = MAX - 2
-        expected = naive_judgement(history, producer, epoch, first, count)
+        expected = naive_decision(history, producer, epoch, first, count)
         view = batch(producer, epoch, first, count, offset)
         try:
             found = states.check(view)

@@ -144,7 +144,7 @@ def runs(draw: Any, new_story: Any) -> RunTables:
 
 @settings(max_examples=300)
 @given(data=st.data(), rows=st.integers(1, 12))
-def test_any_size_of_chunks_gives_the_same_judgement(new_story: Any, data: st.DataObject, rows: int) -> None:
+def test_any_size_of_chunks_gives_the_same_findings(new_story: Any, data: st.DataObject, rows: int) -> None:
     tables = data.draw(runs(new_story))
     whole = check_run(tables, EVERY_CHECK).to_json()
     with in_chunks_of(rows):

@@ -15,7 +15,7 @@ from highwater_pipeline.store import stored_runs, write_units
 pytestmark = pytest.mark.spark
 
 
-def test_judgements_are_equal_to_the_byte(spark: Any, all_stories: list[Any], tmp_path: Path) -> None:
+def test_findings_are_equal_to_the_byte(spark: Any, all_stories: list[Any], tmp_path: Path) -> None:
     runs = [case.build().write(tmp_path / case.name) for case in all_stories]
     in_process = [check_run(load_run(run)).to_json() for run in runs]
     on_spark = [run_verdict.to_json() for run_verdict in spark_checker(spark, runs)]

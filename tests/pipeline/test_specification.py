@@ -85,7 +85,7 @@ def test_what_is_no_step_of_a_broker() -> None:
     assert refusals(history.events.rows, is_zookeeper=True) == [], "there the leader writes its ISR itself"
 
 
-def test_zookeeper_mode_needs_a_proposal_and_no_judgement_of_it() -> None:
+def test_zookeeper_mode_needs_a_proposal_and_no_answer_to_it() -> None:
     def found(tail: Tail, **how: bool) -> set[str]:
         history = History()
         tail(history)

@@ -35,9 +35,9 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.acknowledged / self.seconds if self.seconds > 0 else 0.0
 
     def sentence(self) -> str:
-        """``asked 4,000/s, offered 3,987/s, acknowledged 3,950/s over 62.0 s``."""
+        """``target 4,000/s, offered 3,987/s, acknowledged 3,950/s over 62.0 s``."""
         return (
-            f"asked {_rate(self.asked_per_second)}, offered {_rate(self.offered_per_second)},"
+            f"target {_rate(self.asked_per_second)}, offered {_rate(self.offered_per_second)},"
             f" acknowledged {_rate(self.acknowledged_per_second)} over {self.seconds:.1f} s"
         )
 

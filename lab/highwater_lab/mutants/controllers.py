@@ -115,7 +115,7 @@ REGISTRATION: Final = (
         harmless="a broker requests it only then",
     ),
     Mutant(
-        "heartbeat-of-former-life",
+        "heartbeat-of-former-incarnation",
         f"{_CLUSTER}:heartbeat",
         "check_broker_epoch(image, request.broker_id, request.broker_epoch)",
         f"check_broker_epoch(image, request.broker_id, {_ITS_EPOCH})",

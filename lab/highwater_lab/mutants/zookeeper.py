@@ -90,7 +90,7 @@ ZOOKEEPER: Final = (
         mode="zookeeper",
     ),
     Mutant(
-        "zk-command-for-former-life",
+        "zk-command-for-former-incarnation",
         f"{_COMMANDS}._refusal",
         "if body.broker_epoch != _ANY_BROKER_EPOCH and body.broker_epoch < self._broker_epoch():",
         "if False:",

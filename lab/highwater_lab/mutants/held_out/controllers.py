@@ -44,7 +44,7 @@ CONTROLLERS: Final = (
         "controller.kraft.cluster_control:register_broker",
         "records.append(_registration_record(request, epoch, None))",
         "records.append(_registration_record(request, epoch, existing))",
-        "a restarted broker is registered unfenced if its former life was",
+        "a restarted broker is registered unfenced if its former incarnation was",
         "kraft",
     ),
     Mutant(
