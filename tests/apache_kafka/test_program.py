@@ -17,7 +17,7 @@ from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
 from highwater_chaos.records.dump import dump_replicas
-from highwater_chaos.refusals import refusals
+from highwater_chaos.schedule.capability import refusals
 from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.java import find_java
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE

@@ -12,7 +12,7 @@ import pytest
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment import load_experiment, parse_experiment
-from highwater_chaos.refusals import refusals
+from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_pipeline.settings import is_tombstone
 from highwater_runtime.ports import SECOND

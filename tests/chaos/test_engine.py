@@ -15,8 +15,8 @@ from highwater_chaos.backends.primitives import PausesNodes, SkewsClocks
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster, load_experiment
-from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.run.result import settings_of_run
+from highwater_chaos.schedule.capability import BackendCannotError, refusals
 from highwater_chaos.verdict.checked_run import check_and_forget
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.consumer import RecordingConsumer

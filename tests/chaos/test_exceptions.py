@@ -19,7 +19,7 @@ import highwater_operator
 import highwater_pipeline
 import highwater_runtime
 from highwater_chaos.experiment.errors import Problem
-from highwater_chaos.refusals import BackendCannotError
+from highwater_chaos.schedule.capability import BackendCannotError
 from highwater_runtime.sim import SimulationError
 from highwater_runtime.wire.errors import ErrorCode
 

@@ -25,7 +25,7 @@ from highwater_chaos.backends.primitives import (
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.faults import kind_named
-from highwater_chaos.refusals import available_faults
+from highwater_chaos.schedule.capability import available_faults
 from highwater_chaos.workload.client_host import HostsClientProcesses
 
 

@@ -12,7 +12,7 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.primitives import LosesPower
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ExperimentError, parse_experiment
-from highwater_chaos.refusals import BackendCannotError, refusals
+from highwater_chaos.schedule.capability import BackendCannotError, refusals
 from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_chaos.workload import drivers
 from highwater_chaos.workload.client_host import HostsClientProcesses

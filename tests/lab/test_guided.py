@@ -13,7 +13,7 @@ from highwater_chaos.campaign import Outcome, Plan, Progress, series_of_random
 from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.consistency import problems_of
-from highwater_chaos.refusals import refusals
+from highwater_chaos.schedule.capability import refusals
 from highwater_lab.guided import ROUND, Guide, GuidedProgress, guided_plan
 from highwater_pipeline.transitions import signature
 

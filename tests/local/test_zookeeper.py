@@ -26,8 +26,8 @@ from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.faults import FaultRecord, session_expiry
-from highwater_chaos.refusals import refusals
 from highwater_chaos.run.result import RunResult
+from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.verdict.check import check_recordings
 from highwater_chaos.verdict.checked_run import write_run

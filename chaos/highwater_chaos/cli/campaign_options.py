@@ -18,7 +18,7 @@ from highwater_chaos.cli.run import switch_values
 from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
-from highwater_chaos.refusals import refusals
+from highwater_chaos.schedule.capability import refusals
 from highwater_pipeline.remote import AnyPath, BadAddressError, located
 from highwater_runtime.switches import SWITCHES
 

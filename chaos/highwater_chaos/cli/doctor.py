@@ -23,7 +23,7 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.faults import kind_named
 from highwater_chaos.machine.capabilities import available
-from highwater_chaos.refusals import available_faults
+from highwater_chaos.schedule.capability import available_faults
 from highwater_pipeline.java import JavaNotFoundError, find_java
 
 _IN_SIMULATOR: Final = "not in the simulator"

@@ -14,8 +14,8 @@ from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_files, recorded_verdict
 from highwater_chaos.cli.run import exit_status, print_run
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.refusals import refusals
 from highwater_chaos.run.table_format import TableFormat
+from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.verdict.checked_run import run_and_check
 
 _COMPARED: Final = {

@@ -23,10 +23,10 @@ from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_ex
 from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.monitoring import RunMetrics
 from highwater_chaos.records.removed import removed_text
-from highwater_chaos.refusals import refusals
 from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.table_format import TableFormat
+from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_chaos.verdict.job_summary import append_summary
 from highwater_chaos.verdict.junit import write_junit

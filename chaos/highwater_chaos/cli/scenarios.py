@@ -14,7 +14,7 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.shipped import scenario_folder
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.refusals import refusals
+from highwater_chaos.schedule.capability import refusals
 
 
 def scenarios(

@@ -11,7 +11,7 @@ from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.experiment import ExperimentError, load_experiment
-from highwater_chaos.refusals import refusals
+from highwater_chaos.schedule.capability import refusals
 
 
 def validate(

@@ -23,10 +23,10 @@ from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine.experiment_run import ExperimentRun
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.run.table_format import TableFormat
+from highwater_chaos.schedule.capability import BackendCannotError, refusals
 
 __all__ = ["run_experiment"]
 

@@ -47,9 +47,9 @@ from highwater_chaos.faults import FaultRecord
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
-from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run.directory import new_run_directory
 from highwater_chaos.run.live import LiveRun
+from highwater_chaos.schedule.capability import BackendCannotError
 from highwater_chaos.verdict.check import check_recordings, write_verdict
 from highwater_chaos.verdict.checked_run import write_run
 from highwater_runtime.log_lines import configure_json, log_event

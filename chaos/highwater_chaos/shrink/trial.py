@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.consistency import problems_of
-from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run.result import RunResult
+from highwater_chaos.schedule.capability import BackendCannotError
 from highwater_chaos.verdict.checked_run import run_and_forget
 
 Data = dict[str, Any]

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from highwater_chaos.campaign.draw import draw_data
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.refusals import BackendCannotError
+from highwater_chaos.schedule.capability import BackendCannotError
 from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_runtime.seeds import derive_random
 

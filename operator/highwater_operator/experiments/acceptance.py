@@ -14,7 +14,7 @@ from highwater_chaos.backends.kubernetes.reference import experiment_of, is_cras
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
 from highwater_chaos.kube.conditions import Condition
 from highwater_chaos.kube.kinds import Json
-from highwater_chaos.refusals import refusals
+from highwater_chaos.schedule.capability import refusals
 from highwater_operator.objects.naming import Owner
 from highwater_operator.reconcile.problems import problem_of
 from highwater_operator.resources import LogClusterSpec
