@@ -167,6 +167,10 @@ def test_data_elsewhere_and_another_name(home: Path, capsys: pytest.CaptureFixtu
     assert execute(wish) == 0
     assert names() == ["other"]
     assert (folder / "broker-0" / "data").is_dir()
+    properties = (folder / "broker-0" / "node.properties").read_text()
+    assert "highwater.bootstrap" not in properties
+    assert "highwater.trace.path" not in properties, "nobody reads along, and the file would grow for ever"
+    assert "highwater.control.path" not in properties, "nobody breaks it"
     assert "highwater cluster down --name other" in capsys.readouterr().out
     assert execute(["cluster", "status"]) == 254
     assert "there is no cluster 'default'; there is other" in capsys.readouterr().err

@@ -28,7 +28,7 @@ from highwater_chaos.local_cluster.record import (
     locked,
     point_to,
 )
-from highwater_chaos.local_cluster.starting import start, write_config
+from highwater_chaos.local_cluster.starting import start, write_files
 from highwater_chaos.machine.identity import Identity
 from highwater_runtime.ports import Endpoint
 
@@ -80,7 +80,7 @@ def bring_up(wish: ClusterOptions, progress: Callable[[str], None] = lambda _: N
                 raise LocalClusterError(problem)
             _check_ports(cluster)
             for node in cluster.nodes:
-                write_config(cluster, node)
+                write_files(cluster, node)
             if wish.wipe and before is not None:
                 # Last of all, once everything that can be wrong with what is asked for has been found.
                 for node in before.nodes:

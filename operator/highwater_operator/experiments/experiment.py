@@ -24,8 +24,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from highwater_chaos.backends.kubernetes.conclusion import RECORDED, faults_after, healed_condition, passed_condition
-from highwater_chaos.backends.kubernetes.healing import heal, open_faults
+from highwater_chaos.backends.kubernetes.conclusion import (
+    RECORDED,
+    aborted,
+    faults_after,
+    healed_condition,
+    passed_condition,
+)
+from highwater_chaos.backends.kubernetes.healing import heal, homes_of, judge_job_name, open_faults, run_job_name
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, GIVES_WAY
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.experiment import ChaosExperiment
@@ -47,8 +53,8 @@ from highwater_operator.experiments.acceptance import Rejection, examine, refusa
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.definitions import shortage
-from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
-from highwater_operator.experiments.runner_job import JUDGE, RUNNER, job_name, runner_job, why_ended
+from highwater_operator.experiments.judge_job import judge_job, why_not_judged
+from highwater_operator.experiments.runner_job import JUDGE, RUNNER, runner_job, why_ended
 from highwater_operator.experiments.startup import cluster_trouble, goes_first, lacks_room, runner_trouble
 from highwater_operator.reconcile.events import EventType, log_about, tell
 from highwater_operator.reconcile.log_cluster import Outcome
@@ -62,7 +68,7 @@ _NOT_YET: Final = {
     kind: Condition(kind, "Unknown", "NotYet", "not yet")
     for kind in ("SteadyState", "Injected", "Healed", "Completed", "Passed")
 }
-_JOB_NAMES: Final = {RUNNER: job_name, JUDGE: judge_job_name}
+_JOB_NAMES: Final = {RUNNER: run_job_name, JUDGE: judge_job_name}
 
 
 async def reconcile_experiment(context: ExperimentContext, namespace: str, name: str) -> Outcome:
@@ -190,7 +196,7 @@ class _Look:
 
     async def _follow(self) -> Outcome:
         namespace = self._context.runners.namespace
-        job = await self._kube.get(JOB, namespace, job_name(self._uid))
+        job = await self._kube.get(JOB, namespace, run_job_name(self._uid))
         steady = self._condition("SteadyState")
         if self._status.get("phase") == "SettingUp" and steady is not None and steady["reason"] == GIVES_WAY:
             return await self._give_way(steady["message"])
@@ -312,21 +318,7 @@ class _Look:
         waiting = await self._undo()
         if waiting is not None:
             return waiting
-        verdict = self._status.get("verdict") or "inconclusive"
-        reason = self._status.get("reason") or "the experiment was aborted"
-        ended = {
-            "phase": "Completed",
-            "verdict": verdict,
-            "reason": reason,
-            "completedAt": self._stamp(),
-            **faults_after(self._status),
-            "expected": bool(self._status.get("expected")),
-        }
-        await self._write(
-            ended,
-            Condition("Completed", "True", "Aborted", reason),
-            passed_condition(verdict, reason),
-        )
+        await self._patch(aborted(self._found_now, "the experiment was aborted", self._context.now()))
         return self._over
 
     async def _release(self) -> Outcome:
@@ -417,7 +409,7 @@ class _Look:
         """Nodes with pods of the cluster."""
         name = reference_of(self._found) or self._metadata["name"]
         pods = await self._kube.list(POD, self._metadata["namespace"], {CLUSTER_LABEL: name})
-        return {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
+        return homes_of(pods)
 
     # --- small things ---
 
@@ -433,15 +425,13 @@ class _Look:
 
     async def _write(self, status: Json, *news: Condition) -> None:
         """Into the status, if it still is what was read."""
-        now = {"metadata": self._metadata, "status": self._status}
-        written = await self._kube.patch_status(
-            CHAOS_EXPERIMENT,
-            self._metadata["namespace"],
-            self._metadata["name"],
-            {**status, "conditions": with_conditions(now, *news, at=self._context.now())},
-            resource_version=self._metadata["resourceVersion"],
-        )
-        self._take(written)
+        conditions = with_conditions(self._found_now, *news, at=self._context.now())
+        await self._patch({**status, "conditions": conditions})
+
+    async def _patch(self, status: Json) -> None:
+        where = self._metadata["namespace"], self._metadata["name"]
+        version = self._metadata["resourceVersion"]
+        self._take(await self._kube.patch_status(CHAOS_EXPERIMENT, *where, status, resource_version=version))
 
     async def _set_finalizers(self, finalizers: list[str]) -> None:
         self._take(await self._kube.set_finalizers(CHAOS_EXPERIMENT, {"metadata": self._metadata}, finalizers))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from highwater_chaos.backends.kubernetes.healing import judge_job_name
 from highwater_chaos.kube.kinds import Json
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.runner_job import JUDGE, arguments_of, claims, job_manifest, with_claim
@@ -16,11 +17,6 @@ from highwater_operator.reconcile.pod_troubles import end_of, trouble_of
 
 _WITHIN_S: Final = 1800
 _ATTEMPTS: Final = 2
-
-
-def judge_job_name(uid: str) -> str:
-    """By the experiment's uid, as the runner's."""
-    return f"highwater-judge-{uid}"
 
 
 def judge_job(context: ExperimentContext, found: Json) -> dict[str, Any]:

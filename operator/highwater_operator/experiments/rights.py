@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from highwater_chaos.backends.kubernetes.healing import judge_job_name, run_job_name
 from highwater_chaos.kube.kinds import API_VERSION, JOB, ROLE_BINDING, SERVICE_ACCOUNT, Json
 from highwater_operator.experiments.context import ExperimentContext
-from highwater_operator.experiments.judge_job import judge_job_name
-from highwater_operator.experiments.runner_job import RUNNER, account_of, job_name, labels_of
+from highwater_operator.experiments.runner_job import RUNNER, account_of, labels_of
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -56,7 +56,7 @@ async def _has_ended(context: ExperimentContext, job: str) -> bool:
 
 def _name(uid: str, component: str) -> str:
     """Of the account, as of its Job and its bindings."""
-    return job_name(uid) if component == RUNNER else judge_job_name(uid)
+    return run_job_name(uid) if component == RUNNER else judge_job_name(uid)
 
 
 def _to_agents(name: str) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from highwater_chaos.backends.kubernetes.healing import run_job_name
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.kinds import EXPERIMENT_LABEL, EXPERIMENT_UID_LABEL, Json
 from highwater_operator.experiments.context import TOKEN_PATH, TRUST_PATH, ExperimentContext
@@ -20,11 +21,6 @@ _AROUND_S: Final = 2400
 _GRACE_S: Final = 180
 """For a runner whose pod is asked to stop: it heals, records what replicas hold, and keeps what it recorded."""
 _KEPT_S: Final = 3600
-
-
-def job_name(uid: str) -> str:
-    """By the experiment's uid: names of experiments of different namespaces may be equal."""
-    return f"highwater-run-{uid}"
 
 
 def labels_of(uid: str, component: str) -> dict[str, str]:
@@ -73,7 +69,7 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
     trust = {"name": "trust", "configMap": {"name": settings.trust}}
     return job_manifest(
         found,
-        job_name(metadata["uid"]),
+        run_job_name(metadata["uid"]),
         settings.namespace,
         with_claim(context, found, container),
         volumes=[token, trust, *claims(context)],

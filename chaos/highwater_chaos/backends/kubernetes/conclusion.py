@@ -1,8 +1,9 @@
-"""How a verdict is written into an experiment's status: the same for the runner and the judging Job, and pure."""
+"""How a verdict is written into an experiment's status: the same for all that write one, and pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from highwater_chaos.backends.kubernetes.healing import NEVER_HAD, open_faults, unseen_faults
@@ -66,6 +67,27 @@ def concluded(
         "completedAt": stamp(),
         "conditions": with_conditions(found, *news),
         **({} if faults is None else {"faults": counts_of(faults), "progress": {"faults": kinds_of(faults)}}),
+    }
+
+
+def aborted(found: Json, otherwise: str, at: datetime | None = None) -> Json:
+    """What the status of an experiment becomes that was aborted, once nothing of its faults is left: by the operator,
+    or by ``highwater heal``. ``otherwise``: the reason, if the status gives none."""
+    status = found.get("status") or {}
+    verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or otherwise
+    news = [
+        healed_condition(status.get("journal") or []),
+        Condition("Completed", "True", "Aborted", reason),
+        passed_condition(verdict, reason),
+    ]
+    return {
+        "phase": "Completed",
+        "verdict": verdict,
+        "reason": reason,
+        "completedAt": stamp(at),
+        **faults_after(status),
+        "expected": bool(status.get("expected")),
+        "conditions": with_conditions(found, *news, at=at),
     }
 
 

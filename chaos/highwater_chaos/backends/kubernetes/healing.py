@@ -36,6 +36,21 @@ class Healing:
     left: list[str]
 
 
+def run_job_name(uid: str) -> str:
+    """Name of the Job that runs the experiment with this uid."""
+    return f"highwater-run-{uid}"
+
+
+def judge_job_name(uid: str) -> str:
+    """Name of the Job that judges it."""
+    return f"highwater-judge-{uid}"
+
+
+def homes_of(pods: Sequence[Json]) -> set[str]:
+    """Nodes on which pods (manifests) are."""
+    return {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
+
+
 def open_faults(journal: Sequence[Json]) -> list[Json]:
     """Entries of which something may be there."""
     return [entry for entry in journal if entry["state"] in OPEN]

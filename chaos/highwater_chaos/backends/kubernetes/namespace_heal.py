@@ -19,13 +19,22 @@ from typing import Final, NamedTuple
 
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.cluster import Place, take_down
-from highwater_chaos.backends.kubernetes.conclusion import faults_after, healed_condition, passed_condition
-from highwater_chaos.backends.kubernetes.healing import NOT_SEEN, end_of, heal, open_faults, unseen_faults
+from highwater_chaos.backends.kubernetes.conclusion import aborted
+from highwater_chaos.backends.kubernetes.healing import (
+    NOT_SEEN,
+    end_of,
+    heal,
+    homes_of,
+    judge_job_name,
+    open_faults,
+    run_job_name,
+    unseen_faults,
+)
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, trust_of, tunnelled
 from highwater_chaos.kube.client import ConflictError, Kube, KubeError, NotFoundError
-from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
+from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import (
     CHAOS_EXPERIMENT,
     CLUSTER_LABEL,
@@ -188,8 +197,7 @@ class _Heal:
             if not experiments:
                 return [], []  # clusters, and no agent that could have injected anything
         for pod in pods:
-            if node := str((pod.get("spec") or {}).get("nodeName") or ""):
-                self._homes.setdefault(pod["metadata"]["labels"][CLUSTER_LABEL], set()).add(node)
+            self._homes.setdefault(pod["metadata"]["labels"][CLUSTER_LABEL], set()).update(homes_of([pod]))
         return experiments, pods
 
     def _check_namespace(self) -> None:
@@ -230,10 +238,9 @@ class _Heal:
     def _end_runner(self, experiment: Json) -> None:
         """Its Jobs, and their pods with them; one on a machine that does not respond can begin nothing any more."""
         uid = experiment["metadata"]["uid"]
-        if self._api.delete(JOB, self._system, f"highwater-run-{uid}"):
-            self._healed.undone.append(f"{experiment['metadata']['name']}: its runner's Job")
-        if self._api.delete(JOB, self._system, f"highwater-judge-{uid}"):
-            self._healed.undone.append(f"{experiment['metadata']['name']}: its judging Job")
+        for job, what in ((run_job_name(uid), "its runner's Job"), (judge_job_name(uid), "its judging Job")):
+            if self._api.delete(JOB, self._system, job):
+                self._healed.undone.append(f"{experiment['metadata']['name']}: {what}")
         deadline = time.monotonic() + _RUNNER_STOPS_WITHIN
         while time.monotonic() < deadline:
             pods = self._api.list(POD, self._system, {EXPERIMENT_UID_LABEL: uid})
@@ -404,12 +411,7 @@ def _completed(found: Json) -> Json | None:
     status = found.get("status") or {}
     if status.get("phase") in ("", *FINAL_PHASES, None):
         return None
-    verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or _REASON
-    healed = healed_condition(status.get("journal") or [])
-    completed = Condition("Completed", "True", "Aborted", reason)
-    ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": stamp()}
-    ended |= {**faults_after(status), "expected": bool(status.get("expected"))}
-    return {**ended, "conditions": with_conditions(found, healed, completed, passed_condition(verdict, reason))}
+    return aborted(found, _REASON)
 
 
 def _words(record: Json) -> str:

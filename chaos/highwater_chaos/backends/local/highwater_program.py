@@ -51,7 +51,7 @@ class HighwaterProgram:
 
     def observer(self, site: Site) -> Observer:
         places = (*site.plan.of_role("controller"), *site.plan.of_role("broker"))
-        return EventFiles({place.name: place.record for place in places})
+        return EventFiles({place.name: place.record for place in places if place.record is not None})
 
 
 def kazoo_missing() -> str | None:
@@ -73,19 +73,20 @@ def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> di
         "highwater.node.name": place.name,
         "highwater.incarnation": incarnation,
         "highwater.seed": plan.seed,
-        "highwater.trace.path": str(place.record),
-        "highwater.control.path": str(place.files / _CONTROL),
         "highwater.ready.path": str(place.files / _READY),
     }
+    if place.record is not None:
+        properties["highwater.trace.path"] = str(place.record)
+        properties["highwater.control.path"] = str(place.files / _CONTROL)
     if plan.cluster.switches:
         switches = sorted(plan.cluster.switches.items())
         properties["highwater.switches"] = ",".join(f"{name}={value}" for name, value in switches)
     if place.role == "broker":
-        properties["advertised.listeners"] = f"PLAINTEXT://{place.advertised}"
+        properties.setdefault("advertised.listeners", f"PLAINTEXT://{place.advertised}")
     else:
         asked = plan.cluster.metadata_version
         version = MetadataVersion.latest() if asked is None else MetadataVersion.of(asked)
-        properties["highwater.bootstrap.metadata.version"] = version.version
+        properties.setdefault("highwater.bootstrap.metadata.version", version.version)
     return properties
 
 

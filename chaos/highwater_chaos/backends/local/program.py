@@ -42,8 +42,9 @@ class NodePlace:
     exists (empty) before the first start and after a wipe."""
     files: Path
     """Config and sockets: outside of the faults' reach."""
-    record: Path
-    """A file for what the node says of itself, which outlives the run; outside of the faults' reach, too."""
+    record: Path | None
+    """A file for what the node says of itself, which outlives the run; outside of the faults' reach, too. None: nobody
+    observes the node or breaks it, so it has no control socket either."""
     peer_ports: tuple[int, ...] = ()
     """Further ports at the same address, for servers of the node's own kind."""
 

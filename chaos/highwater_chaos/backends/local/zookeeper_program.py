@@ -121,4 +121,5 @@ def _number_disk(path: Path, number: int) -> None:
 
 
 def _session_timeout_ms(cluster: Cluster) -> int:
-    return NodeConfig.of(cluster.config).zookeeper_session_timeout_ms
+    name = "zookeeper.session.timeout.ms"  # a property of brokers alone would be unknown to a server's
+    return NodeConfig.of({name: cluster.config[name]} if name in cluster.config else {}).zookeeper_session_timeout_ms
