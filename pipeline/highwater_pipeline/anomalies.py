@@ -96,7 +96,7 @@ STATE_INVARIANTS: Final[dict[str, str]] = {
     "isr-empty": "a committed ISR has no member, so no replica may ever lead the partition again",
     "reassignment-open": "a reassignment goes on although all replicas that it leaves are in the committed ISR",
     "leader-epoch-kept": "a partition got another leader, or lost a replica, without a new leader epoch",
-    "false-report": "what a broker reported of a replica adds up to another state than the replica has",
+    "false-report": "what a node reported is not what live nodes have, or contradicts other reports",
     "silent-isr-join": "a leader proposed a replica for the ISR that had not fetched since it left",
     "controller-epoch-reused": "a controller was elected in an epoch that is not above that of every one before it",
     "recovery-point-durable": "a log has a recovery point above what a power loss would leave, or above its end",

@@ -1,4 +1,4 @@
-"""What a broker reports of a replica is compared with the replica: each field of each report, and each that is missing.
+"""What nodes report is compared with live nodes: each field of each report, and each that is missing.
 
 One run is watched by many: each but the first is told one lie, again and again.
 """
@@ -12,7 +12,9 @@ import pytest
 
 from highwater_runtime.ports import trace
 from highwater_runtime.sim.invariants import monitor
-from highwater_runtime.sim.invariants.states import StateInvariants
+from highwater_runtime.sim.invariants.claims import OF_CLAIMS, ClaimInvariants
+from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
+from highwater_runtime.sim.invariants.states import OF_STATES, StateInvariants
 from highwater_runtime.sim.invariants.violation import Violations
 
 SCHEDULE = """
@@ -46,32 +48,56 @@ MISSING = [
     *("log-appended", "log-truncated", "log-start-moved", "became-leader", "became-follower", "high-watermark"),
     *("isr-proposal-ended", "log-loaded"),
 ]
+REJOINS = """
+    - inject: {kill: {target: {broker: 1}, restartAfter: 5s}}
+    - wait: 9s
+"""
+CLAIMS = [
+    *(("write-acknowledged", field) for field in ("leader_epoch", "partition_epoch", "isr", "min_isr")),
+    *(("isr-proposed", field) for field in ("leader_epoch", "partition_epoch", "isr", "isr_epochs")),
+    *(("alter-partition-handled", field) for field in ("leader_epoch", "partition_epoch", "isr", "isr_epochs")),
+    *(("alter-partition-handled", field) for field in ("broker", "registered_epochs")),
+    *(("partition-changed", field) for field in ("leader", "leader_epoch", "partition_epoch", "isr", "replicas")),
+    *(("broker-registered", field) for field in ("broker", "broker_epoch", "metadata_offset")),
+]
+"""Of what was decided, proposed and judged, and under what was acknowledged."""
+UNCLAIMED = ["write-acknowledged", "isr-proposed", "broker-registered"]
 
 
 class Told:
     """Watches a run as it is told of it. ``field``: the one of which it is told something else; empty: nothing of that
-    kind is told."""
+    kind is told, or only each second (``every`` 2)."""
 
-    def __init__(self, live: Any, kind: str = "", field: str = "") -> None:
-        self.kind, self.field, self.violations = kind, field, Violations()
-        self.invariants = StateInvariants(live, self.violations)
+    def __init__(self, live: Any, kind: str = "", field: str = "", every: int = 1) -> None:
+        self.kind, self.field, self.every, self.violations = kind, field, every, Violations()
+        self.reports = ReportInvariants(live, Violations())
+        self.states = StateInvariants(live, self.violations)
+        self.claims = ClaimInvariants(live, self.reports, self.violations)
 
     def tell(self, node: str, incarnation: int, event: Any) -> None:
         if event.__struct_config__.tag == self.kind:
-            if not self.field:
+            if not self.field and getattr(event, "partition_epoch", self.every - 1) % self.every == self.every - 1:
                 return
-            true = getattr(event, self.field)
-            lie = [9] if isinstance(true, list) else true + 1
-            event = msgspec.structs.replace(event, **{self.field: lie})
-        self.invariants.on_event(node, incarnation, event)
+            if self.field:
+                true = getattr(event, self.field)
+                lie = [9] if isinstance(true, list) else true + 1
+                event = msgspec.structs.replace(event, **{self.field: lie})
+        for kinds, invariants in ((OF_CLAIMS, self.claims), (OF_REPORTS, self.reports), (OF_STATES, self.states)):
+            if type(event) in kinds:
+                invariants.on_event(node, incarnation, event)
+
+    def after_event(self) -> None:
+        self.states.after_event()
+        self.claims.after_event()
 
 
-def test_each_lie_is_found(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _believed(simulate: Any, monkeypatch: pytest.MonkeyPatch, lies: list[Any], *run: str) -> list[tuple[str, str]]:
+    """Run an experiment, and return the lies of which nobody said anything. ``run``: schedule and workload."""
     told: list[Told] = []
 
     class Audience:
         def __init__(self, live: Any, _violations: Violations) -> None:
-            told.extend(Told(live, kind, field) for kind, field in [("", ""), *LIES, *((one, "") for one in MISSING)])
+            told.extend(Told(live, *lie) for lie in [(), *lies])
 
         def on_event(self, node: str, incarnation: int, event: trace.NodeEvent) -> None:
             for one in told:
@@ -79,13 +105,25 @@ def test_each_lie_is_found(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
         def after_event(self) -> None:
             for one in told:
-                one.invariants.after_event()
+                one.after_event()
 
     monkeypatch.setattr(monitor, "StateInvariants", Audience)
-    simulate(SCHEDULE, workload="{producers: 1, rate: 50/s, acks: '1', idempotence: false}")
+    monkeypatch.setattr(monitor, "OF_STATES", OF_STATES | OF_CLAIMS | OF_REPORTS)
+    schedule, workload = run
+    simulate(schedule, workload=workload)
     honest, *others = told
     assert honest.violations.found == []
-    believed = [(one.kind, one.field) for one in others if not one.violations.found]
-    # A log that nobody was told of is not compared.
-    assert believed == [("log-loaded", "")]
     assert {one.name for liar in others for one in liar.violations.found} == {"false-report"}
+    return [(one.kind, one.field) for one in others if not one.violations.found]
+
+
+def test_each_lie_on_a_replica_is_found(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lies = [*LIES, *((one, "") for one in MISSING)]
+    workload = "{producers: 1, rate: 50/s, acks: '1', idempotence: false}"
+    # A log that nobody was told of is not compared.
+    assert _believed(simulate, monkeypatch, lies, SCHEDULE, workload) == [("log-loaded", "")]
+
+
+def test_each_lie_on_a_decision_is_found(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lies = [*CLAIMS, *((one, "") for one in UNCLAIMED), ("partition-changed", "", 2), ("partition-changed", "", 3)]
+    assert _believed(simulate, monkeypatch, lies, REJOINS, "{producers: 1, rate: 50/s}") == []

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.backends import view
+from highwater_runtime.sim.invariants.claims import OF_CLAIMS, ClaimInvariants
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
@@ -31,10 +32,11 @@ def kinds_asked_for(function: Callable[..., Any]) -> set[str]:
         (ReplicaInvariants.on_event, OF_REPLICAS),
         (ReportInvariants.on_event, OF_REPORTS),
         (StateInvariants.on_event, OF_STATES),
+        (ClaimInvariants.on_event, OF_CLAIMS),
         (QuorumInvariants.on_event, OF_QUORUM),
         (view.ClusterView.observe, view._NEWS),
     ],
-    ids=["partitions", "replicas", "reports", "states", "quorum", "view"],
+    ids=["partitions", "replicas", "reports", "states", "claims", "quorum", "view"],
 )
 def test_every_kind_that_is_asked_for_is_seen(function: Callable[..., Any], seen: frozenset[type]) -> None:
     asked_for = kinds_asked_for(function)

@@ -106,11 +106,11 @@ class Leadership:
     """One leader epoch of one partition, as lived by its leader."""
 
     __slots__ = (
-        "_acknowledged",
         "_lag_max_ns",
         "_members",
         "_partition",
         "_uncommitted",
+        "acknowledged_under",
         "epoch",
         "followers",
         "start_offset",
@@ -121,7 +121,8 @@ class Leadership:
         self._lag_max_ns = partition.context.config.replica_lag_time_max_ms * MS
         self._uncommitted: deque[BatchMark] = deque()
         """Batches whose commit is to be reported, in order."""
-        self._acknowledged: tuple[int, int] | None = None
+        self.acknowledged_under: tuple[int, int] | None = None
+        """Partition epoch and ``min.insync.replicas`` of the acknowledgement that was reported last."""
         self._members: tuple[int, ...] = ()
         self.epoch = partition.leader_epoch
         self.start_offset = partition.log.log_end_offset
@@ -185,9 +186,9 @@ class Leadership:
         """Report that [``offset``, ``end_offset``) is acknowledged as committed, unless an earlier report covers it."""
         p = self._partition
         under = (p.partition_epoch, p.min_isr)
-        if under == self._acknowledged:
+        if under == self.acknowledged_under:
             return
-        self._acknowledged = under
+        self.acknowledged_under = under
         p.context.trace.emit(
             WriteAcknowledged(
                 partition=p.name,
@@ -343,7 +344,7 @@ class Leadership:
             leader_epoch=self.epoch,
             partition_epoch=p.partition_epoch,
             isr=isr,
-            isr_epochs=tuple(self._replica_epoch(b) for b in isr),
+            isr_epochs=tuple(self.replica_epoch(b) for b in isr),
             reason=proposal_reason(joining, leaving),
         )
         p.isr = IsrState(p.isr.committed, proposal)
@@ -359,7 +360,7 @@ class Leadership:
         )
         p.context.propose(p.key, proposal, self.proposal_answered)
 
-    def _replica_epoch(self, broker_id: int) -> int:
+    def replica_epoch(self, broker_id: int) -> int:
         if broker_id == self._partition.context.broker_id:
             return self._partition.context.broker_epoch()
         return self.followers[broker_id].replica_epoch

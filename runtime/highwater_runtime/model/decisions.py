@@ -38,6 +38,11 @@ def elects_from_outside(before: Decided, state: Decided) -> bool:
     return state.leader != NO_LEADER and state.leader not in before.isr
 
 
+def leaves_gap(before: Decided, state: Decided) -> bool:
+    """Whether states between the two are missing: each change of a partition has the next partition epoch."""
+    return state.reason != "created" and state.partition_epoch > before.partition_epoch + 1
+
+
 def needs_leader_epoch(before: Decided, state: Decided) -> bool:
     """Whether the change needs a higher leader epoch than it has: a leader epoch has one leader (KIP-101), and a
     replica that is taken away is fenced by a new one (KIP-320)."""

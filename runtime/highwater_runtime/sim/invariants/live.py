@@ -14,7 +14,7 @@ from uuid import UUID
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.controller.kraft import QuorumController
-from highwater_runtime.metadata import PartitionRegistration
+from highwater_runtime.metadata import MetadataImage, PartitionRegistration
 from highwater_runtime.metadata.effective_config import allows_unclean_election
 from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
 from highwater_runtime.sim.disk import SimDisk
@@ -95,6 +95,12 @@ class LiveCluster:
             if allows_unclean_election(image, core.options.config, topic):
                 return True
         return False
+
+    def latest_image(self, node: str) -> MetadataImage | None:
+        """The cluster as the active controller of KRaft mode has it; None unless the node is that."""
+        host = self._simulator.nodes.get(node)
+        core = None if host is None or host.process is None else host.process.core
+        return core.latest_image if isinstance(core, QuorumController) else None
 
     def committed(self, node: str, name: str, topic_id: str) -> PartitionRegistration | None:
         """What a live controller of KRaft mode has as the committed state of this topic's partition."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, NodeEvent, PartitionChanged
+from highwater_runtime.sim.invariants.claims import OF_CLAIMS, ClaimInvariants
 from highwater_runtime.sim.invariants.groups import OF_GROUPS, GroupInvariants
 from highwater_runtime.sim.invariants.images import OF_IMAGES, ImageInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
@@ -82,6 +83,7 @@ class InvariantMonitor:
         self._partitions = PartitionInvariants(self._live, reports, self._violations)
         self._replicas = ReplicaInvariants(self._live, reports, self._violations)
         self._states = StateInvariants(self._live, self._violations)
+        self._claims = ClaimInvariants(self._live, reports, self._violations)
         self._logs = LogInvariants(self._live, self._violations)
         self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
@@ -93,6 +95,7 @@ class InvariantMonitor:
         for kinds, look, passes_over in (
             ((BrokerRegistered,), self._live.registered, False),
             ((PartitionChanged,), self._namesakes.on_event, False),
+            (OF_CLAIMS, self._claims.on_event, True),
             (OF_REPORTS, reports.on_event, True),
             (OF_PARTITIONS, self._partitions.on_event, True),
             (OF_REPLICAS, self._replicas.on_event, True),
@@ -131,5 +134,6 @@ class InvariantMonitor:
         self._partitions.after_event()
         self._replicas.after_event()
         self._states.after_event()
+        self._claims.after_event()
         self._logs.after_event()
         self._groups.after_event()

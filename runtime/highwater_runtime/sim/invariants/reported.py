@@ -9,6 +9,7 @@ Partitions are identified by topic id: a topic that was deleted and created agai
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Final, NamedTuple, get_args
 
 from highwater_runtime.metadata.effective_config import topic_properties
@@ -130,14 +131,14 @@ class ReportInvariants:
             case NodeStarted() if self._live.disk(node).wipes > self._wipes.get(node, 0):
                 self._wipes[node] = self._live.disk(node).wipes
                 for known in self.partitions.values():
-                    if known.breaks.is_only_replica(_broker_of(node)):
+                    if known.breaks.is_only_replica(broker_of(node)):
                         known.end_lineage(-1)
             case PartitionChanged():
                 self._partition_changed(self.of(node, event), node, event)
             case IsrProposed():
-                self._proposed(self.of(node, event), _broker_of(node), event)
+                self._proposed(self.of(node, event), broker_of(node), event)
             case AlterPartitionHandled(reason="NONE"):
-                self._accepted(self.of(node, event), event)
+                self._accepted(self.of(node, event), node, event)
             case WriteAcknowledged():
                 self._acknowledged(self.of(node, event), node, event)
 
@@ -154,7 +155,7 @@ class ReportInvariants:
         known.left = [broker for broker in was if broker not in event.isr]
         if event.reason == "deleted":
             return
-        before, state = known.breaks.state, Decided(*(getattr(event, name) for name in Decided._fields[:-1]))
+        before, state = known.breaks.state, decided(event)
         may_be_unclean = not is_created and self._live.allows_unclean_election(known.name.rpartition("-")[0])
         if known.breaks.decide(state, may_be_unclean=may_be_unclean):
             known.end_lineage(event.leader_epoch)
@@ -175,15 +176,18 @@ class ReportInvariants:
             self._violations.add("isr-not-assigned", known.name, what, (known.topic_id, event.metadata_offset))
 
     def _proposed(self, known: Reported, leader: int, event: IsrProposed) -> None:
-        for broker, epoch in zip(event.isr, event.isr_epochs, strict=True):
+        for broker, epoch in zip_longest(event.isr, event.isr_epochs[: len(event.isr)], fillvalue=UNKNOWN):
             registrations = self._registrations.get(broker, 0)
             known.proposed[leader, event.leader_epoch, broker] = _Known(epoch, registrations)
 
-    def _accepted(self, known: Reported, event: AlterPartitionHandled) -> None:
+    def _accepted(self, known: Reported, node: str, event: AlterPartitionHandled) -> None:
         known.breaks.accept(event.metadata_offset)
-        for broker, sent, in_force in zip(event.isr, event.isr_epochs, event.registered_epochs, strict=True):
+        image = self._live.latest_image(node)
+        for broker, sent, said in zip(event.isr, event.isr_epochs, event.registered_epochs, strict=False):
             if broker in known.isr:
                 continue
+            registered = None if image is None else image.brokers.get(broker)
+            in_force = said if registered is None else registered.epoch  # the event may lie: see .claims
             proposed = known.proposed.get((event.broker, event.leader_epoch, broker))
             claimed = claimed_epoch(sent, UNKNOWN if proposed is None else proposed.epoch)
             again = proposed is not None and self._registrations.get(broker, 0) > proposed.registrations
@@ -221,7 +225,7 @@ class ReportInvariants:
             return
         broker = self._live.broker(node)
         assert broker is not None
-        properties = topic_properties(broker.image, known.name.rpartition("-")[0], _broker_of(node))
+        properties = topic_properties(broker.image, known.name.rpartition("-")[0], broker_of(node))
         configured = properties.get("min.insync.replicas")
         wanted = replica.context.config.min_insync_replicas if configured is None else int(configured)
         least = min(wanted, len(state.replicas))
@@ -231,6 +235,12 @@ class ReportInvariants:
             self._violations.add("min-isr", known.name, what, (known.topic_id, event.partition_epoch))
 
 
-def _broker_of(node: str) -> int:
+def decided(event: PartitionChanged) -> Decided:
+    """The state of an event."""
+    return Decided(*(getattr(event, name) for name in Decided._fields[:-1]))
+
+
+def broker_of(node: str) -> int:
+    """The id of a broker; −1 of another node."""
     kind, _, number = node.rpartition("-")
     return int(number) if kind == "broker" else -1

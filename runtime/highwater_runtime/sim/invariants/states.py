@@ -3,7 +3,8 @@
 The checks, the specification and :mod:`.reported` see events alone. So after each event of the simulator the events of
 every replica that it touched, added up, are compared with the live replica: where its log starts and ends, its leader
 epoch and ``min.insync.replicas``, and of a leader the partition epoch, the ISR and the high watermark. (The high
-watermark of a follower is not reported.) A report that says what was before it must agree with the reports before it.
+watermark of a follower is not reported.) A report that says what was before it, or under which state an acks=all write
+was acknowledged, must agree with the reports before it. :mod:`.claims` looks at what nodes say of each other.
 
 Worked example: a leader moves its high watermark to 8 and reports 7. No rule on events is broken. The check of
 committed records believes that record 7 may be lost.
@@ -33,6 +34,7 @@ from highwater_runtime.ports.trace import (
     MinIsrSet,
     NodeStarted,
     TransitionTaken,
+    WriteAcknowledged,
 )
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
@@ -51,6 +53,7 @@ ReplicaEvent = (
     | MinIsrSet
     | NodeStarted
     | TransitionTaken
+    | WriteAcknowledged
 )
 OF_STATES: Final = frozenset(get_args(ReplicaEvent))
 """Events that :meth:`StateInvariants.on_event` has to see."""
@@ -58,7 +61,7 @@ OF_STATES: Final = frozenset(get_args(ReplicaEvent))
 
 @dataclass(slots=True)
 class _Replica:
-    """The reports of a replica, added up; None: not reported yet. The last three are a leader's."""
+    """The reports of a replica, added up; None: not reported yet. The last five are a leader's."""
 
     topic_id: str
     start: int
@@ -69,6 +72,8 @@ class _Replica:
     partition_epoch: int = -1
     isr: tuple[int, ...] = ()
     high_watermark: int = 0
+    acknowledged_under: tuple[int, int] | None = None
+    """Partition epoch and ``min.insync.replicas`` of its last report of an acknowledgement."""
 
 
 class StateInvariants:
@@ -117,19 +122,33 @@ class StateInvariants:
                 replica.leader_epoch, replica.leads = event.leader_epoch, isinstance(event, BecameLeader)
                 if isinstance(event, BecameLeader):
                     replica.partition_epoch, replica.isr = event.partition_epoch, tuple(event.isr)
-                    replica.high_watermark = event.offset
+                    replica.high_watermark, replica.acknowledged_under = event.offset, None
             case IsrProposalEnded() | IsrTaken():
                 replica.partition_epoch, replica.isr = event.partition_epoch, tuple(event.isr)
             case MinIsrSet():
                 replica.min_isr = event.min_isr
+            case WriteAcknowledged():
+                self._acknowledged(node, replica, event)
             case LogRemoved():
                 del replicas[event.partition]
             case TransitionTaken(reason="log-offline"):
                 del replicas[event.partition]
         self._touched[node, event.partition] = None
 
+    def _acknowledged(self, node: str, replica: _Replica, event: WriteAcknowledged) -> None:
+        """An acknowledgement names the state under which it was made: that of the reports before it."""
+        replica.acknowledged_under = event.partition_epoch, event.min_isr
+        for what, said, before in (
+            ("leader epoch", event.leader_epoch, replica.leader_epoch),
+            ("partition epoch", event.partition_epoch, replica.partition_epoch),
+            ("ISR", sorted(event.isr), sorted(replica.isr)),
+            ("min.insync.replicas", event.min_isr, replica.min_isr),
+        ):
+            if before is not None and said != before:
+                self._contradicts(node, replica, event, what, said, before)
+
     def _contradicts(
-        self, node: str, replica: _Replica, event: ReplicaEvent, what: str, said: int, before: int
+        self, node: str, replica: _Replica, event: ReplicaEvent, what: str, said: object, before: object
     ) -> None:
         name = event.__struct_config__.tag
         sentence = f"{node} reported {what} {said} of its replica ({name}), after reports that add up to {before}"
@@ -164,6 +183,9 @@ class StateInvariants:
                 found.append(("high watermark", reported.high_watermark, replica.high_watermark))
             if reported.partition_epoch != replica.partition_epoch:
                 found.append(("partition epoch", reported.partition_epoch, replica.partition_epoch))
+            under = replica.leading.acknowledged_under
+            if reported.acknowledged_under != under:
+                found.append(("acknowledgements under partition epoch and min ISR", reported.acknowledged_under, under))
             isr = replica.committed_isr
             if reported.isr != isr and {*reported.isr} != {*isr}:
                 found.append(("ISR", [*reported.isr], [*isr]))
