@@ -48,7 +48,6 @@ WAITING = (
     "kubernetes",
     "local",
     "machine",
-    "monitoring/test_dashboards_on_prometheus.py",
     "security",
 )
 """Folders and files whose tests mostly wait: for processes, servers, deadlines."""
@@ -92,7 +91,6 @@ TOGETHER = (
 LONGEST = (
     "interop/",
     "kubernetes/experiments/test_dashboards_everywhere.py",
-    "monitoring/test_dashboards_on_prometheus.py",
     "local/test_broken_faults.py",
     "local/test_working_directory.py",
     "kubernetes/experiments/test_agents_replaced.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from types import ModuleType
 
@@ -30,6 +31,17 @@ def test_they_are_current(generator):
     for folder in (CHART / "dashboards", MONITORING):
         written = {path.name: path.read_text() for path in folder.glob("*.json")}
         assert written == made, "write them anew: .venv/bin/python -m scripts.dashboards"
+
+
+def test_the_docs_list_every_query(generator):
+    rows = []
+    for board in sorted((json.loads(generator.build(board)) for board in generator.BOARDS), key=lambda one: one["uid"]):
+        title = board["title"].removeprefix("Highwater / ")
+        queries = [(panel["title"], target["expr"]) for panel in board["panels"] for target in panel.get("targets", [])]
+        queries += [(f"annotation {one['name']}", one["expr"]) for one in board.get("annotations", {}).get("list", [])]
+        rows += [f"| {title}: {where} | `{query}` |" for where, query in queries]
+    documented = (ROOT / "docs" / "dashboards.md").read_text().splitlines()
+    assert [line for line in documented if line.startswith("| ") and "`" in line] == rows
 
 
 def test_a_config_map_takes_them(generator):
