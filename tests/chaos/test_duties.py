@@ -40,7 +40,7 @@ spec:
       leader.imbalance.check.interval.ms: 1000
       {session}
     topics: [{{name: orders, partitions: 2, assignment: [[0, 1], [1, 2]]}}]
-  workload: {{producers: 1, rate: 40/s}}
+  workload: {{producers: 1, rate: 10/s}}
   schedule: {schedule}
 """
 KRAFT = {
