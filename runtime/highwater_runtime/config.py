@@ -42,6 +42,7 @@ class NodeConfig:
     quorum_election_backoff_max_ms: int = _prop("controller.quorum.election.backoff.max.ms", 1000, least=1)
     quorum_request_timeout_ms: int = _prop("controller.quorum.request.timeout.ms", 2000, least=10)
     metadata_snapshot_bytes: int = _prop("metadata.log.max.record.bytes.between.snapshots", 20_971_520, least=1)
+    metadata_max_idle_interval_ms: int = _prop("metadata.max.idle.interval.ms", 500, least=0)
     quorum_append_linger_ms: int = _prop("controller.quorum.append.linger.ms", 0, least=0)
 
     # --- controller ---

@@ -17,6 +17,9 @@ from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeart
 from highwater_runtime.wire.messages.broker_registration_request import Feature, Listener
 from highwater_runtime.wire.messages.unregister_broker_request import UnregisterBrokerRequest
 
+NO_NO_OPS = {"metadata.max.idle.interval.ms": 0}
+"""For tests that count the records of the metadata log."""
+
 # --- Registration -------------------------------------------------------------------------------------------------
 
 
@@ -186,8 +189,11 @@ def test_silence_for_the_session_timeout_fences(cluster: Any) -> None:
     assert cluster.trace.of(BrokerRegistrationChanged)[-1].reason == "fenced"
 
 
-def test_a_broker_of_many_partitions_is_fenced_in_slices_between_which_others_are_heard(cluster: Any) -> None:
+def test_a_broker_of_many_partitions_is_fenced_in_slices_between_which_others_are_heard(
+    make_cluster: Callable[..., Any],
+) -> None:
     partitions = 2 * FENCING_SLICE + 7
+    cluster = make_cluster(properties=NO_NO_OPS)
     cluster.up(0, 1, 2)
     cluster.create_topic("many", *[[0, 1, 2]] * partitions)
     cluster.clock.advance(8_000 * MS)
@@ -219,7 +225,7 @@ def test_a_broker_that_is_the_last_member_of_many_isrs_is_fenced_before_3_6_too(
 ) -> None:
     """Each slice began with the same partitions, whose leader epochs it bumped: the broker never got its turn."""
     partitions = FENCING_SLICE + 1
-    cluster = make_cluster(metadata_version=MetadataVersion.IBP_3_5_IV2)
+    cluster = make_cluster(metadata_version=MetadataVersion.IBP_3_5_IV2, properties=NO_NO_OPS)
     cluster.up(0)
     cluster.create_topic("many", *[[0]] * partitions)
     begin, looks = cluster.quorum.log_end_offset, 0
@@ -373,3 +379,24 @@ def test_unregistering_takes_a_broker_out_of_the_cluster(cluster: Any) -> None:
     assert cluster.ask(UnregisterBrokerRequest(broker_id=0)).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
     cluster.pass_ms(20_000)
     assert 0 not in cluster.image.brokers
+
+
+def test_the_active_controller_appends_a_no_op_every_half_second_and_no_other_does(
+    make_cluster: Callable[..., Any],
+) -> None:
+    """Kafka 3.3 and later (KIP-835): so a quorum that cannot commit is noticed though nobody asks for anything."""
+    cluster = make_cluster()
+    begin = cluster.quorum.log_end_offset
+    cluster.clock.advance(5_000 * MS)
+    assert cluster.quorum.log_end_offset == begin + 10
+    cluster.quorum.commit()
+    assert cluster.image.offset == begin + 9
+
+    cluster.quorum.lose(2)
+    cluster.clock.advance(5_000 * MS)
+    assert cluster.quorum.log_end_offset == begin + 10
+
+    silent = make_cluster(properties=NO_NO_OPS)
+    begin = silent.quorum.log_end_offset
+    silent.clock.advance(5_000 * MS)
+    assert silent.quorum.log_end_offset == begin

@@ -58,6 +58,7 @@ from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRe
 from highwater_runtime.wire.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from highwater_runtime.wire.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from highwater_runtime.wire.messages.metadata_read_request import MetadataReadRequest
+from highwater_runtime.wire.messages.no_op_record import NoOpRecord
 from highwater_runtime.wire.messages.register_broker_record import RegisterBrokerRecord
 from highwater_runtime.wire.messages.unregister_broker_request import UnregisterBrokerRequest
 from highwater_runtime.wire.messages.update_features_request import UpdateFeaturesRequest
@@ -111,6 +112,7 @@ class QuorumController:
         self._sessions = BrokerSessions(options.config.broker_session_timeout_ms * MS)
         self._session_timer: Timer | None = None
         self._rebalance_timer: Timer | None = None
+        self._no_op_timer: Timer | None = None
 
     @property
     def committed_image(self) -> MetadataImage:
@@ -218,16 +220,17 @@ class QuorumController:
             self._write(settings.bootstrap(options.bootstrap_metadata_version, options.bootstrap_records))
         self._arm_session_timer()
         self._arm_rebalance_timer()
+        self._arm_no_op_timer()
 
     def _step_down(self) -> None:
         if self._latest is None:
             return
         self._latest = None
         self._published.set_active(False)
-        for timer in (self._session_timer, self._rebalance_timer):
+        for timer in (self._session_timer, self._rebalance_timer, self._no_op_timer):
             if timer is not None:
                 timer.cancel()
-        self._session_timer = self._rebalance_timer = None
+        self._session_timer = self._rebalance_timer = self._no_op_timer = None
         abandoned, self._waiting = self._waiting, deque()
         for waiting in abandoned:
             waiting.request.reply(
@@ -438,3 +441,15 @@ class QuorumController:
         # A topic may allow an unclean election by now. Kafka 4.0 looks for that whatever the setting is.
         self._write(broker_state.elect_leaderless(self._latest, NO_LEADER, self._unclean(self._latest)))
         self._arm_rebalance_timer()
+
+    def _arm_no_op_timer(self) -> None:
+        if interval := self.options.config.metadata_max_idle_interval_ms:
+            self._no_op_timer = self._ports.clock.call_later(interval * MS, self._write_no_op)
+
+    def _write_no_op(self) -> None:
+        """KIP-835: the metadata log grows at least so often, whatever else is written; as in Kafka 3.3 and later."""
+        self._no_op_timer = None
+        if self._latest is None or not self.raft.is_leader:
+            return
+        self._write([NoOpRecord()])
+        self._arm_no_op_timer()
