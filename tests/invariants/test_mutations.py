@@ -44,7 +44,8 @@ def write_another_byte_on_the_follower(monkeypatch: pytest.MonkeyPatch) -> None:
     write = Log._write
 
     def wrong(self: Log, data: Any, batches: Any, leader_epoch: int, now_ms: int, role: str) -> Any:
-        if self.partition == "orders-0" and role == "follower" and batches[0].base_offset <= 100 < batches[-1].end_offset:
+        end = batches[-1].end_offset
+        if self.partition == "orders-0" and role == "follower" and batches[0].base_offset <= 100 < end:
             data = bytes(data[:-1]) + bytes([data[-1] ^ 1])
         return write(self, data, batches, leader_epoch, now_ms, role)
 
@@ -55,7 +56,8 @@ def skip_a_batch_on_the_follower(monkeypatch: pytest.MonkeyPatch) -> None:
     write, append = Log._write, SegmentChain.append
 
     def wrong(self: Log, data: Any, batches: Any, leader_epoch: int, now_ms: int, role: str) -> Any:
-        if self.partition == "orders-0" and role == "follower" and batches[0].base_offset <= 100 < batches[-1].end_offset:
+        end = batches[-1].end_offset
+        if self.partition == "orders-0" and role == "follower" and batches[0].base_offset <= 100 < end:
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(SegmentChain, "append", lambda *_: None)
                 return write(self, data, batches, leader_epoch, now_ms, role)
