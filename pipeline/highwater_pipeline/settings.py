@@ -7,6 +7,8 @@ and retention deletes old records. ``docs/checks.md`` has the table.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -24,8 +26,67 @@ def is_tombstone(value: Any, tombstones: int) -> Any:
     return value % 1_000_003 * 7919 // 97 % 1000 < tombstones
 
 
+class TopicPromise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the experiment set for a topic, by its own properties or by those of the nodes; None: it set nothing.
+
+    Of several values that may be in force it is the one that promises least. ``retention_ms`` and ``retention_bytes``:
+    −1 for no limit. ``deletes``: whether ``cleanup.policy`` lets old segments be deleted at all. ``deletes_records``:
+    whether a client may ask for DeleteRecords.
+    """
+
+    min_isr: int | None = None
+    retention_ms: int | None = None
+    retention_bytes: int | None = None
+    deletes: bool | None = None
+    deletes_records: bool | None = None
+
+
+class Period(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was promised of each topic from ``since_ns`` of run time on (``*``: of topics that are not named)."""
+
+    since_ns: int
+    topics: dict[str, TopicPromise]
+
+
+class PromisedSettings:
+    """What was set for one topic in the course of a run."""
+
+    def __init__(self, since_ns: Sequence[int], promises: Sequence[TopicPromise], error_ns: int) -> None:
+        self._error_ns: Final = error_ns
+        each: dict[int, TopicPromise] = {}
+        for since, promise in zip(since_ns, promises, strict=True):
+            if promise != next(reversed(each.values()), None):
+                each[since] = promise
+        self._since: Final = list(each)
+        self._each: Final = list(each.values())
+
+    @property
+    def largest_min_isr(self) -> int:
+        """The highest ``min.insync.replicas`` that was set at any time; 0 if none was."""
+        return max([0, *(one.min_isr or 0 for one in self._each)])
+
+    def min_isr(self, time_ns: int, replicas: int | None) -> int | None:
+        """Return the ``min.insync.replicas`` that a leader of so many replicas had to obey: no more than their number,
+        as Apache Kafka does. None: it, or their number, is not known."""
+        least = self.at(time_ns).min_isr
+        return None if least is None or replicas is None else min(least, replicas)
+
+    def at(self, time_ns: int) -> TopicPromise:
+        """Return what was set at ``time_ns`` of run time; if that is near a change, what promises least."""
+        if len(self._each) < 2:
+            return self._each[0] if self._each else NOTHING_SET
+        first = max(0, bisect_right(self._since, time_ns - self._error_ns) - 1)
+        return looser(self._each[first : max(first + 1, bisect_right(self._since, time_ns + self._error_ns))])
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a run; None: not known, and then nothing is assumed.
+
+    ``disks_kept``: no fault of the experiment takes from a disk what was on it, or was to be: a log that is missing was
+    not lost with its disk, whatever its node says.
+    ``promised``: what the experiment set for each topic, a period after the other. Nodes report which settings they
+    obey, and a node that obeys others reports those: so what is reported counts only where it promises more. Empty: it
+    is not known, and reports alone count.
 
     ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
     superseded by others of the same key. ``headers``: each record has a header that says what was sent, and clients and
@@ -67,6 +128,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     producer_expiration_ms: int = DEFAULT_PRODUCER_EXPIRATION_MS
     clock_errors_ns: dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None = None
     resends_in_new_epochs: bool | None = None
+    promised: tuple[Period, ...] = ()
+    disks_kept: bool = False
 
     @property
     def has_clock_errors(self) -> bool:
@@ -100,10 +163,21 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether the settings let records of a partition be superseded; None: not known."""
         return _names(self.compaction, partition)
 
+    def may_compact(self, partition: str) -> bool:
+        """Whether the settings, as far as they are known, let a partition be compacted, as brokers' own topics are."""
+        return partition.rpartition("-")[0] in INTERNAL_TOPICS or self.compacts(partition) is not False
+
     def keeps_tombstones_ms(self, partition: str) -> int:
         """Return how long compaction keeps a tombstone in a partition at least; 0 if that is not known."""
         given = self.tombstone_retention_ms
         return given.get(partition.rpartition("-")[0], given.get(EVERY_TOPIC, 0))
+
+    def promises(self, partition: str) -> PromisedSettings:
+        """Return what was set for the topic of a partition, as far as it is known."""
+        topic = partition.rpartition("-")[0]
+        since_ns = [period.since_ns for period in self.promised]
+        found = [period.topics.get(topic, period.topics.get(EVERY_TOPIC, NOTHING_SET)) for period in self.promised]
+        return PromisedSettings(since_ns, found, self.largest_clock_error_ns + (0 if self.exact_order else SLACK_NS))
 
     def deletes_topic(self, partition: str) -> bool | None:
         """Return whether the topic of a partition may be deleted; None if that is not known."""
@@ -114,18 +188,59 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return False if _names(self.never_unclean, partition) else _names(self.unclean, partition)
 
 
+NOTHING_SET: Final = TopicPromise()
+
+NOTHING_PROMISED: Final = PromisedSettings([], [], 0)
+
 UNKNOWN: Final = Settings()
 """Nothing is known, and so nothing promised."""
 
 STRICTEST: Final = Settings(acks="all", idempotence=True, retention=(), compaction=())
 """The settings that promise most: an acknowledged record is there once, and stays."""
 
+NO_LIMIT: Final = -1
 EVERY_TOPIC: Final = "*"
 ANY_NODE: Final = "*"
+
+INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
+"""Topics of brokers and controllers, which write to them themselves."""
+
+SLACK_NS: Final = 1_000_000_000
+"""How far run times of two processes may be apart, where no clock is known to be wrong."""
 
 ASSUMED_CLOCK_ERROR_NS: Final = 50_000_000
 """The error of a clock in a cluster of several machines, if nobody measured it. (The largest that was seen was 13 ms: a
 process that did not run between the readings of two clocks.)"""
+
+
+def looser(promises: Sequence[TopicPromise]) -> TopicPromise:
+    """Return what promises least of several."""
+    least = [one.min_isr for one in promises if one.min_isr is not None]
+    return TopicPromise(
+        min_isr=min(least) if len(least) == len(promises) else None,
+        retention_ms=least_limit([one.retention_ms for one in promises]),
+        retention_bytes=least_limit([one.retention_bytes for one in promises]),
+        deletes=_any([one.deletes for one in promises]),
+        deletes_records=_any([one.deletes_records for one in promises]),
+    )
+
+
+def stricter_limit(reported: int, promised: int | None) -> int:
+    """Return the limit that keeps more, of one that a node reported and one that was set; −1: no limit."""
+    if promised is None:
+        return reported
+    return NO_LIMIT if NO_LIMIT in (reported, promised) else max(reported, promised)
+
+
+def least_limit(limits: Sequence[int | None]) -> int | None:
+    """Return the limit that keeps least, as :data:`NO_LIMIT` or a number; None if one is not known."""
+    if None in limits:
+        return None
+    return min((limit for limit in limits if limit is not None and limit != NO_LIMIT), default=NO_LIMIT)
+
+
+def _any(allowed: Sequence[bool | None]) -> bool | None:
+    return None if None in allowed else any(allowed)
 
 
 def _names(topics: tuple[str, ...] | None, partition: str) -> bool | None:

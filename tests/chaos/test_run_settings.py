@@ -138,3 +138,19 @@ def test_a_clock_that_is_off_may_make_committed_offsets_expire(tmp_path: Path, s
     file = tmp_path / "tiny.yaml"
     file.write_text(f"{TINY}    - {step}\n")
     assert settings_of(load_experiment(file)).commit_retention_ms == (604_800_000 if is_known else 0)
+
+
+@pytest.mark.parametrize(
+    ("step", "kept"),
+    [
+        ("inject: {kill: {target: {broker: 0}}, for: 1s}", True),
+        ("inject: {diskWipe: {target: {broker: 0}}, for: 1s}", False),
+        ("inject: {diskError: {target: {broker: 0}}, for: 1s}", False),
+        ("random: {for: 9s, every: 1s, faults: {kill: 1, powerLoss: 1}}", False),
+        ("random: {for: 9s, every: 1s, faults: {kill: 1, pause: 1}}", True),
+    ],
+)
+def test_whether_a_disk_may_lose_a_log(tmp_path: Path, step: str, kept: bool) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(f"{TINY}    - {step}\n")
+    assert settings_of(load_experiment(file)).disks_kept is kept

@@ -93,6 +93,8 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "commit_retention_ms": "offsets.retention.minutes",
         "unrecorded_sends": "--unrecorded-sends",
         "clock_errors_ns": "clock_errors_ns",
+        "disks_kept": "whose faults take no disk",
+        "promised": "`promised` in `run.json`",
         "resends_in_new_epochs": "workload.driver: confluent-kafka",
     }
     assert set(words) == set(Settings.__struct_fields__)

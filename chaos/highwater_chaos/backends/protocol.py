@@ -199,6 +199,14 @@ class ObservesWithDelay(Protocol):
 
 
 @runtime_checkable
+class Borrows(Protocol):
+    """A place that may run an experiment on a cluster of somebody else's."""
+
+    def is_borrowed(self) -> bool:
+        """Return whether it does, so that others may have changed what the nodes are set to."""
+
+
+@runtime_checkable
 class HasClocks(Protocol):
     """A place whose nodes run on several machines, each with a clock of its own."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.protocol import Backend, BackendError, HasClocks, InvariantViolation, MetricRow
+from highwater_chaos.backends.protocol import Backend, BackendError, Borrows, HasClocks, InvariantViolation, MetricRow
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Process, Scheduler
 from highwater_chaos.engine.final_reads import FinalReads
@@ -154,6 +154,7 @@ class ExperimentRun:
             began_unix_ns=began_unix_ns,
             final_reads_cut_short=self.final_reads.cut_short,
             clock_errors_ns=dict(self.backend.clock_errors_ns()) if isinstance(self.backend, HasClocks) else None,
+            borrowed=isinstance(self.backend, Borrows) and self.backend.is_borrowed(),
             spool=recordings.own_spool,
             recorder=recordings.recorder,
             features=self.recovery.features,

@@ -41,20 +41,25 @@ def properties_of_nodes(spec: ExperimentSpec) -> list[Properties] | None:
         return None
     injected = [step.inject.chosen for step in every_step(spec.schedule) if step.inject is not None]
     restarts = [found for fault in injected if isinstance(found := getattr(fault, "config", None), Mapping)]
-    return [_as_text(config) for config in (spec.cluster.config, *restarts)]
+    return [as_text(config) for config in (spec.cluster.config, *restarts)]
+
+
+def topics_at_first(spec: ExperimentSpec) -> list[CreateTopic]:
+    """Return the topics that are there from the beginning."""
+    at_first = spec.cluster or spec.cluster_ref
+    assert at_first is not None
+    return at_first.topics
 
 
 def every_topic(spec: ExperimentSpec) -> list[CreateTopic]:
     """Return the topics that are there from the beginning, and those that steps create."""
-    at_first = spec.cluster or spec.cluster_ref
-    assert at_first is not None
     admins = [step.admin for step in every_step(spec.schedule) if step.admin is not None]
-    return [*at_first.topics, *(admin.create_topic for admin in admins if admin.create_topic is not None)]
+    return [*topics_at_first(spec), *(admin.create_topic for admin in admins if admin.create_topic is not None)]
 
 
 def properties_of_topics(spec: ExperimentSpec) -> list[tuple[str, Properties]]:
     """Return the name of each topic, with the properties that it is created with."""
-    return [(topic.name, _as_text(topic.config)) for topic in every_topic(spec)]
+    return [(topic.name, as_text(topic.config)) for topic in every_topic(spec)]
 
 
 def elects_uncleanly(properties: Properties) -> bool:
@@ -123,5 +128,6 @@ def never_elects_uncleanly(properties: Properties) -> bool:
     return properties.get("unclean.leader.election.enable", "true").lower() == "false"
 
 
-def _as_text(config: Mapping[str, str | int | bool]) -> Properties:
+def as_text(config: Mapping[str, str | int | bool]) -> Properties:
+    """Return properties of a file as Kafka has them."""
     return {name: str(value) for name, value in config.items()}

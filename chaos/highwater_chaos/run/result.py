@@ -11,6 +11,7 @@ import msgspec
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.run.features import Feature
 from highwater_chaos.run.load import Load
+from highwater_chaos.run.promised import Changes
 from highwater_chaos.run.settings import settings_of
 from highwater_chaos.workload.history import Operation
 from highwater_pipeline.settings import Settings
@@ -73,6 +74,8 @@ class RunResult:
     node may have kept them from it."""
     clock_errors_ns: dict[str, int] | None = None
     """How far the run times of each node's events may be off, by node; None: all nodes have one clock."""
+    borrowed: bool = False
+    """Whether the cluster was somebody else's: what its nodes are set to is not known for certain."""
     spool: object = None
     """Keeps the files that the result lies in."""
     features: dict[str, Feature] = field(default_factory=dict)
@@ -101,7 +104,7 @@ def run_id(name: str, seed: int, switches: Mapping[str, str]) -> str:
 def settings_of_run(experiment: ChaosExperiment, result: RunResult) -> Settings:
     """What clients were promised in a run that has ended, with what only the run itself tells."""
     return msgspec.structs.replace(
-        settings_of(experiment),
+        settings_of(experiment, Changes(result.faults, result.journal, result.borrowed)),
         final_reads_cut_short=result.final_reads_cut_short,
         exact_order=result.backend == "sim",
         clock_errors_ns=result.clock_errors_ns,

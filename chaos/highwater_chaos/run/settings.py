@@ -17,21 +17,25 @@ from highwater_chaos.experiment.properties import (
     tombstone_retention_ms,
     tombstones_of,
 )
+from highwater_chaos.faults import Fault
+from highwater_chaos.run.promised import Changes, promised
 from highwater_pipeline.settings import DEFAULT_PRODUCER_EXPIRATION_MS, EVERY_TOPIC, Settings
 from highwater_runtime.config import NodeConfig
 
 
-def settings_of(experiment: ChaosExperiment) -> Settings:
+def settings_of(experiment: ChaosExperiment, changes: Changes | None = None) -> Settings:
     """What the experiment's clients and topics are set to, as far as a promise to clients depends on it.
 
-    A property that nodes get later, by a restart, counts as if they had it from the beginning.
+    A property that nodes get later, by a restart, counts as if they had it from the beginning; but for what is
+    ``promised`` of topics, if the ``changes`` of the run are known.
     """
     spec = experiment.spec
     nodes, topics = properties_of_nodes(spec), properties_of_topics(spec)
     deletion = {EVERY_TOPIC} if nodes is None else set(_deleted(spec))  # others may use a borrowed cluster
     deleting = {name for name, properties in topics if _deletes(properties)}
     compacting = {name for name, properties in topics if "compact" in properties.get("cleanup.policy", "")}
-    deleting |= set(_records_deleted(spec))
+    records_deleted = set(_records_deleted(spec))
+    deleting |= records_deleted
     if nodes is None or any(map(_deletes, nodes)):
         deleting.add(EVERY_TOPIC)  # what a borrowed cluster's nodes are set to is not known
     if any("compact" in properties.get("log.cleanup.policy", "") for properties in nodes or ()):
@@ -55,6 +59,8 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         commit_retention_ms=_commit_retention_ms(spec, nodes),
         producer_expiration_ms=_producer_expiration_ms(spec, nodes or ()),
         resends_in_new_epochs=spec.workload.driver != "highwater",
+        disks_kept=nodes is not None and not _may_lose_disks(spec),
+        promised=promised(spec, changes, may_delete=deletion, may_delete_records=records_deleted),
     )
 
 
@@ -83,6 +89,17 @@ def _producer_expiration_ms(spec: ExperimentSpec, nodes: Sequence[Properties]) -
     name = "producer.id.expiration.ms"
     expiration = min([DEFAULT_PRODUCER_EXPIRATION_MS, *(int(one[name]) for one in nodes if name in one)])
     return max(0, expiration - 2 * clocks_off_ms(spec))
+
+
+def _may_lose_disks(spec: ExperimentSpec) -> bool:
+    """Whether a step may take from a disk what is on it, or is to be."""
+    kinds: list[type[FaultModel]] = []
+    for step in every_step(spec.schedule):
+        if step.inject is not None and isinstance(step.inject.chosen, FaultModel):
+            kinds.append(type(step.inject.chosen))
+        if step.random is not None:
+            kinds += [fault_kinds()[name] for name in step.random.faults if name in fault_kinds()]
+    return any(Effect.FAILS_LOGS in kind.EFFECT or (issubclass(kind, Fault) and kind.LOSES_CACHE) for kind in kinds)
 
 
 def clocks_off_ms(spec: ExperimentSpec) -> int:

@@ -74,7 +74,6 @@ _PREFILTERS: Final[dict[str, Callable[[Partitions], Bools]]] = {
     "two-leaders": prefilter.two_leaders,
     "leader-not-in-isr": prefilter.leader_not_in_isr,
     "hw-regression": prefilter.hw_regression,
-    "min-isr": prefilter.min_isr,
     "replica-incomplete": prefilter.replica_incomplete,
     "sequence-gap": prefilter.sequence_gap,
     "producer-id-reused": producer_id_reused_prefilter,
@@ -83,7 +82,13 @@ _PREFILTERS: Final[dict[str, Callable[[Partitions], Bools]]] = {
     "live-partition-deleted": prefilter.live_partition_deleted,
     "deleted-topic-records": prefilter.deleted_topic_records,
 }
-"""In which partitions of one topic each check may find something; ``model-step`` needs the facts besides."""
+"""In which partitions of one topic each check may find something."""
+
+_WITH_FACTS: Final[dict[str, Callable[[RunFacts, Partitions], Bools]]] = {
+    "min-isr": prefilter.min_isr,
+    "model-step": model_step_prefilter,
+}
+"""The same of checks that depend on the settings."""
 
 OF_RUNS: Final = (*GROUP_CHECKS, "node-crash")
 """Checks that no unit shows anything of: what they look at is in the facts of the run."""
@@ -133,7 +138,7 @@ def prefiltered(facts: RunFacts, partitions: Partitions, names: Sequence[str]) -
         elif name in _PREFILTERS:
             of_check = _PREFILTERS[name](partitions)
         else:
-            of_check = model_step_prefilter(facts, partitions) if name == "model-step" else of_clients
+            of_check = _WITH_FACTS[name](facts, partitions) if name in _WITH_FACTS else of_clients
         for number in np.flatnonzero(of_check | several_topics).tolist():
             found[partitions.names[number]].append(name)
     return found

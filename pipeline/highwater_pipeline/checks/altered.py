@@ -25,10 +25,10 @@ import numpy as np
 
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import NOTHING, SHOWN, WHO, bools, finding, ints, listing, rows_of, who
-from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.partitions import Partitions
+from highwater_pipeline.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 

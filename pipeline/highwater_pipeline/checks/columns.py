@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import numpy as np
 
 from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
@@ -60,9 +61,14 @@ def dumped_records(replica_log: View) -> View:
     return replica_log.where(~replica_log.is_known("ended"))
 
 
+def is_compacted(unit: PartitionTables) -> bool:
+    """Whether a replica of a partition has begun to be compacted, and the settings may let it. If they do not, that a
+    node reports it excuses nothing."""
+    return unit.facts.settings.may_compact(unit.partition) and _has_begun_compaction(unit.events)
+
+
 @once
-def is_compacted(events: View) -> bool:
-    """Whether a replica of the partition of these events has begun to be compacted."""
+def _has_begun_compaction(events: View) -> bool:
     return bool((is_any(events, "kind", "transition") & is_any(events, "reason", "compaction-begun")).any())
 
 

@@ -87,7 +87,7 @@ def committed_loss(unit: PartitionTables) -> Finding:
     dump = _last_leaders_dump(leaders, unit)
     short = _lacked_by_a_leader(batches, leaders)
     count_of = batches.end - batches.offset
-    cleaned = _cleaned_away(unit) if is_compacted(unit.events) else None
+    cleaned = _cleaned_away(unit) if is_compacted(unit) else None
     if cleaned is not None:
         replaced_in = np.full(len(short), -1, np.int64)
         few = np.searchsorted(cleaned.offset, batches.end) - np.searchsorted(cleaned.offset, batches.offset)

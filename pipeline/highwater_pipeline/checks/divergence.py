@@ -52,9 +52,9 @@ from highwater_pipeline.checks.columns import (
 from highwater_pipeline.checks.committed_bound import committed_bound
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.log_starts import latest_log_start
-from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, recorded
 from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, together
 from highwater_pipeline.view import View
 
@@ -179,7 +179,7 @@ class _Replicas:
         final, own = _own_high_watermarks(unit.events) if knows else (committed_bound(unit), {})
         must_keep = NO_OFFSETS
         if recorded(unit.facts, "transition"):
-            compacted: bool | None = is_compacted(unit.events)
+            compacted: bool | None = is_compacted(unit)
         elif unit.partition.rpartition("-")[0] in INTERNAL_TOPICS:
             compacted = None
         elif compacted := unit.facts.settings.compacts(unit.partition):

@@ -48,7 +48,8 @@ def breaks(unit: PartitionTables) -> list[Break]:
         return []
     _, parent = events.take(changed).lists("replicas")
     has_one = (np.bincount(parent, minlength=len(changed)) == 1).any()
-    loads = ("log-loaded", "log-removed") if has_one and recorded(facts, "log-loaded", "log-removed") else ()
+    may_be_lost = has_one and not facts.settings.disks_kept and recorded(facts, "log-loaded", "log-removed")
+    loads = ("log-loaded", "log-removed") if may_be_lost else ()
     if not may_be_unclean and not loads:
         return []
     proposals = ("alter-partition-handled",) if recorded(facts, "alter-partition-handled") else ()

@@ -6,6 +6,9 @@ answers a producer that its record is safe. The trap is told with the rule (``hi
 Leaders report the first acknowledgement under each pair of partition epoch and ``min.insync.replicas``
 (``write-acknowledged``), and an instance is such a pair. They report
 no acknowledgements of ``acks=1`` and ``acks=0``.
+
+A leader that obeys another ``min.insync.replicas`` than it should reports that one. So the one that the experiment sets
+counts too, if it asks for more.
 """
 
 from __future__ import annotations
@@ -23,38 +26,50 @@ _STATE: Final = ("leader_epoch", "partition_epoch", "isr", "row")
 
 def min_isr(unit: PartitionTables) -> Finding:
     """Counts reports of acknowledgements under an ISR that was too small. Reports are as few as changes of the ISR."""
-    reports = of_kind(unit.events, "write-acknowledged").to_pylist("node", "offset", "end_offset", "min_isr", *_STATE)
+    reports = of_kind(unit.events, "write-acknowledged").to_pylist(
+        "node", "time_ns", "offset", "end_offset", "min_isr", *_STATE
+    )
     if not reports:
         return NOTHING
-    committed = {
-        (state["leader_epoch"], state["partition_epoch"]): state
-        for state in committed_states(unit.events).to_pylist(*_STATE)
-    }
+    committed: dict[tuple[int, int], Example] = {}
+    replicas: dict[tuple[int, int], int] = {}
+    for state in committed_states(unit.events).to_pylist("replicas", *_STATE):
+        key = state["leader_epoch"], state["partition_epoch"]
+        committed[key] = state
+        replicas[key] = min(len(state["replicas"]), replicas.get(key, len(state["replicas"])))
+    fewest = min(replicas.values(), default=None)
+    promises = unit.facts.settings.promises(unit.partition)
     found: list[Example] = []
     for report in reports:
-        state = committed.get((report["leader_epoch"], report["partition_epoch"]), report)
-        if too_few_in_sync(state["isr"], report["isr"], report["min_isr"]) is not None:
-            found.append(_example(unit, report, state))
+        key = report["leader_epoch"], report["partition_epoch"]
+        state = committed.get(key, report)
+        promised = promises.min_isr(report["time_ns"], replicas.get(key, fewest))
+        least = max(report["min_isr"], promised or 0)
+        if too_few_in_sync(state["isr"], report["isr"], least) is not None:
+            found.append(_example(unit, report, state, least))
     return finding(len(found), found)
 
 
-def _example(unit: PartitionTables, report: Example, state: Example) -> Example:
+def _example(unit: PartitionTables, report: Example, state: Example, least: int) -> Example:
     which = f"record {report['offset']}"
     if report["end_offset"] > report["offset"] + 1:
         which = f"records {report['offset']} to {report['end_offset'] - 1}"
+    asked = f"though min.insync.replicas was {least}"
+    if least > report["min_isr"]:
+        asked = f"though the experiment sets min.insync.replicas {least}; the leader reported {report['min_isr']}"
     return {
         "partition": unit.partition,
         "node": report["node"],
         "offset": report["offset"],
         "end_offset": report["end_offset"],
         "isr": state["isr"],
-        "min_isr": report["min_isr"],
+        "min_isr": least,
+        "reported_min_isr": report["min_isr"],
         "leader_epoch": report["leader_epoch"],
         "partition_epoch": report["partition_epoch"],
         "rows": rows_of("node_event", [report["row"], state["row"]]),
         "story": (
             f"{report['node']}, leader of {unit.partition} in epoch {report['leader_epoch']}, acknowledged {which}"
-            f" to an acks=all producer while the ISR was {state['isr']}, though min.insync.replicas was"
-            f" {report['min_isr']}."
+            f" to an acks=all producer while the ISR was {state['isr']}, {asked}."
         ),
     }

@@ -36,7 +36,6 @@ from highwater_pipeline.partition_tables import PartitionTables, RunFacts
 from highwater_pipeline.partitions import Partitions, highest_so_far, ranked
 from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, check_decisions
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
-from highwater_pipeline.view import View
 
 _FIELDS: Final = (
     "row",
@@ -84,19 +83,17 @@ def model_step(unit: PartitionTables) -> Finding:
     if not is_any(events, "kind", "min-isr-set").any():
         return Finding(0, [], 1, "the recording is from before brokers reported each step (min-isr-set, isr-taken)")
     deciding = events.where(is_any(events, "kind", *_OF_DECISIONS)).to_pylist(*_FIELDS)
-    settings = unit.facts.settings
-    decisions = Decisions.of(
-        deciding, is_zookeeper=is_zookeeper(events), unclean=settings.elects_uncleanly(unit.partition) is not False
-    )
+    facts = unit.facts
+    decisions = _decisions(facts, unit.partition, deciding, is_zookeeper=is_zookeeper(events))
     refused = 0
     refusals: list[Refusal] = []
-    for found in (check_decisions(decisions), _refused_steps(events, decisions, exact_order=settings.orders_exactly)):
+    for found in (check_decisions(decisions), _refused_steps(unit, decisions)):
         for which, refusal in enumerate(found):
             refused += 1
             if which < MAX_EXAMPLES:
                 refusals.append(refusal)
     refusals.sort(key=lambda refusal: refusal.row)
-    judges_reads = settings.orders_exactly and settings.deletes_topic(unit.partition) is False
+    judges_reads = facts.settings.orders_exactly and facts.settings.deletes_topic(unit.partition) is False
     reads = _uncommitted_reads(unit) if judges_reads else []
 
     def examples() -> Iterator[Example]:
@@ -141,15 +138,30 @@ def model_step_prefilter(facts: RunFacts, partitions: Partitions) -> Bools:
 def _is_refused(facts: RunFacts, partition: str, events: list[dict[str, Any]], *, compacted: bool) -> bool:
     """Whether some step is refused. ``events``: all of the partition, by row."""
     settings = facts.settings
-    decisions = Decisions.of(
+    decisions = _decisions(
+        facts,
+        partition,
         [event for event in events if event["kind"] in _OF_DECISIONS],
         is_zookeeper=any(
             event["kind"] == "partition-changed" and event["node"].startswith("zookeeper-") for event in events
         ),
-        unclean=settings.elects_uncleanly(partition) is not False,
     )
-    machine = Machine(decisions, exact_order=settings.orders_exactly, compacted=compacted)
+    promises = settings.promises(partition)
+    machine = Machine(
+        decisions,
+        exact_order=settings.orders_exactly,
+        compacted=compacted and settings.may_compact(partition),
+        promises=promises,
+    )
     return any(True for _ in check_decisions(decisions)) or any(machine.step(event) for event in events)
+
+
+def _decisions(facts: RunFacts, partition: str, events: list[dict[str, Any]], *, is_zookeeper: bool) -> Decisions:
+    unclean = facts.settings.elects_uncleanly(partition) is not False
+    decisions = Decisions.of(events, is_zookeeper=is_zookeeper, unclean=unclean)
+    if facts.settings.disks_kept:
+        decisions.only_replicas.clear()
+    return decisions
 
 
 def _early_reads(partitions: Partitions) -> Bools:
@@ -202,9 +214,15 @@ def _example_of_read(unit: PartitionTables, read: Example) -> Example:
     }
 
 
-def _refused_steps(events: View, decisions: Decisions, *, exact_order: bool) -> Iterator[Refusal]:
-    machine = Machine(decisions, exact_order=exact_order, compacted=is_compacted(events))
-    for _, part in events.by_range("row"):
+def _refused_steps(unit: PartitionTables, decisions: Decisions) -> Iterator[Refusal]:
+    settings = unit.facts.settings
+    machine = Machine(
+        decisions,
+        exact_order=settings.orders_exactly,
+        compacted=is_compacted(unit),
+        promises=settings.promises(unit.partition),
+    )
+    for _, part in unit.events.by_range("row"):
         columns = of_kind(part.in_memory(*_FIELDS), *machine.kinds)
         for start in range(0, columns.num_rows, _AT_ONCE):
             for event in columns.slice(start, _AT_ONCE).to_pylist(*_FIELDS):

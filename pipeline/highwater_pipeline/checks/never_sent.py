@@ -40,11 +40,9 @@ from highwater_pipeline.checks.version_order import Seen
 from highwater_pipeline.micro_operations import start_rows
 from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.partitions import Grouped, Partitions, occur, ranked
+from highwater_pipeline.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, has_sends
 from highwater_pipeline.view import View
-
-INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
-"""Topics of brokers and controllers, which write to them themselves."""
 
 _LATEST: Final = np.iinfo(np.int64).max
 _OF_READS: Final = ("value", "offset", "row", "outcome", "is_poll", *WHO)

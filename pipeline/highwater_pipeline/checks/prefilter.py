@@ -20,6 +20,7 @@ from highwater_pipeline.checks.columns import broker_of
 from highwater_pipeline.checks.divergence import NO_VALUE
 from highwater_pipeline.checks.sequence_gap import SEQUENCES
 from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.partition_tables import RunFacts
 from highwater_pipeline.partitions import Grouped, Partitions, highest_so_far, latest, occur, ranked, repeated
 from highwater_runtime.model.decisions import Decided, is_led_from_outside
 from highwater_runtime.model.in_sync import UNKNOWN, joins_stale
@@ -192,14 +193,15 @@ def hw_regression(partitions: Partitions) -> Bools:
     return partitions.those(moved.number[1:][back])
 
 
-def min_isr(partitions: Partitions) -> Bools:
-    """The least ISR of all is smaller than what some acknowledgement asks for."""
+def min_isr(facts: RunFacts, partitions: Partitions) -> Bools:
+    """The least ISR of all is smaller than what some acknowledgement asks for, or the experiment."""
     events = partitions.events.of_kind("write-acknowledged", "partition-changed")
     _, parent = events.view.lists("isr")
     size = np.bincount(parent, minlength=len(events.number))
     least = -partitions.highest(events, -size, -(1 << 40))
     asked = partitions.highest(events, events.ints("min_isr")[0], -1)
-    return least < asked
+    promised = [facts.settings.promises(name).largest_min_isr for name in partitions.names]
+    return least < np.maximum(asked, np.array(promised, np.int64))
 
 
 def replica_incomplete(partitions: Partitions) -> Bools:

@@ -26,9 +26,9 @@ from highwater_pipeline.checks.columns import (
     listing,
     rows_of,
 )
-from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.partitions import Partitions, latest, ranked, repeated
+from highwater_pipeline.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import Example, Finding
 
 _SHOWN: Final = 4

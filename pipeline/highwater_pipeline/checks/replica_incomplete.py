@@ -26,10 +26,10 @@ from highwater_pipeline.checks.columns import NOTHING, finding, ints, is_any, li
 from highwater_pipeline.checks.committed_bound import committed_bound
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.log_starts import latest_log_start
-from highwater_pipeline.checks.never_sent import INTERNAL_TOPICS
 from highwater_pipeline.checks.promises import recorded
 from highwater_pipeline.checks.replay import Replay
 from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import Example, Finding
 from highwater_pipeline.view import View
 

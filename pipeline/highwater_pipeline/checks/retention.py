@@ -11,10 +11,14 @@ committed records only, and:
   that records are old. So a removed record must not have been sent less than ``retention.ms`` ago in run time: its
   send's invocation is the earliest moment at which it can have got a timestamp;
 * ``retention-size``: what is left is not smaller than ``retention.bytes``;
-* ``delete-records``: a client had asked this leader for it (``records-deletion-asked``), at least up to there;
+* ``delete-records``: a client had asked this leader for it (``records-deletion-asked``), at least up to there, as the
+  experiment's may;
 * ``leader`` (a follower takes over its leader's log start), and a log that was emptied and restarted (``restart-at``)
   or loaded: a log has begun there or later for one of the reasons above. The log start of a node's
   first event counts as well.
+
+A replica that obeys other limits than it should reports those. So the ``retention.ms``, ``retention.bytes`` and
+``cleanup.policy`` that the experiment sets count too, where they keep more.
 
 The trap: a node may be killed between a deletion and its report. So a log that starts too late when it is loaded is an
 anomaly only if the topic's settings allow no deletion. Otherwise the check is undecided.
@@ -30,6 +34,7 @@ from highwater_pipeline.checks.columns import NOTHING, bools, codes, first_per, 
 from highwater_pipeline.checks.promises import Appends
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.settings import SLACK_NS, stricter_limit
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
 
@@ -52,8 +57,6 @@ _EVIDENCE: Final = (
 _MS: Final = 1_000_000
 _EXACT_NS: Final = 2 * _MS
 """Timestamps are milliseconds."""
-_SLACK_NS: Final = 1_000 * _MS
-"""How far the run times of a client and a node may be apart that are on two machines."""
 
 
 def retention_too_greedy(unit: PartitionTables) -> Finding:
@@ -73,8 +76,10 @@ def retention_too_greedy(unit: PartitionTables) -> Finding:
     found = []
     sent = _newest_sent(unit, moves)
     settings = unit.facts.settings
-    slack_ns = settings.largest_clock_error_ns + (_EXACT_NS if settings.exact_order else _SLACK_NS)
+    slack_ns = settings.largest_clock_error_ns + (_EXACT_NS if settings.exact_order else SLACK_NS)
+    promises = settings.promises(unit.partition)
     for move in moves:
+        move["promised"] = promises.at(move["time_ns"])
         why = _why_not(move, high_watermark, furthest, asked) or _too_young(move, sent.get(move["row"]), slack_ns)
         if why:
             found.append(_example(unit, move, why))
@@ -118,14 +123,18 @@ def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: li
     if move["kind"] == "log-start-moved" and high_watermark is not None and to > high_watermark:
         return f"only records up to {high_watermark - 1} were committed"
     match move["reason"]:
+        case "retention-time" | "retention-size" if move["promised"].deletes is False:
+            return "the experiment sets a cleanup.policy without delete"
         case "retention-time":
-            limit, age = move["retention_ms"], move["age_ms"]
-            return "" if 0 <= limit < age else f"the newest of them was {age} ms old, and retention.ms is {limit}"
+            limit, age = _limit(move, "retention_ms"), move["age_ms"]
+            return "" if 0 <= limit < age else f"the newest of them was {age} ms old, and {_said(move, 'retention_ms')}"
         case "retention-size":
-            limit, left = move["retention_bytes"], move["size_left"]
-            return "" if 0 <= limit <= left else f"{left} bytes are left, and retention.bytes is {limit}"
+            limit, left = _limit(move, "retention_bytes"), move["size_left"]
+            return "" if 0 <= limit <= left else f"{left} bytes are left, and {_said(move, 'retention_bytes')}"
         case "leader" | "restart" | "restart-at":
             return "" if to <= furthest else "no log had a reason to begin so late"
+        case "delete-records" if move["promised"].deletes_records is False:
+            return "the experiment asks for no DeleteRecords"
         case "delete-records":
             earlier = [one["offset"] for one in asked if one["node"] == move["node"] and one["row"] < move["row"]]
             if ALL_COMMITTED in earlier or max(earlier, default=0) >= to:
@@ -133,6 +142,18 @@ def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: li
             return f"no client had asked {move['node']} to delete records so far"
         case other:
             return f"{other} is no reason to remove records"
+
+
+def _limit(move: Example, name: str) -> int:
+    """The limit that counts: the one that the replica obeyed, or the one that the experiment sets."""
+    return stricter_limit(move[name], getattr(move["promised"], name))
+
+
+def _said(move: Example, name: str) -> str:
+    limit, setting = _limit(move, name), name.replace("_", ".")
+    if limit == move[name]:
+        return f"{setting} is {limit}"
+    return f"the experiment sets {setting} {limit}; {move['node']} reported {move[name]}"
 
 
 def _newest_sent(unit: PartitionTables, moves: list[Example]) -> dict[int, int]:
@@ -171,12 +192,12 @@ def _too_young(move: Example, sent_ns: int | None, slack_ns: int) -> str:
     """Why a move by time went too far by the true clock; empty if it did not, or if that is not known."""
     if sent_ns is None:
         return ""
-    age_ms, limit = (move["time_ns"] - sent_ns + slack_ns) // _MS, move["retention_ms"]
+    age_ms, limit = (move["time_ns"] - sent_ns + slack_ns) // _MS, _limit(move, "retention_ms")
     if age_ms > limit:
         return ""
     return (
         f"the newest of them had been sent {(move['time_ns'] - sent_ns) // _MS} ms ago by the true clock, and"
-        f" retention.ms is {limit}; by the clock of {move['node']} it was {move['age_ms']} ms old"
+        f" {_said(move, 'retention_ms')}; by the clock of {move['node']} it was {move['age_ms']} ms old"
     )
 
 

@@ -43,6 +43,8 @@ class Decisions:
     proposed: dict[tuple[int, int, int, frozenset[int]], dict[int, int]] = field(default_factory=dict)
     """The broker epochs under which a leader proposed an ISR, by its leader and partition epoch."""
     by_partition_epoch: dict[int, Decided] = field(default_factory=dict)
+    replicas_at: dict[int | None, int] = field(default_factory=dict)
+    """How many replicas there were at a partition epoch; the fewest, where several states have it."""
     leader_of: dict[int, set[int]] = field(default_factory=dict)
     breaks: list[int] = field(default_factory=list)
     """Leader epochs of unclean elections: what was committed before is owed to no leader from then on."""
@@ -78,6 +80,8 @@ class Decisions:
         search = Breaks(found.accepted)
         for state in found.states:
             found.by_partition_epoch.setdefault(state.partition_epoch, state)
+            replicas, epoch = len(state.replicas), state.partition_epoch
+            found.replicas_at[epoch] = min(replicas, found.replicas_at.get(epoch, replicas))
             found.leader_of.setdefault(state.leader_epoch, set()).add(state.leader)
             if search.decide(state, may_be_unclean=unclean):
                 found.breaks.append(state.leader_epoch)

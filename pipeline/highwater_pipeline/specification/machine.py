@@ -3,6 +3,9 @@
 After a step that is not permitted, the machine goes on from what the event says, so that one wrong step is one refusal.
 Steps of one node come in the order of that node. A guard that compares replicas at one moment is used only if the
 recorded order is exact.
+
+What a leader must obey, ``min.insync.replicas``, is what the experiment set, if that is known and asks for more than
+the leader says.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from highwater_pipeline.settings import NOTHING_PROMISED, PromisedSettings
 from highwater_pipeline.specification.decisions import Decisions
 from highwater_pipeline.specification.lineage import UNKNOWN
 from highwater_pipeline.specification.permitted import Led, permitted_steps
@@ -29,12 +33,21 @@ _NEVER_LOADED: Final = "before its log was loaded"
 
 class Machine:
     """Steps through the events of one topic generation. ``exact_order``: the events of different nodes come in the
-    order in which they happened. ``compacted``: logs have been compacted, so that a replica's log has gaps."""
+    order in which they happened. ``compacted``: logs have been compacted, so that a replica's log has gaps.
+    ``promises``: what was set for the topic."""
 
-    def __init__(self, decisions: Decisions, *, exact_order: bool, compacted: bool = False) -> None:
+    def __init__(
+        self,
+        decisions: Decisions,
+        *,
+        exact_order: bool,
+        compacted: bool = False,
+        promises: PromisedSettings = NOTHING_PROMISED,
+    ) -> None:
         self._decisions = decisions
         self._exact = exact_order
         self._compacted = compacted
+        self._promises = promises
         self._replicas: dict[int, Replica] = {}
         self._led: dict[int | None, Led] = {}
         self._high_watermark = 0
@@ -366,8 +379,8 @@ class Machine:
         if replica.end is not None and to > replica.end:
             yield "high-watermark", f"{what}, beyond the log end offset"
         elif replica.isr is not None and replica.role == "leader":
-            if _is_under_min_isr(replica):
-                yield "high-watermark-min-isr", what
+            if self._is_under_min_isr(replica, event):
+                yield "high-watermark-min-isr", f"{what}{replica.promise_told}"
             if self._exact:
                 members = {*replica.isr, *(replica.open or ())} - {replica.broker}
                 for behind in self._behind(members, epoch, to):
@@ -444,6 +457,12 @@ class Machine:
         replica.min_isr = event["min_isr"]
         yield from ()
 
+    def _is_under_min_isr(self, replica: Replica, event: Event) -> bool:
+        replicas = self._decisions.replicas_at.get(replica.partition_epoch)
+        replica.promised_min_isr = self._promises.min_isr(event["time_ns"], replicas)
+        least = replica.least_in_sync
+        return replica.isr is not None and least is not None and too_few_in_sync(replica.isr, (), least) is not None
+
     def _acknowledge(self, replica: Replica, event: Event) -> Broken:
         start, end = event["offset"], event["end_offset"]
         what = f"[{start}, {end}) was acknowledged"
@@ -452,8 +471,8 @@ class Machine:
         if replica.high_watermark is not None and end > replica.high_watermark:
             yield "acknowledge", what
         decided = self._decisions.by_partition_epoch.get(event["partition_epoch"])
-        if _is_under_min_isr(replica):
-            yield "acknowledge", f"{what} with the ISR {list(replica.isr or ())}"
+        if self._is_under_min_isr(replica, event):
+            yield "acknowledge", f"{what} with the ISR {list(replica.isr or ())}{replica.promise_told}"
         if decided is not None and decided.leader_epoch != event["leader_epoch"]:
             yield (
                 "acknowledge",
@@ -473,9 +492,3 @@ class Machine:
                         "records-deleted",
                         f"{what}, but the log of broker {broker} started at {member.furthest_start}",
                     )
-
-
-def _is_under_min_isr(replica: Replica) -> bool:
-    if replica.isr is None or replica.min_isr is None:
-        return False
-    return too_few_in_sync(replica.isr, (), replica.min_isr) is not None

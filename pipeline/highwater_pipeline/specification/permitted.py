@@ -54,8 +54,9 @@ def _permitted_to_leader(replica: Replica, replicas: Mapping[int, Replica], *, e
     isr, end, high_watermark, epoch = replica.isr, replica.end, replica.high_watermark, replica.leader_epoch
     if isr is None or end is None or high_watermark is None or epoch is None:
         return  # a leader has them all
-    if replica.min_isr is not None and len(isr) < replica.min_isr:
-        yield f"no move of the high watermark: the ISR is below min.insync.replicas, {replica.min_isr}"
+    least_in_sync = replica.least_in_sync
+    if least_in_sync is not None and len(isr) < least_in_sync:
+        yield f"no move of the high watermark: the ISR is below min.insync.replicas, {least_in_sync}"
     else:
         members = {*isr, *(replica.open or ())} - {replica.broker}
         known = [replicas[b].reached.get(epoch, 0) for b in members if b in replicas]

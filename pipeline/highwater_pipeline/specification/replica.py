@@ -20,7 +20,8 @@ class Replica:
     the last move of it; known of a log that was created here. ``is_begun_here``: the log was created for this topic.
     (Without topic ids it may be what a deleted topic of the same name left, with its high watermark.) ``is_cut``:
     recovery has cut it since it was loaded last. ``flushed``: below which offset its log is durable, so that no
-    stop takes it away. ``end_row`` and ``role_row``: the events that show the log's end and the role."""
+    stop takes it away. ``promised_min_isr``: what the experiment set, at most the number of replicas.
+    ``end_row`` and ``role_row``: the events that show the log's end and the role."""
 
     broker: int
     incarnation: int = 0
@@ -31,6 +32,7 @@ class Replica:
     isr: tuple[int, ...] | None = None
     open: tuple[int, ...] | None = None
     min_isr: int | None = None
+    promised_min_isr: int | None = None
     start: int | None = None
     furthest_start: int | None = None
     end: int | None = None
@@ -47,11 +49,24 @@ class Replica:
     end_row: int | None = None
     role_row: int | None = None
 
+    @property
+    def least_in_sync(self) -> int | None:
+        """How many must be in sync, by what it reported and by what the experiment set."""
+        return max((one for one in (self.min_isr, self.promised_min_isr) if one is not None), default=None)
+
+    @property
+    def promise_told(self) -> str:
+        """A clause that says what the experiment set, if the replica does not obey that."""
+        if self.promised_min_isr is None or self.promised_min_isr == self.min_isr:
+            return ""
+        return f"; the experiment sets min.insync.replicas {self.promised_min_isr}, it reported {self.min_isr}"
+
     def restart(self, incarnation: int) -> None:
         """Begin a new incarnation: only the log is left of what was."""
         self.incarnation = incarnation
         self.role = "unknown"
-        self.leader_epoch = self.partition_epoch = self.isr = self.open = self.min_isr = self.high_watermark = None
+        self.leader_epoch = self.partition_epoch = self.isr = self.open = self.high_watermark = None
+        self.min_isr = self.promised_min_isr = None
 
     def starts_at(self, offset: int) -> None:
         """The log starts at ``offset`` from now on."""
@@ -80,6 +95,7 @@ class Replica:
             "isr": None if self.isr is None else list(self.isr),
             "proposed_isr": None if self.open is None else list(self.open),
             "min_isr": self.min_isr,
+            "promised_min_isr": None if self.promised_min_isr == self.min_isr else self.promised_min_isr,
             "log_start_offset": self.start,
             "log_end_offset": self.end,
             "flushed": self.flushed,

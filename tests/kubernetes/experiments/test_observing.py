@@ -16,7 +16,7 @@ from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
 from highwater_chaos.backends.local.program import Observed
-from highwater_chaos.backends.protocol import HasClocks, ObservesWithDelay
+from highwater_chaos.backends.protocol import Borrows, HasClocks, ObservesWithDelay
 from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import NodeStarted
@@ -252,6 +252,7 @@ def test_a_pod_that_was_replaced_is_said_at_once_and_nothing_more_is_handed_out(
     assert not made.is_complete
 
 
-def test_the_engine_asks_this_backend_up_to_when_all_is_known() -> None:
+def test_the_engine_asks_this_backend_what_is_known() -> None:
     assert issubclass(KubernetesBackend, ObservesWithDelay)
     assert issubclass(KubernetesBackend, HasClocks)
+    assert issubclass(KubernetesBackend, Borrows)

@@ -87,6 +87,14 @@ def _half_of_a_batch_is_left(story: Story) -> Story:
 def compacted(story: Story) -> None:
     """Broker 0 has compacted its log: of a batch of two records one is left, in a batch that has another CRC."""
     _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="compaction-begun", partition=P0)
+    story.under(compaction=("orders",))
+
+
+@case(committed_loss=2, divergence=1)
+def compacted_though_it_must_not(story: Story) -> None:
+    """The same, and the experiment does not let this topic be compacted."""
+    compacted(story)
+    story.under(compaction=("others",))
 
 
 @case(committed_loss=2, divergence=1)

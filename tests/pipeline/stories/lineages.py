@@ -89,3 +89,10 @@ def only_replica_is_wiped(story: Story) -> None:
     story.registered(0, epoch=22).state([0], offset=23, leader_epoch=1, replicas=[0])
     story.leads(0, 1, leo=0, incarnation=2)
     story.dump_end(0, 0)
+
+
+@case(committed_loss=1, isr_incomplete=1, replica_incomplete=1)
+def only_replica_is_said_to_be_wiped(story: Story) -> None:
+    """The same, and no fault of the experiment took a disk: the broker lost its log by itself."""
+    only_replica_is_wiped(story)
+    story.under(disks_kept=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pipeline_stories.history import P0, TOPIC_ID, Story, case
 
+from highwater_pipeline.settings import Period, TopicPromise
+
 
 def _replicated(story: Story) -> Story:
     """Brokers 0 and 1 are in sync, and the second of two records is not committed yet."""
@@ -35,3 +37,17 @@ def high_watermark_passes_a_member(story: Story) -> None:
 def read_beyond_the_high_watermark(story: Story) -> None:
     """A consumer read the second record before it was committed. It was committed later, so that nothing is lost."""
     _replicated(story).send(2, at=1).poll((1, 2)).appends(1, 1, 2).moves_hw(0, 2)
+
+
+@case(model_step=2)
+def high_watermark_moves_below_what_was_set(story: Story) -> None:
+    """The experiment asks for three in-sync replicas. The leader reports that it obeys two."""
+    high_watermark_waits_for_the_isr(story)
+    story.under(promised=(Period(0, {"orders": TopicPromise(min_isr=3)}),))
+
+
+@case("pass", is_whole=True)
+def high_watermark_moves_by_what_was_set(story: Story) -> None:
+    """The experiment asks for two, as the leader reports, or for less."""
+    high_watermark_waits_for_the_isr(story)
+    story.under(promised=(Period(0, {"*": TopicPromise(min_isr=2)}),))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipeline_stories.history import P0, TOPIC_ID, Story, case, happy
 
 from highwater_pipeline.rows import MicroOp
+from highwater_pipeline.settings import Period, TopicPromise
 
 
 @case(retention_too_greedy=3)
@@ -109,3 +112,39 @@ def old_by_the_true_clock(story: Story) -> None:
 def old_within_what_clocks_of_two_machines_may_be_apart(story: Story) -> None:
     """It was sent nine and a half seconds before, as another machine's clock had it."""
     _sent_and_removed(story, 9.5)
+
+
+def _by_what_is_reported(story: Story, **promised: Any) -> None:
+    """Every move is right by what brokers report that they obey, or were asked for."""
+    retention_by_its_settings(story)
+    story.under(promised=(Period(0, {"orders": TopicPromise(**promised)}),))
+
+
+@case(retention_too_greedy=3)
+def reported_less_than_was_set(story: Story) -> None:
+    """The experiment sets more than each limit that was reported, and asks for no DeleteRecords."""
+    _by_what_is_reported(story, retention_ms=1001, retention_bytes=501, deletes=True, deletes_records=False)
+
+
+@case(retention_too_greedy=2)
+def no_limit_was_set(story: Story) -> None:
+    """The experiment lets records stay for ever."""
+    _by_what_is_reported(story, retention_ms=-1, retention_bytes=-1, deletes=True, deletes_records=True)
+
+
+@case(retention_too_greedy=2)
+def no_deletion_was_set(story: Story) -> None:
+    """The limits are right, but the experiment sets ``cleanup.policy: compact``."""
+    _by_what_is_reported(story, retention_ms=1000, retention_bytes=500, deletes=False, deletes_records=True)
+
+
+@case("pass")
+def reported_as_it_was_set(story: Story) -> None:
+    """The experiment sets these limits, or lower ones."""
+    _by_what_is_reported(story, retention_ms=1000, retention_bytes=10, deletes=True, deletes_records=True)
+
+
+@case(retention_too_greedy=1)
+def old_by_what_is_reported_alone(story: Story) -> None:
+    """Eleven seconds old, as the clocks and the broker's own limit want it; the experiment keeps records for twenty."""
+    _sent_and_removed(story, 11).under(promised=(Period(0, {"*": TopicPromise(retention_ms=20_000)}),))

@@ -158,13 +158,16 @@ class KubernetesBackend(RealNodes):
         """Other software does not run on Kubernetes."""
         return self._abilities.problems(cluster)
 
+    def is_borrowed(self) -> bool:
+        return self._place.borrowed != ""
+
     # --- start and end of the run ---
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Create the LogCluster, or begin on the one that is borrowed; returns once it is Ready. Raises
         ``ClusterError``."""
         self._since = int(time.time())
-        self._intake = Intake(self._threads, borrowed=self._place.borrowed != "", spool=spool)
+        self._intake = Intake(self._threads, borrowed=self.is_borrowed(), spool=spool)
         self._cluster = cluster
         self._ensemble = PodEnsemble(self._place, cluster, self._at)
         if not self._place.borrowed:
