@@ -74,15 +74,14 @@ def test_a_cluster_lives_through_all_phases(tmp_path: Path) -> None:
         assert not found["atLeast"], f"{what}: a wait was given up"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "size", "headline"),
     [
-        pytest.param("members", "3", "one has left: the others have their assignment", marks=pytest.mark.thorough),
-        pytest.param("producer-ids", "5", "brokers restarted (unclean): they serve", marks=pytest.mark.thorough),
+        ("members", "3", "one has left: the others have their assignment"),
+        ("producer-ids", "5", "brokers restarted (unclean): they serve"),
         ("connections", "3", "each asks at once"),
-        pytest.param(
-            "controller-records", "100", "a broker killed and started: it serves again", marks=pytest.mark.thorough
-        ),
+        ("controller-records", "100", "a broker killed and started: it serves again"),
     ],
 )
 def test_each_kind_of_thing_is_made_and_measured(tmp_path: Path, kind: str, size: str, headline: str) -> None:
@@ -101,7 +100,7 @@ def test_sizes_are_compared_with_equal_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="needs setpriv: nodes end with the benchmark by its help")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.thorough), signal.SIGKILL])
 def test_no_node_is_left_behind(tmp_path: Path, number: signal.Signals) -> None:
     """However the benchmark ends while its cluster runs."""
     with start(tmp_path, *PARTITIONS) as benchmark:

@@ -223,33 +223,6 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     until(lambda: real.get() is None, "the experiment to go")
 
 
-@pytest.mark.thorough
-@pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
-def test_zookeeper_mode_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
-    """Another case: a cluster of its own is above, in mode kraft, and ZooKeeper mode is below."""
-    real.start()
-    schedule = zookeeper_faults(
-        ("kill", {"zookeeper": 2}),
-        ("pause", {"zookeeper": 2}),
-        ("kill", {"activeController": True}),
-        ("stop", {"zookeeper": 2}),
-    )
-    topics = [{"name": "orders", "replicationFactor": 2}]
-    config = {"zookeeper.session.timeout.ms": 9000, "replica.fetch.wait.max.ms": 200}
-    cluster = {"mode": "zookeeper", "brokers": 2, "zookeepers": 3, "config": config, "topics": topics}
-    workload = {"producers": 1, "rate": "20/s", "consumers": 1}
-    real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule, timeout="5m", recovery="2m"))
-    until(lambda: real.phase() in ("Completed", "Refused"), "the verdict", 4 * LONG)
-    status = real.status()
-    assert status["verdict"] == "pass", json.dumps(status, indent=1)
-    assert status["faults"] == {"planned": 5, "injected": 5, "confirmed": 5, "healed": 5}
-    directory = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
-    events = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]
-    witnessed = {one["kind"] for one in events if one["node"].startswith("zookeeper-")}
-    assert {"node-started", "node-stopped", "broker-registered", "partition-changed", "controller-changed"} <= witnessed
-    until(lambda: real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None, "the cluster to go")
-
-
 def zookeeper_faults(*faults: tuple[str, dict[str, Any]]) -> list[Any]:
     """A schedule: the end of the session of a leader, then these faults."""
     schedule: list[Any] = [{"inject": {"sessionExpiry": {"target": {"leaderOf": "orders-0"}}}}, {"wait": "2s"}]
