@@ -2,8 +2,8 @@
 
 What is broken is the machine's own step (the rule is not deleted, SIGCONT is not sent, the node program is not told),
 while the run's journal and the backend note that it was done. The tests of :mod:`tests.chaos.test_broken_faults` show
-that such a record makes the verdict inconclusive; so does the run at the end of this file. That each of them does what
-it should if nothing is broken is in ``test_faults.py``.
+that such a record makes the verdict inconclusive; so does, in ``make thorough``, the run at the end of this file. That
+each fault does what it should if nothing is broken is in ``test_faults.py``.
 """
 
 from __future__ import annotations
@@ -267,6 +267,7 @@ def _caught(site: Site) -> int:
     return active.context.caught()
 
 
+@pytest.mark.thorough
 def test_a_partition_that_is_never_undone_is_no_pass(
     experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
