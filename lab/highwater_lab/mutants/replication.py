@@ -140,7 +140,7 @@ ISR: Final = (
     ),
     Mutant(
         "proposal-without-epochs",
-        f"{_LEADERSHIP}._replica_epoch",
+        f"{_LEADERSHIP}.replica_epoch",
         "return self.followers[broker_id].replica_epoch",
         "return -1",
         "AlterPartition carries the epochs that followers fetched under (KIP-903)",
