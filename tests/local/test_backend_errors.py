@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from highwater_chaos.backends.local.acting import acting
+from highwater_chaos.backends.local.acting import asked
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
@@ -41,7 +41,7 @@ def test_a_heal_that_the_machine_refuses(experiment: Callable[..., ChaosExperime
 
 @pytest.mark.parametrize("error", [MachineError("no way"), OSError(28, "No space left on device")])
 def test_what_the_machine_says_is_kept(error: Exception) -> None:
-    @acting
+    @asked("power loss")
     def power_loss() -> None:
         raise error
 

@@ -217,12 +217,8 @@ def test_a_broken_injection(site: Site, broken: Broken, kind: str) -> None:
             broken.patch.setattr(LocalNode, "lose_power", lambda *_: PowerLossReport(0))
         case "diskWipe":
             broken.patch.setattr(VolumeDisk, "wipe", lambda _: None)
-        case "diskFull" | "diskError":
-            broken.patch.setattr(VolumeDisk, {"diskFull": "fill", "diskError": "fail"}[kind], lambda *_: None)
-        case "pause":
-            broken.patch.setattr(Pause, "make", lambda self, _: self)
-        case "partition":
-            broken.patch.setattr(Cut, "make", lambda self, _: self)
+        case "diskFull" | "diskError" | "pause" | "partition":
+            broken.patch.setattr(MACHINE[kind], "make", lambda self, _: self)
         case "diskStall" | "clockSkew":
             broken.tell_nothing({"diskStall": "diskStall", "clockSkew": "clock"}[kind])
         case _:

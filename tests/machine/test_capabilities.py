@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from processes import guardian_of
 
-from highwater_chaos.machine.capabilities import NEEDS_ROOT, Ability, available
+from highwater_chaos.machine.ability import Ability
+from highwater_chaos.machine.capabilities import NEEDS_ROOT, available
 from highwater_chaos.machine.heal import heal
 from highwater_chaos.machine.runs import run_directories
 

@@ -163,7 +163,7 @@ def test_orphans_are_found_without_a_journal(
     volume = machine.volume("ext4")
     process = machine.process("sh", "-c", "exec sleep 1000 > written", directory=Path(volume.mount_point))
     machine.run.make(DiskFreeze(volume))
-    assert DiskFreeze(volume).probe() == "blocked"
+    assert DiskFreeze(volume).seen().details["met"] == "blocked"
     abandon(machine.run)
     # Another program has a copy of the mount in a mount namespace of its own, and uses nothing of it.
     elsewhere = subprocess.Popen(["unshare", "--mount", "sleep", "1000"], cwd="/")

@@ -150,11 +150,11 @@ def test_full(machine: Any, kind: Any) -> None:
     point = Path(volume.mount_point)
     write(point / "log", b"x" * MIB, sync=False)
     held = machine.run.make(DiskFull(volume))
-    assert held.resource.probe() == "ENOSPC"
+    assert held.resource.seen().details["met"] == "ENOSPC"
     with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         write(point / "log", b"x" * MIB, sync=True)
     machine.run.undo(held)
-    assert held.resource.probe() is None
+    assert held.resource.seen().details["met"] == "ok"
     write(point / "log", b"x" * MIB, sync=True)
 
 
@@ -164,10 +164,10 @@ def test_error_loses_nothing_and_heals(machine: Any, kind: Any) -> None:
     write(point / "log", b"x" * MIB, sync=False)
     process = machine.process("sleep", "1000", directory=point)
     held = machine.run.make(DiskError(volume))
-    assert held.resource.probe() == "EIO"
+    assert held.resource.seen().details["met"] == "EIO"
     assert process.state() == "running"
     machine.run.undo(held)
-    assert held.resource.probe() is None
+    assert held.resource.seen().details["met"] == "ok"
     assert (point / "log").read_bytes() == b"x" * MIB
     assert process.state() == "gone", "its open files could never work again"
 
@@ -202,7 +202,7 @@ def test_a_frozen_disk_takes_no_writes_until_it_is_thawed(machine: Any, kind: An
     await_true(lambda: waits_in_the_kernel(process), "the writer waits")
     size = (point / "written").stat().st_size
     began = time.monotonic()
-    assert [held.resource.probe() for _ in range(2)] == ["blocked", "blocked"]
+    assert [held.resource.seen().details["met"] for _ in range(2)] == ["blocked", "blocked"]
     assert time.monotonic() - began < 10, "nobody waits for a probe"
     assert (point / "log").read_bytes() == b"x" * MIB, "reads go on"
     assert (point / "written").stat().st_size == size
@@ -210,9 +210,9 @@ def test_a_frozen_disk_takes_no_writes_until_it_is_thawed(machine: Any, kind: An
         machine.run.make(DiskFreeze(volume))
     process.signal(signal.SIGKILL)
     assert not process.wait_gone(0.2), "no signal reaches it"
-    assert held.resource.probe() == "blocked", "the second attempt has thawed nothing"
+    assert held.resource.seen().details["met"] == "blocked", "the second attempt has thawed nothing"
     machine.run.undo(held)
-    assert held.resource.probe() is None
+    assert held.resource.seen().details["met"] == "ok"
     assert process.wait_gone(10)
     assert held.resource.left() is None
     assert not list(point.glob(".*")), "a probe leaves no name"
@@ -255,7 +255,7 @@ def test_what_waits_for_a_frozen_disk_is_in_nobodys_way(
     process = waiting_writer(machine, point)
     frozen = machine.run.make(DiskFreeze(volume)).resource
     await_true(lambda: waits_in_the_kernel(process), "the writer waits")
-    assert frozen.probe() == "blocked"
+    assert frozen.seen().details["met"] == "blocked"
     match end:
         case "volume":
             volume.undo()
@@ -274,7 +274,7 @@ def test_what_waits_for_a_frozen_disk_is_in_nobodys_way(
         case "disk error":
             error = machine.run.make(DiskError(volume))
             await_true(lambda: not waits_in_the_kernel(process), "its write fails")
-            assert error.resource.probe() == "EIO"
+            assert error.resource.seen().details["met"] == "EIO"
             machine.run.undo(error)
             assert process.wait_gone(10), "killed, or ended by the error"
         case "wipe":

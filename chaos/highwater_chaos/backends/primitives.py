@@ -1,7 +1,8 @@
 """What a backend may be able to do to nodes, disks, clocks and messages: a small protocol for each.
 
 A backend has a primitive if it has the protocol's methods, and in no other way. A fault names the protocols that it
-needs (:attr:`highwater_chaos.faults.Fault.needs`), and asks its context for them.
+needs (:attr:`highwater_chaos.faults.Fault.needs`), and asks its context for them. What a machine does to a node and
+takes back again is in a list of its own (:mod:`highwater_chaos.machine.primitives`): backends get it without code.
 
 ``until_ns`` is the run time at which a fault ends by itself even if the harness does not get to undo it; None: when the
 run ends. Methods that act on a node raise ``KeyError`` for an unknown one, and
@@ -14,14 +15,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
+from highwater_chaos.machine import primitives as of_machines
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_runtime.config import PropertyValue
 
+PausesNodes = of_machines.PausesNodes
+MendsDisks = of_machines.MendsDisks
+FillsDisks = of_machines.FillsDisks
+FailsDisks = of_machines.FailsDisks
+BlocksWrites = of_machines.BlocksWrites
+CutsLinks = of_machines.CutsLinks
 Primitive = type[Any]
 """One of the protocols of :data:`PRIMITIVES`."""
 
 KeepMode = Literal["none", "prefix", "torn"]
-ProcessState = Literal["running", "stopped", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +102,6 @@ class ConfiguresNodes(Protocol):
 
 
 @runtime_checkable
-class PausesNodes(Protocol):
-    """Processes that can be paused."""
-
-    def pause(self, node: str, until_ns: int | None = None) -> None:
-        """SIGSTOP."""
-
-    def resume(self, node: str) -> None:
-        """SIGCONT."""
-
-    def process_state(self, node: str) -> ProcessState:
-        """Probe: the node's process as its kernel has it."""
-
-
-@runtime_checkable
 class SkewsClocks(Protocol):
     """Clocks that can be wrong."""
 
@@ -134,34 +127,6 @@ class WipesDisks(Protocol):
 
 
 @runtime_checkable
-class MendsDisks(Protocol):
-    """What disks in trouble of any kind have in common."""
-
-    def disk_heal(self, node: str) -> None:
-        """Undo whatever was done to the disk."""
-
-    def disk_probe(self, node: str) -> str:
-        """Probe: try to write and sync on the node's disk; ``"ok"``, ``"stalled"`` (a flush does not end),
-        ``"blocked"`` (a write does not return) or the errno's name (``ENOSPC``)."""
-
-
-@runtime_checkable
-class FillsDisks(MendsDisks, Protocol):
-    """Disks that can be full."""
-
-    def fill_disk(self, node: str, until_ns: int | None = None) -> None:
-        """Leave no room on the node's disk."""
-
-
-@runtime_checkable
-class FailsDisks(MendsDisks, Protocol):
-    """Disks that can fail."""
-
-    def fail_disk(self, node: str, until_ns: int | None = None) -> None:
-        """Let reads and writes on the node's disk fail."""
-
-
-@runtime_checkable
 class StallsDisks(MendsDisks, Protocol):
     """Disks that can stall."""
 
@@ -169,30 +134,7 @@ class StallsDisks(MendsDisks, Protocol):
         """Let no flush of the node's disk complete."""
 
 
-@runtime_checkable
-class BlocksWrites(MendsDisks, Protocol):
-    """Disks that can stall so badly that ``write()`` does not return."""
-
-    def block_writes(self, node: str, until_ns: int | None = None) -> None:
-        """Let no write to the node's disk return; probes see ``blocked``."""
-
-
-# --- network ---
-
-
-@runtime_checkable
-class CutsLinks(Protocol):
-    """Links that can be cut."""
-
-    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
-        """Lose every message from ``source`` to ``destination``, on old and new connections. ``cut`` is the caller's
-        name for it. Two cuts of one link are both in force."""
-
-    def uncut(self, cut: str) -> None:
-        """Undo one :meth:`cut`, also one that failed halfway. Idempotent; nothing if there never was one."""
-
-    def reachable(self, source: str, destination: str) -> bool:
-        """Probe: whether a message from ``source`` to ``destination`` would get through the network now."""
+# --- messages and sessions ---
 
 
 @runtime_checkable
@@ -243,16 +185,12 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
     StopsNodes: "stop",
     ConfiguresNodes: "configuration of a single node",
     WipesDisks: "disk wipe",
-    FillsDisks: "full disk",
-    FailsDisks: "disk errors",
     StallsDisks: "stalled disk",
-    BlocksWrites: "blocked writes",
-    CutsLinks: "network cuts",
-    PausesNodes: "pause",
     AppliesRpcRules: "interference by RPC",
     SkewsClocks: "clock skew",
     ExpiresSessions: "expiry of ZooKeeper sessions",
     HostsClientProcesses: "clients in processes of their own",
+    **{primitive: one.title for primitive, one in of_machines.MACHINE_PRIMITIVES.items()},
 }
 """Every primitive, as messages to users name it."""
 

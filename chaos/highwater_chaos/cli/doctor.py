@@ -16,8 +16,8 @@ from rich.table import Table
 from highwater_chaos.backends import BACKENDS, make_backend
 from highwater_chaos.backends.ensemble import servers
 from highwater_chaos.backends.local import apache_kafka
+from highwater_chaos.backends.local.capability import why_not
 from highwater_chaos.backends.local.highwater_program import kazoo_missing
-from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.primitives import PRIMITIVES, implemented_by
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment.faults import fault_kinds

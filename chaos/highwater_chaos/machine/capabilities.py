@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.machine.ability import Ability
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_freeze import DiskFreeze
@@ -30,26 +30,7 @@ from highwater_chaos.machine.reach import Reach
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, find_mkfs
 from highwater_chaos.machine.wipe import Wipe
-from highwater_chaos.machine.write_probe import BLOCKED
 
-
-class Ability(Enum):
-    """What a machine may or may not be able to do."""
-
-    PROCESSES = "processes, killed and paused"
-    NAMESPACES = "network namespaces on a bridge"
-    CUTS = "one-way network cuts"
-    EXT4 = "ext4 volumes"
-    XFS = "XFS volumes"
-    POWER_LOSS = "power loss"
-    WIPE = "wiped disks"
-    DISK_FULL = "full disks"
-    DISK_ERROR = "failing disks"
-    DISK_FREEZE = "disks that block writes"
-
-
-_BLOCKED_AFTER: Final = 0.1
-"""Seconds: on a volume of which nobody else knows a write has nothing to wait for."""
 NEEDS_ROOT: Final = "needs root; run as root (sudo)"
 
 
@@ -79,9 +60,9 @@ def _try_all() -> dict[Ability, str | None]:
         usable = [kind for kind, reason in volumes.items() if reason is None]
         for ability, trial in (
             (Ability.POWER_LOSS, trials.power_loss),
-            (Ability.DISK_FULL, trials.disk_full),
-            (Ability.DISK_ERROR, trials.disk_error),
-            (Ability.DISK_FREEZE, trials.disk_freeze),
+            (Ability.DISK_FULL, partial(trials.fault, DiskFull)),
+            (Ability.DISK_ERROR, partial(trials.fault, DiskError)),
+            (Ability.DISK_FREEZE, partial(trials.fault, DiskFreeze)),
             (Ability.WIPE, trials.wipe),
         ):
             if usable:
@@ -137,26 +118,12 @@ class _Trials:
             _see(loss.resource.lost_files == 1, f"{kind} keeps an unsynced file over FS_IOC_SHUTDOWN")
             self.run.undo(loss)
 
-    def disk_full(self, kinds: list[FileSystem]) -> None:
+    def fault(self, fault: type[DiskFull] | type[DiskError] | type[DiskFreeze], kinds: list[FileSystem]) -> None:
         for kind in kinds:
-            full = self.run.make(DiskFull(self._volume(kind)))
-            seen = full.resource.probe()
-            self.run.undo(full)
-            _see(seen == "ENOSPC", f"a write to a full {kind} meets {seen}, not ENOSPC")
-
-    def disk_error(self, kinds: list[FileSystem]) -> None:
-        for kind in kinds:
-            failing = self.run.make(DiskError(self._volume(kind)))
-            seen = failing.resource.probe()
-            self.run.undo(failing)
-            _see(seen == "EIO", f"a write to a failing {kind} meets {seen}, not EIO")
-
-    def disk_freeze(self, kinds: list[FileSystem]) -> None:
-        for kind in kinds:
-            frozen = self.run.make(DiskFreeze(self._volume(kind)))
-            seen = frozen.resource.probe(_BLOCKED_AFTER)
-            self.run.undo(frozen)
-            _see(seen == BLOCKED, f"a write to a frozen {kind} meets {seen}, and does not block")
+            made = self.run.make(fault(self._volume(kind)))
+            seen = made.resource.seen(closely=False)
+            self.run.undo(made)
+            _see(seen.in_force, f"{made.resource.describe()}: {seen.what}, not with {seen.details['expected']}")
 
     def wipe(self, kinds: list[FileSystem]) -> None:
         for kind in kinds:

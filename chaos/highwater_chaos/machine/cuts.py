@@ -18,15 +18,34 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self
+
+from annotated_types import Ge, Le, MaxLen, Predicate
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.link_probes import answering, send_from, send_to
 from highwater_chaos.machine.namespaces import FOREIGN, in_namespace, place_of
+from highwater_chaos.machine.node_fault import MachineNode, Part, Seen
 
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+Address = Annotated[str, MaxLen(45), Predicate(_is_address)]
+"""IPv4 or IPv6."""
+Port = Annotated[int, Ge(1), Le(65535)]
 TABLE: Final = "highwater"
 CHAIN: Final = "cuts"
 CHAIN_OUT: Final = "cuts-out"
 _BEFORE_CONNECTION_TRACKING: Final = -300
+_ANSWERS_WITHIN: Final = 3.0
+_SILENT_FOR: Final = 0.7
+"""Seconds."""
 _LOOK_AGAIN: Final = 0.01
 """Seconds between two looks at a counter."""
 
@@ -38,10 +57,18 @@ class Cut:
 
     KIND: ClassVar[str] = "cut"
     ALONE: ClassVar[bool] = False
+    ACTS_ON: ClassVar[Part] = "network"
+    MAY_END_NODES: ClassVar[bool] = False
     namespace: str
     source: str
     mark: str = field(default_factory=lambda: "highwater:" + secrets.token_hex(8))
     outgoing: bool = False
+    port: int = 0
+    """A TCP port of the other side, by which the cut can be seen."""
+
+    @classmethod
+    def on(cls, node: MachineNode, /, peer: Address, probe_port: Port, outgoing: bool = False) -> Self:
+        return cls(node.network(), str(ipaddress.ip_address(peer)), outgoing=outgoing, port=probe_port)
 
     def make(self, held: Sequence[int]) -> Self:
         """Add the rule (and the table and chain, where this is the first cut)."""
@@ -117,6 +144,30 @@ class Cut:
         while (dropped := self.dropped_by_all() - before) == 0 and time.monotonic() < deadline:
             time.sleep(_LOOK_AGAIN)
         return dropped
+
+    def seen(self, *, closely: bool = True) -> Seen:
+        """By datagrams that bear the address of the other side (of an outgoing cut: that are sent to it), which the
+        rule counts, and by a connection to the other side. The first needs nothing of it: it may be cut off the other
+        way, or down. Of two cuts of one pair the one made first drops what the other would: their sum is looked at."""
+        if place_of(self.namespace) is None:
+            return Seen("the network is gone, and its rules with it", False, True, {})
+        there, details = self.left() is not None, {"peer": self.source, "port": self.port}
+        if not closely:
+            dropped = self.dropped()
+            return Seen(f"{self.describe()}: {dropped} so far", there, not there, {**details, "dropped": dropped})
+        within = _SILENT_FOR if there else _ANSWERS_WITHIN
+        answers = bool(answering(self.namespace, [(self.source, self.port)], within))
+        says = "answers" if answers else "does not answer"
+        if not there:
+            # One that another fault still cuts, or that is down, stays silent: that is no fault of this one.
+            saw = f"no rule against {self.source} is left; port {self.port} {says}"
+            return Seen(saw, False, True, {**details, "answers": answers})
+        send, ipv6 = send_to if self.outgoing else send_from, ":" in self.source
+        dropped = self.counts(lambda: send(self.namespace, self.source)) if self.outgoing or not ipv6 else 0
+        provoked = dropped > 0 or (ipv6 and self.dropped_by_all() > 0)
+        saw = f"{dropped} probes {'to' if self.outgoing else 'from'} {self.source} were dropped; "
+        saw += f"its port {self.port} {says} across the cut"
+        return Seen(saw, provoked and not answers, False, {**details, "dropped": self.dropped()})
 
     def _tidy(self) -> None:
         """In a namespace of another owner not even an empty table stays behind. Cuts of one namespace are made and

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
-from highwater_chaos.machine.power_loss import FLUSH_ALL, bring_up, down, shut_down, try_to_write
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.node_fault import VolumeFault
+from highwater_chaos.machine.power_loss import FLUSH_ALL, bring_up, down, shut_down
 
 
 @dataclass(frozen=True, slots=True)
-class DiskError:
+class DiskError(VolumeFault):
     """``volume`` fails with EIO."""
 
     KIND: ClassVar[str] = "disk error"
     ALONE: ClassVar[bool] = False
-    volume: Volume
+    MEETS: ClassVar[str] = "EIO"
 
     def make(self, _held: Sequence[int]) -> Self:
         """Write out, then shut down."""
@@ -39,7 +39,3 @@ class DiskError:
 
     def describe(self) -> str:
         return f"failing disk {self.volume.name}"
-
-    def probe(self) -> str | None:
-        """Evidence: ``EIO`` while it fails, None: a small file could be written and synced."""
-        return try_to_write(Path(self.volume.mount_point))

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from highwater_chaos.machine.freezing import freeze
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.node_fault import Seen, VolumeFault
 from highwater_chaos.machine.write_probe import BLOCKED, BLOCKED_AFTER, probe_write
+
+_BLOCKED_SOON: Final = 0.1
+"""Seconds: on a volume of which nobody else knows a write has nothing to wait for."""
 
 
 @dataclass(frozen=True, slots=True)
-class DiskFreeze:
+class DiskFreeze(VolumeFault):
     """``volume`` takes no writes. What was written before is durable, so the fault itself loses nothing."""
 
     KIND: ClassVar[str] = "frozen disk"
     ALONE: ClassVar[bool] = True
-    volume: Volume
+    MEETS: ClassVar[str] = BLOCKED
+    MAY_END_NODES: ClassVar[bool] = False
 
     def make(self, _held: Sequence[int]) -> Self:
         """Write out, then freeze."""
@@ -31,13 +35,16 @@ class DiskFreeze:
 
     def left(self) -> str | None:
         """Whether a write blocks."""
-        if not self.volume.mounted():
-            return None
-        return f"volume {self.volume.name}, where a write blocks" if self.probe() == BLOCKED else None
+        return f"volume {self.volume.name}, where a write blocks" if self._met() == BLOCKED else None
 
     def describe(self) -> str:
         return f"frozen disk {self.volume.name}"
 
-    def probe(self, blocked_after: float = BLOCKED_AFTER) -> str | None:
-        """Evidence: ``blocked`` while it is frozen, None: a small file could be written and synced."""
+    def seen(self, *, closely: bool = True) -> Seen:
+        """``blocked`` while it is frozen."""
+        return self._seen(self._met(BLOCKED_AFTER if closely else _BLOCKED_SOON))
+
+    def _met(self, blocked_after: float = BLOCKED_AFTER) -> str | None:
+        if not self.volume.mounted():
+            return "not mounted"
         return probe_write(Path(self.volume.mount_point), self.volume.run, blocked_after)

@@ -8,26 +8,24 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.power_loss import try_to_write
+from highwater_chaos.machine.node_fault import VolumeFault
 from highwater_chaos.machine.safe_open import create_beneath
-from highwater_chaos.machine.volumes import Volume
 
 BALLAST: Final = ".highwater-ballast"
 _SMALLEST: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class DiskFull:
+class DiskFull(VolumeFault):
     """``volume`` has no free block. What its owner deletes meanwhile is free again, as on a real full disk."""
 
     KIND: ClassVar[str] = "full disk"
     ALONE: ClassVar[bool] = True
-    volume: Volume
+    MEETS: ClassVar[str] = "ENOSPC"
 
     def make(self, _held: Sequence[int]) -> Self:
         """Allocate in ever smaller steps until not a block is left."""
@@ -74,10 +72,6 @@ class DiskFull:
 
     def describe(self) -> str:
         return f"full disk {self.volume.name}"
-
-    def probe(self) -> str | None:
-        """Evidence: ``ENOSPC`` while the disk is full, None: a small file could be written and synced."""
-        return try_to_write(Path(self.volume.mount_point))
 
     @contextmanager
     def _root(self) -> Iterator[int]:

@@ -7,41 +7,31 @@ from typing import Any, Final
 
 import msgspec
 
-from highwater_chaos.machine.cuts import Cut
-from highwater_chaos.machine.disk_error import DiskError
-from highwater_chaos.machine.disk_freeze import DiskFreeze
-from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.links import Hub, Link
 from highwater_chaos.machine.namespaces import Namespace
-from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.power_loss import PowerLoss
+from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
 from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.start_barrier import StartBarrier
 from highwater_chaos.machine.volumes import Volume
 from highwater_chaos.machine.wipe import Wipe
 
-KINDS: Final[dict[str, type[Any]]] = {
-    kind.KIND: kind
-    for kind in (
-        Namespace,
-        Hub,
-        Link,
-        Cut,
-        Volume,
-        PowerLoss,
-        Wipe,
-        DiskFull,
-        DiskError,
-        DiskFreeze,
-        Process,
-        Pause,
-        Instruction,
-        StartBarrier,
-    )
-}
+_OTHERS: Final[tuple[type[Any], ...]] = (
+    Namespace,
+    Hub,
+    Link,
+    Volume,
+    PowerLoss,
+    Wipe,
+    Process,
+    Instruction,
+    StartBarrier,
+)
+_NODE_FAULTS: Final = [one.fault for one in MACHINE_PRIMITIVES.values()]
+KINDS: Final[dict[str, type[Any]]] = {kind.KIND: kind for kind in (*_OTHERS, *_NODE_FAULTS)}
 
 
 def to_journal(resource: Resource) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.identity import Identity, ProcessState
+from highwater_chaos.machine.node_fault import MachineNode, Part, Seen
 from highwater_chaos.machine.processes import Process
 
 _STOPPED_WITHIN: Final = 5.0
@@ -21,7 +22,13 @@ class Pause:
 
     KIND: ClassVar[str] = "pause"
     ALONE: ClassVar[bool] = False
+    ACTS_ON: ClassVar[Part] = "processes"
+    MAY_END_NODES: ClassVar[bool] = False
     process: Process
+
+    @classmethod
+    def on(cls, node: MachineNode, /) -> Self:
+        return cls(node.processes())
 
     def make(self, _held: Sequence[int]) -> Self:
         """SIGSTOP; returns when the kernel says that every one of them stands still."""
@@ -52,3 +59,21 @@ class Pause:
 
     def describe(self) -> str:
         return f"pause of process {self.process.name}"
+
+    def seen(self, *, closely: bool = True) -> Seen:
+        """By the kernel's word for each process."""
+        del closely
+        states = {str(member.pid): member.state() for member in self.process.members()}
+        if not states:
+            return Seen(f"no process of {self.process.name} is left", False, True, {})
+        found = sorted(states.values())
+        counts = ", ".join(f"{found.count(state)} {state}" for state in dict.fromkeys(found))
+        saw = f"processes of {self.process.name}: {counts}"
+        return Seen(saw, set(found) == {"stopped"}, set(found) == {"running"}, states)
+
+
+def process_state(node: MachineNode) -> ProcessState:
+    """Probe: ``stopped`` if any process of a node is; ``gone``: none lives."""
+    process = node.running()
+    states = set() if process is None else {one.state() for one in process.members()} - {"gone"}
+    return "stopped" if "stopped" in states else "running" if states else "gone"

@@ -1,21 +1,18 @@
 """The agent's HTTPS interface: what is asked for, by whom, and how refusals look. All bodies are JSON.
 
 ======================================== ===============================================================================
-``PUT /v1/faults/<id>``                  bring a fault about (:mod:`~.requests`); a repetition changes nothing
+``PUT /v1/faults/<id>``                  bring a fault about (:mod:`~.faults`); a repetition changes nothing
 ``DELETE /v1/faults/<id>``               undo it; idempotent
 ``GET /v1/faults``, ``…/<id>``           records (:mod:`~.records`); of one in force with what is seen of it now
 ``PUT``, ``DELETE /v1/volumes/<name>``   a crashable volume ``<namespace>_<pod>``; idempotent
 ``GET /v1/volumes``                      all of them
-``GET /v1/pods/<ns>/<pod>``              which processes the node's container has, and their states
 ``GET /v1/pods/<ns>/<pod>/events``       the node's events file from byte ``?offset=``; headers ``X-Highwater-File``
                                          (another file has another one), ``X-Highwater-Next`` (where to go on),
                                          ``X-Highwater-Size``
 ``GET /v1/pods/<ns>/<pod>/dump``         the broker's replicas batch by batch, a JSON array a line
 ``GET /v1/pods/<ns>/<pod>/metrics``      the node's own metrics
-``GET /v1/pods/<ns>/<pod>/reaches``      whether ``?peer=`` (an IP address) answers a TCP connection to ``&port=`` from
-                                         inside the pod's network: ``{"answers": true}``; a refusal is an answer
-``GET /v1/pods/<ns>/<pod>/session``      the key of the broker's ZooKeeper session, by which another connection can end
-                                         it: ``{"session": {"id": 1, "password": "<hex>"}}``, or null
+``GET /v1/pods/<ns>/<pod>/<probe>``      what a probe (:data:`PROBES`) sees of the node: ``{"result": …}``. Its
+                                         parameters stand in the query
 ``GET /v1/machine``                      load, disk space and starts of the agent (:mod:`~.machine_record`) since
                                          ``?since=`` (seconds since the epoch): ``{"items": […]}``
 ``GET /v1/pods/…?uid=``                  409 if the pod of this name is another one by now
@@ -38,19 +35,23 @@ from typing import Any, Final, TypeVar
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from highwater_chaos.base.strict_model import Model
+from highwater_chaos.machine.cuts import Address, Port
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.link_probes import answering
 from highwater_chaos.machine.proc import boot_id
 from highwater_operator.agent import metrics, pod_files
 from highwater_operator.agent.authentication import authenticate
-from highwater_operator.agent.containers import network_of, node_container
-from highwater_operator.agent.faults.node_program import session_key
+from highwater_operator.agent.faults.base import PodNode
+from highwater_operator.agent.faults.derived import MACHINE_PROBES
+from highwater_operator.agent.faults.kinds import read_fault
+from highwater_operator.agent.faults.node_program import session
 from highwater_operator.agent.machine_record import MachineRecord
 from highwater_operator.agent.pods import Pod, Pods, check
 from highwater_operator.agent.pools import Pools
-from highwater_operator.agent.probes import answering
 from highwater_operator.agent.records import FAULT_ID
 from highwater_operator.agent.refusals import RefusalError
-from highwater_operator.agent.requests import read_fault, read_peer, read_volume
+from highwater_operator.agent.requests import model_of, read_query, read_volume
 from highwater_operator.agent.service import Faults
 from highwater_operator.agent.settings import Settings
 from highwater_operator.agent.volumes import VolumeRecord, Volumes, ensure_name
@@ -66,6 +67,16 @@ _BODY_WITHIN: Final = 30.0
 """Seconds."""
 _ANSWERS_WITHIN: Final = 0.7
 """Seconds. A peer answers within milliseconds; a cut is what this waits for."""
+
+
+def reaches(node: PodNode, peer: Address, port: Port) -> bool:
+    """Probe: whether an address answers a TCP connection from inside the pod's network; a refusal is an answer."""
+    return bool(answering(node.network(), [(peer, port)], _ANSWERS_WITHIN))
+
+
+PROBES: Final[dict[str, Callable[..., Any]]] = {**MACHINE_PROBES, "reaches": reaches, "session": session}
+"""By the last part of their paths."""
+_PROBES: Final = {name: (look, model_of(name, look, Model)) for name, look in PROBES.items()}
 
 T = TypeVar("T")
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -106,12 +117,13 @@ class Api:
                 web.put("/v1/volumes/{name}", self._put_volume),
                 web.delete("/v1/volumes/{name}", self._delete_volume),
                 web.get("/v1/machine", self._machine_record),
-                web.get("/v1/pods/{namespace}/{pod}", self._pod),
                 web.get("/v1/pods/{namespace}/{pod}/events", self._events),
                 web.get("/v1/pods/{namespace}/{pod}/dump", self._dump),
                 web.get("/v1/pods/{namespace}/{pod}/metrics", self._pod_metrics),
-                web.get("/v1/pods/{namespace}/{pod}/reaches", self._reaches),
-                web.get("/v1/pods/{namespace}/{pod}/session", self._session),
+                *(
+                    web.get(f"/v1/pods/{{namespace}}/{{pod}}/{name}", partial(self._probe, look, model))
+                    for name, (look, model) in _PROBES.items()
+                ),
             ]
         )
         return app
@@ -183,16 +195,6 @@ class Api:
 
     # --- pods ---
 
-    async def _pod(self, request: web.Request) -> web.Response:
-        pod = await self._readable(request)
-        container = await self._read(pod, lambda: node_container(pod))
-        processes = [] if container is None else container.processes
-        states = [{"pid": one.pid, "started": one.started, "state": one.state()} for one in processes]
-        found = None if container is None else container.id
-        return web.json_response(
-            {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid, "container": found, "processes": states}
-        )
-
     async def _events(self, request: web.Request) -> web.StreamResponse:
         pod = await self._readable(request)
         text = request.query.get("offset", "0")
@@ -248,15 +250,11 @@ class Api:
             raise RefusalError(502, str(error), expected="the node's admin server", found="no response") from error
         return web.Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
 
-    async def _reaches(self, request: web.Request) -> web.Response:
+    async def _probe(self, look: Callable[..., Any], model: type[Model], request: web.Request) -> web.Response:
         pod = await self._readable(request)
-        target = read_peer(request.query.get("peer", ""), request.query.get("port", ""))
-        answered = await self._read(pod, lambda: answering(network_of(pod), [target], _ANSWERS_WITHIN))
-        return web.json_response({"peer": target[0], "port": target[1], "answers": target in answered})
-
-    async def _session(self, request: web.Request) -> web.Response:
-        pod = await self._readable(request)
-        return web.json_response({"session": await self._read(pod, lambda: session_key(pod))})
+        parameters = read_query(model, {name: text for name, text in request.query.items() if name != "uid"})
+        found = await self._read(pod, lambda: look(self._faults.node(pod), **dict(parameters)))
+        return web.json_response({"result": found})
 
     async def _readable(self, request: web.Request) -> Pod:
         namespace, name = request.match_info["namespace"], request.match_info["pod"]
@@ -311,8 +309,7 @@ class Api:
         return await self._pools.reads.run(pod.uid, call)
 
     async def _pod_of(self, fault: str) -> str:
-        record = await self._pools.own.run("", lambda: self._faults.find(fault))
-        return "" if record is None else record.pod
+        return await self._pools.own.run("", lambda: self._faults.pod_of(fault))
 
 
 async def _body(request: web.Request) -> bytes:

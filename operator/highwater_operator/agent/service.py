@@ -23,27 +23,15 @@ from highwater_chaos.machine.run import MachineRun
 from highwater_operator.agent import metrics
 from highwater_operator.agent.background import Background
 from highwater_operator.agent.fault_log import log_change, log_refusal
-from highwater_operator.agent.faults.base import Context, HealContext
-from highwater_operator.agent.faults.kinds import kind_of, restart_after
+from highwater_operator.agent.faults.base import Context, Fault, HealContext, PodNode
+from highwater_operator.agent.faults.kinds import KINDS, read_stored
 from highwater_operator.agent.faults.processes import bar
 from highwater_operator.agent.pods import Pod, Pods, admitted
 from highwater_operator.agent.records import Evidence, FaultRecord, Records, State, now_text
 from highwater_operator.agent.refusals import RefusalError
-from highwater_operator.agent.requests import (
-    DiskRequest,
-    DiskWipeRequest,
-    FaultRequest,
-    KillRequest,
-    PowerLossRequest,
-    StopRequest,
-    plain,
-    read_stored,
-)
 from highwater_operator.agent.volumes import Volumes
 
 _LONGEST: Final = timedelta(hours=24)
-_TALKS: Final = frozenset({"hold", "drop", "delay", "duplicate", "sessionExpiry", "diskStall", "clockSkew"})
-_DISKS: Final = frozenset({"powerLoss", "diskWipe", "diskFull", "diskError"})
 _MOST_SAID: Final = 1000
 
 
@@ -65,14 +53,14 @@ class Faults:
 
     # --- requests ---
 
-    def put(self, fault: str, request: FaultRequest) -> FaultRecord:
+    def put(self, fault: str, request: Fault) -> FaultRecord:
         """Bring a fault about, once; a repetition gets what became of it.
 
         Raises:
             RefusalError: it is not carried out; nothing of it is there.
             MachineError, OSError: it could not be; what was half made is undone.
         """
-        body = plain(request)
+        body = request.plain()
         with self._only(fault):
             try:
                 there = self._records.get(fault)
@@ -85,7 +73,7 @@ class Faults:
             except RefusalError as refusal:
                 log_refusal(FaultRecord(fault, "failed", body), refusal)
                 raise
-            context = Context(fault, pod, self._run, self._volumes, lasts_ns)
+            context = Context(pod, self._run, self._volumes, fault, lasts_ns)
             record = self._store(FaultRecord(fault, "injecting", body, _until(request)))
             return self._inject(context, request, record)
 
@@ -114,12 +102,17 @@ class Faults:
             return record.saw(*self._observed(record))
         return record
 
-    def find(self, fault: str) -> FaultRecord | None:
-        """Its record; None: it was never heard of."""
-        return self._records.get(fault)
+    def pod_of(self, fault: str) -> str:
+        """Uid of the pod that it is about; empty: none is known."""
+        record = self._records.get(fault)
+        return "" if record is None else record.pod
 
     def all(self) -> list[FaultRecord]:
         return list(self._records.all())
+
+    def node(self, pod: Pod) -> PodNode:
+        """What probes look at."""
+        return PodNode(pod, self._run, self._volumes)
 
     # --- what time does ---
 
@@ -140,7 +133,7 @@ class Faults:
     def _recovered(self, record: FaultRecord) -> bool:
         # One that waits for a pod's answer, or that cannot be undone now, must not keep the agent from starting.
         try:
-            if _talks(record):
+            if KINDS.get(record.kind, Fault).TALKS:
                 raise MachineError(record.error)
             self._end(record, "failed", "restart")
         except Exception as error:  # of this fault alone
@@ -163,7 +156,8 @@ class Faults:
             if found.state != "inForce":
                 continue
             in_force += 1
-            if _talks(found) or found.kind in _DISKS:
+            kind = KINDS.get(found.kind, Fault)
+            if kind.TALKS or kind.ON_DISK:
                 talking.setdefault(found.pod, []).append(found.id)
                 overdue += _left_ns(found.until) <= 1
             else:
@@ -202,7 +196,7 @@ class Faults:
 
     # --- inside ---
 
-    def _admitted(self, request: FaultRequest) -> Pod:
+    def _admitted(self, request: Fault) -> Pod:
         try:
             return admitted(self._pods, request.pod, self._node)
         except RefusalError:
@@ -219,15 +213,15 @@ class Faults:
         log_change(before, stored, by)
         return stored
 
-    def _inject(self, context: Context, request: FaultRequest, record: FaultRecord) -> FaultRecord:
+    def _inject(self, context: Context, request: Fault, record: FaultRecord) -> FaultRecord:
         began = time.monotonic()
-        down = restart_after(request) is not None
+        down = request.keeps_down_ns is not None
         try:
             if down:
                 barring = replace(context, id=_barred(context.id), lasts_ns=_left_ns(record.until))
                 bar(barring, context.id, self._kubelet)
             with self._disks_held(request):
-                evidence = kind_of(request).inject(context)
+                evidence = request.inject(context)
         except Exception as error:  # whatever it is: what was half made is undone
             refused = isinstance(error, RefusalError)
             metrics.INJECTIONS.labels(request.kind, "refused" if refused else "failed").inc()
@@ -238,7 +232,7 @@ class Faults:
         metrics.INJECTIONS.labels(request.kind, "injected").inc()
         metrics.INJECTION_SECONDS.labels(request.kind).observe(time.monotonic() - began)
         record = replace(record, error="").saw(*evidence)
-        if not _is_over_at_once(request):
+        if not request.OVER_AT_ONCE:
             return self._store(replace(record, state="inForce"))
         self._ensure(context.id, self._run.undo_tagged(context.id).left)
         return self._store(replace(record, state="inForce" if down else "done"))
@@ -247,10 +241,10 @@ class Faults:
         """Whether it is over now."""
         request = read_stored(record.request)
         if _left_ns(record.until) <= 1:
-            self._end(record, "done" if _is_over_at_once(request) else "expired", "deadline")
+            self._end(record, "done" if request.OVER_AT_ONCE else "expired", "deadline")
             return True
         entries = self._run.tagged(record.id)
-        if not _is_over_at_once(request) and all(entry.undone_by is not None for entry in entries):
+        if not request.OVER_AT_ONCE and all(entry.undone_by is not None for entry in entries):
             self._end(record, "expired", "deadline")
             return True
         return False
@@ -263,7 +257,7 @@ class Faults:
             self._ensure(record.id, self._undone(record.id))
             entries = self._run.tagged(record.id)
             try:
-                seen += kind_of(request).healed(self._heal_context(entries))
+                seen += request.healed(self._heal_context(entries))
             except Exception as error:
                 seen.append(Evidence(f"the end could not be seen: {_sentence(error)}", False, "heal"))
         all_entries = [*entries, *self._run.tagged(_barred(record.id))]
@@ -286,7 +280,7 @@ class Faults:
     def _observed(self, record: FaultRecord) -> list[Evidence]:
         context = self._heal_context([entry for entry in self._run.tagged(record.id) if entry.undone_by is None])
         try:
-            return kind_of(read_stored(record.request)).observe(context)
+            return read_stored(record.request).observe(context)
         except Exception as error:
             return [Evidence(f"it could not be looked at: {_sentence(error)}", False)]
 
@@ -294,8 +288,8 @@ class Faults:
         return HealContext(self._run, self._volumes, [from_journal(one.kind, one.resource) for one in entries])
 
     @contextmanager
-    def _disks_held(self, request: FaultRequest) -> Iterator[None]:
-        if isinstance(request, PowerLossRequest | DiskWipeRequest | DiskRequest):
+    def _disks_held(self, request: Fault) -> Iterator[None]:
+        if request.ON_DISK:
             with self._volumes.busy(f"{request.pod.namespace}_{request.pod.name}"):
                 yield
         else:
@@ -327,17 +321,12 @@ def _ensure_same(there: FaultRecord, body: dict[str, object]) -> None:
         )
 
 
-def _lasts_ns(request: FaultRequest) -> int:
+def _lasts_ns(request: Fault) -> int:
     lasts = request.deadline - datetime.now(UTC)
     if not timedelta() < lasts <= _LONGEST:
         found = f"{request.deadline.isoformat()}, {lasts.total_seconds():.1f} s from now"
         raise RefusalError(422, "no deadline to work with", expected="within the next 24 hours", found=found)
     return int(lasts.total_seconds() * 1e9)
-
-
-def _talks(record: FaultRecord) -> bool:
-    """Whether undoing it takes an answer of the pod's program."""
-    return record.kind in _TALKS
 
 
 def _sentence(error: Exception) -> str:
@@ -351,13 +340,9 @@ def _barred(fault: str) -> str:
     return f"{fault}:down"
 
 
-def _is_over_at_once(request: FaultRequest) -> bool:
-    return isinstance(request, PowerLossRequest | KillRequest | StopRequest | DiskWipeRequest)
-
-
-def _until(request: FaultRequest) -> str:
+def _until(request: Fault) -> str:
     until = request.deadline.astimezone(UTC)
-    if (down := restart_after(request)) is not None:
+    if (down := request.keeps_down_ns) is not None:
         until = min(until, datetime.now(UTC) + timedelta(microseconds=down / 1000))
     return until.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -91,10 +91,9 @@ def test_a_pause_and_a_cut_are_undone(world: World, installed: Agent, capsys: An
     pod, peer = world.pod("left-broker-0"), world.pod("left-broker-1")
     pod.start_node()
     peer.start_node()
-    cut = {"peer": pod.address, "direction": "both", "probePort": 9404}
     begin(world, ["left-1", "left-2"])
     installed.inject("left-1", "pause", pod, 3600)
-    installed.inject("left-2", "partition", peer, 3600, cuts=[cut])
+    installed.inject("left-2", "partition", peer, 3600, peer=pod.address, probePort=9404)
     assert "T" in states(pod)
     world.api.delete(*KIND, "left", "default")
 

@@ -84,8 +84,9 @@ def test_answers_on_control_sockets_stop_no_deadline_but_their_own(
     """All of them at once, as one tenant's pods may."""
     victim = world.pod("victim-broker-0")
     victim.start_node()
-    peers = [{"peer": one.pod.address} for one in hostile.values()]
-    agent.inject("by-request", "partition", victim, 600, cuts=peers)
+    cut = [f"by-request-{how}" for how in hostile]
+    for fault, one in zip(cut, hostile.values(), strict=True):
+        agent.inject(fault, "partition", victim, 600, peer=one.pod.address, probePort=9404)
     agent.inject("paused", "pause", victim, seconds=6)
     for how, one in hostile.items():
         agent.inject(f"{how}-hostile", "drop", one.pod, seconds=3, rpc="Fetch")
@@ -94,8 +95,7 @@ def test_answers_on_control_sockets_stop_no_deadline_but_their_own(
     assert stopped(victim)
     until(lambda: not stopped(victim), "the victim runs again after its deadline", 12)
     began = time.monotonic()
-    healed = agent.heal("by-request")
-    assert healed["state"] == "healed"
+    assert {agent.heal(fault)["state"] for fault in cut} == {"healed"}
     assert time.monotonic() - began < 10, "nobody waits for the hostile pods"
     until(lambda: agent.state("paused") == "expired", "it is noted", 12)
     for how in hostile:
@@ -126,7 +126,7 @@ def test_pods_that_never_finish_an_answer_keep_nobody_from_being_healed(
         began = time.monotonic()
         assert agent.heal("admin")["state"] == "healed"
         assert agent.ask("GET", "/healthz", token=None).status_code == 200
-        assert agent.ask("GET", f"/v1/pods/default/{victim.name}").status_code == 200
+        assert agent.ask("GET", f"/v1/pods/default/{victim.name}/process_state").status_code == 200
         assert time.monotonic() - began < 4
         statuses = {one.result().status_code for one in asked}
     assert statuses <= {502, 503}, "an answer that does not end is none"

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from agent_world import TOKEN, Agent, World, in_seconds
 
+from highwater_operator.agent.http_api import PROBES
+
 REFERENCE = {"namespace": "default", "name": "nobody", "uid": "00000000-0000-4000-8000-000000000000"}
 
 
@@ -56,8 +58,8 @@ def test_only_pods_of_clusters_on_this_node_are_touched(agent: Agent, world: Wor
         assert answer.json()["error"] == error
         assert answer.json()["found"] == found
         assert node.poll() is None
-        for what in ("", "/events", "/dump", "/metrics"):
-            assert agent.ask("GET", f"/v1/pods/default/{pod.name}{what}").status_code == 403
+        for what in ("events", "dump", "metrics", *PROBES):
+            assert agent.ask("GET", f"/v1/pods/default/{pod.name}/{what}").status_code == 403
     unknown = {"kind": "kill", "pod": REFERENCE, "deadline": in_seconds(60)}
     assert agent.ask("PUT", "/v1/faults/unknown", unknown).status_code == 404
 
@@ -107,9 +109,11 @@ def test_without_the_api_server_nothing_is_broken_and_everything_can_be_healed(a
         ({"extra": 1}, "extra"),
         ({"pod": {"namespace": "default", "name": "../x", "uid": REFERENCE["uid"]}}, "pod.name"),
         ({"pod": {"namespace": "default", "name": "x", "uid": "*"}}, "pod.uid"),
-        ({"kind": "partition", "cuts": []}, "cuts"),
-        ({"kind": "partition", "cuts": [{"peer": "example.com"}]}, "cuts.0.peer"),
-        ({"kind": "partition", "cuts": [{"peer": "10.0.0.1; drop"}]}, "cuts.0.peer"),
+        ({"kind": "partition", "peer": "10.0.0.1"}, "probePort"),
+        ({"kind": "partition", "peer": "10.0.0.1", "probePort": 65536}, "probePort"),
+        ({"kind": "partition", "peer": "example.com", "probePort": 9404}, "peer"),
+        ({"kind": "partition", "peer": "10.0.0.1; drop", "probePort": 9404}, "peer"),
+        ({"kind": "partition", "peer": "fe80::1%" + "x" * 60, "probePort": 9404}, "peer"),
         ({"kind": "delay", "rpc": "Fetch", "by": "soon"}, "by"),
     ],
 )

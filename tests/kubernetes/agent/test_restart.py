@@ -12,7 +12,7 @@ from agent_world import Agent, World, confirmed, guardians, in_seconds
 from waiting import until
 
 from highwater_chaos.machine.identity import Identity
-from highwater_operator.agent.probes import answering
+from highwater_chaos.machine.link_probes import answering
 
 
 def states(*pids: int) -> list[str]:
@@ -25,7 +25,7 @@ def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(
     pod, peer = world.pod("guarded-broker-0"), world.pod("guarded-broker-1")
     node, _ = pod.start_node(), peer.start_node()
     target = (peer.address, 9404)
-    agent.inject("guarded-cut", "partition", peer, seconds=12, cuts=[{"peer": pod.address}])
+    agent.inject("guarded-cut", "partition", peer, seconds=12, peer=pod.address, probePort=9404)
     agent.inject("guarded-pause", "pause", pod, seconds=8)
     agent.inject("guarded-long", "pause", peer, seconds=600)
     agent.kill()
@@ -110,3 +110,19 @@ def test_sigterm_ends_the_agent_and_leaves_faults_as_they_are(
     assert again.state("term-1") == "inForce"
     again.heal("term-1")
     assert states(node.pid) == ["running"]
+
+
+def test_what_an_agent_of_another_version_was_asked_for_can_be_undone(agent: Agent, world: World) -> None:
+    pod, peer = world.pod("older-broker-0"), world.pod("older-broker-1")
+    pod.start_node()
+    peer.start_node()
+    agent.inject("older-1", "partition", pod, peer=peer.address, probePort=9404)
+    path = world.state / "faults" / "older-1.json"
+    record = json.loads(path.read_text())
+    record["request"] = {name: record["request"][name] for name in ("kind", "pod", "deadline")} | {"cuts": []}
+    path.write_text(json.dumps(record))
+    assert agent.ask("GET", "/v1/faults/older-1").json()["state"] == "inForce"
+    healed = agent.heal("older-1")
+    assert healed["state"] == "healed"
+    assert confirmed(healed, "heal") == ["nothing of it is left; undone by run"]
+    assert answering(pod.namespace, [(peer.address, 9404)], 10) == {(peer.address, 9404)}

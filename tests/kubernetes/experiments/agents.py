@@ -139,12 +139,14 @@ class FakeAgent:
         if parts[1] == "clock":
             clock = {"bootId": "this one", "monotonicNs": time.monotonic_ns(), "wallNs": time.time_ns()}
             return 200, json.dumps(clock).encode()
-        if parts[1] == "pods" and len(parts) == 4:
-            states = [{"pid": 1, "started": 1, "state": state} for state in self.processes(parts[3])]
-            return 200, json.dumps({"name": parts[3], "processes": states}).encode()
+        if parts[1] == "pods" and parts[4] == "process_state":
+            states = {*self.processes(parts[3]), "gone"}
+            return 200, json.dumps(
+                {"result": next(one for one in ("stopped", "running", "gone") if one in states)}
+            ).encode()
         if parts[1] == "pods" and parts[4] == "reaches":
             wanted = dict(pair.split("=") for pair in query.split("&"))
-            return 200, json.dumps({"answers": self.reaches(parts[3], wanted["peer"])}).encode()
+            return 200, json.dumps({"result": self.reaches(parts[3], wanted["peer"])}).encode()
         if parts[1] == "pods":
             wanted = dict(pair.split("=") for pair in query.split("&") if pair)
             found = self.answers(parts[3], parts[4], int(wanted.get("offset", 0)))

@@ -199,7 +199,7 @@ class ActingAgent(FakeAgent):
                 return msgspec.json.Encoder().encode_lines(list(dump_replicas(number, disk)))
             case "session":
                 key = call_program(self._socket(pod), "session")
-                return json.dumps({"session": key}).encode()
+                return json.dumps({"result": key}).encode()
             case _:
                 try:
                     url = f"http://127.0.0.1:{self._nodes().admin(pod)}/metrics"

@@ -153,7 +153,7 @@ class Model(FakeAgent):
                 pod.paused = done
                 return [evidence("stopped" if pod.paused else "running", confirmed=pod.paused)]
             case "partition":
-                peer = body["cuts"][0]["peer"]
+                peer = body["peer"]
                 pod.cuts |= {peer} if done else set()
                 return [evidence(f"cut from {peer}", confirmed=peer in pod.cuts)]
             case "diskFull" | "diskError" | "diskStall":
@@ -178,7 +178,7 @@ class Model(FakeAgent):
             pod.held_by.discard(fault)
             if kind in ("pause", "partition", "clockSkew", "diskFull", "diskError", "diskStall"):
                 pod.paused, pod.clock, pod.trouble = False, {"offsetNs": 0, "rate": 1.0}, ""
-                pod.cuts -= {cut["peer"] for cut in body.get("cuts", [])}
+                pod.cuts -= {body.get("peer")}
             expired = "drop BrokerHeartbeat broker-1" in (pod.rules.pop(fault, ""))
             if expired and name == "controller-0":
                 self.fencing("broker-1", "unfenced")
@@ -199,7 +199,7 @@ class Model(FakeAgent):
             case "pause":
                 return [evidence(f"paused: {pod.paused}", phase, pod.paused is not healed)]
             case "partition":
-                left = {cut["peer"] for cut in body["cuts"]} & pod.cuts
+                left = {body["peer"]} & pod.cuts
                 return [evidence(f"rules left: {left}", phase, bool(left) is not healed)]
             case "diskFull" | "diskError" | "diskStall" as kind:
                 met = MET.get(pod.trouble, "ok")

@@ -6,13 +6,13 @@ from typing import Any
 
 from highwater_chaos.backends.primitives import (
     IN_VIRTUAL_TIME,
-    BlocksWrites,
     ConfiguresNodes,
     LosesPowerAtWrites,
     Primitive,
     implemented_by,
 )
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
 
 
 class KubernetesAbilities:
@@ -37,9 +37,8 @@ class KubernetesAbilities:
             return "all brokers of a LogCluster have one configuration"
         if primitive is LosesPowerAtWrites:
             return IN_VIRTUAL_TIME
-        if primitive is BlocksWrites:
-            return "agents freeze no file system"
-        return "the LogCluster has no storage.crashable"
+        listed = MACHINE_PRIMITIVES.get(primitive)
+        return (listed and listed.not_in_pods) or "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Other software does not run on Kubernetes."""

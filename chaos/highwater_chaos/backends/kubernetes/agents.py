@@ -21,8 +21,9 @@ from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from statistics import median_low
-from typing import Final, NamedTuple, Protocol
-from urllib.parse import quote, urlsplit
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
@@ -45,6 +46,7 @@ _DUMP_WITHIN: Final = 60.0
 _ACT_WITHIN: Final = 45.0
 _INJECT_WITHIN: Final = 100.0
 """Seconds for an answer; a node that is asked to stop may take 75."""
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _KEPT_FOR: Final = 20.0
 _MOST_KEPT: Final = 8
 _INSISTS: Final = 6.0
@@ -175,19 +177,13 @@ class AgentClient:
         rows: list[Json] = self._json("GET", f"/v1/machine?since={since}")["items"]
         return rows
 
-    def process_states(self, namespace: str, pod: str) -> list[str]:
-        """The processes of the pod's node as the kernel has them: ``running``, ``stopped``. Raises ``AgentError``."""
-        found = self._json("GET", f"/v1/pods/{namespace}/{pod}")
-        return [str(one["state"]) for one in found["processes"]]
-
-    def reaches(self, namespace: str, pod: str, peer: str, port: int) -> bool:
-        """Whether a connection from inside the pod's network to an address is answered. Raises ``AgentError``."""
-        return bool(self._json("GET", f"/v1/pods/{namespace}/{pod}/reaches?peer={quote(peer)}&port={port}")["answers"])
-
-    def session(self, namespace: str, pod: str) -> Json | None:
-        """The key of the session that the pod's broker has with ZooKeeper; None: it has none. Raises ``AgentError``."""
-        found: Json | None = self._json("GET", f"/v1/pods/{namespace}/{pod}/session")["session"]
-        return found
+    def look(self, namespace: str, pod: str, probe: str, result: Any, parameters: Mapping[str, Any] = _NONE) -> Any:
+        """What a probe sees of the pod's node, as a ``result`` (a type). Raises ``AgentError``."""
+        path = f"/v1/pods/{namespace}/{pod}/{probe}?{urlencode(parameters)}"
+        try:
+            return msgspec.convert(self._json("GET", path)["result"], result)
+        except (KeyError, msgspec.ValidationError) as error:
+            raise AgentError(f"agent {self.url}: {probe}: expected {result}: {error!r}", 502) from error
 
     def _json(self, method: str, path: str, body: Json | None = None) -> Json:
         found: Json = json.loads(self._ask(method, path, body))

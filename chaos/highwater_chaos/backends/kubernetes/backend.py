@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
@@ -40,7 +40,7 @@ from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.host_faults import Skew
 from highwater_chaos.backends.local.real_nodes import RealNodes
-from highwater_chaos.backends.primitives import Primitive, ProcessState
+from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.protocol import (
     BackendError,
     HeldUp,
@@ -56,6 +56,10 @@ from highwater_chaos.experiment.nodes import broker_names, controller_names, nod
 from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
+from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.node_fault import NodeFault
+from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.primitives import Begins, Probes
 from highwater_chaos.records.dump import Dumped
 from highwater_runtime.ports import MS, SECOND, Endpoint
 from highwater_runtime.ports.trace import NodeStarted
@@ -77,18 +81,19 @@ class _Node:
     down: list[InjectedFault] = field(default_factory=list)
     """Faults that keep it down."""
     stopping: Future[InjectedFault] | None = None
-    paused: InjectedFault | None = None
-    trouble: tuple[str, InjectedFault] | None = None
-    """Kind and fault of a disk that is full or fails."""
+    faults: dict[type[NodeFault], InjectedFault] = field(default_factory=dict)
+    """The last of each kind, also after its heal; so are ``stall`` and ``skew``."""
+    trouble: type[NodeFault] | None = None
+    """The last fault that was done to its volume; None: a stall, or none."""
     stall: HostFault | None = None
-    """The last one, also after its heal; so are ``skew`` and ``trouble``."""
     skew: HostFault | None = None
     wiped_empty: bool = False
     troubled: bool = False
     wiped: bool = False
 
 
-class KubernetesBackend(RealNodes):
+@with_machine_methods("processes", "network", in_pods=True)
+class KubernetesBackend(KubernetesAbilities, RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks cannot be harmed: those that can be
     harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 
@@ -102,7 +107,6 @@ class KubernetesBackend(RealNodes):
         at: where an address of the pods' network is reached from here.
     """
 
-    name = "kubernetes"
     poll_ns = 200 * MS
 
     def __init__(
@@ -116,12 +120,12 @@ class KubernetesBackend(RealNodes):
         own_topics: Sequence[str] = (),
         at: Callable[[Endpoint], Endpoint] = lambda endpoint: endpoint,
     ) -> None:
+        super().__init__(type(self))
         self._api = api
         self._agents = agents
         self._place = place
         self._journal = journal
         self._at = at
-        self._abilities = KubernetesAbilities(type(self))
         self._watched = WatchedCluster(api, place)
         self._own_topics = own_topics
         self._timeout_ns = timeout_ns
@@ -139,24 +143,6 @@ class KubernetesBackend(RealNodes):
         self._wiped: set[tuple[str, int]] = set()
         self._since = 0
         self._closed = False
-
-    # --- before the run ---
-
-    @property
-    def primitives(self) -> frozenset[Primitive]:
-        """All that this class implements."""
-        return self._abilities.primitives
-
-    def can(self, cluster: Cluster) -> frozenset[Primitive]:
-        """The same: other software does not run here."""
-        return self._abilities.can(cluster)
-
-    def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
-        return self._abilities.why_not(cluster, primitive)
-
-    def problems(self, cluster: Cluster) -> list[str]:
-        """Other software does not run on Kubernetes."""
-        return self._abilities.problems(cluster)
 
     def is_borrowed(self) -> bool:
         return self._place.borrowed != ""
@@ -182,7 +168,7 @@ class KubernetesBackend(RealNodes):
         endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
         self._cuts = Cuts(self._client, places, endpoints)
         self._clients = LocalClients(lambda: None, seed)
-        self._ensemble.begin_sessions(self._clients, places)
+        self._sessions = self._ensemble.begin_sessions(self._clients, places)
         if self._place.borrowed:
             self._ensemble.catch_up()
             self._intake.learn_the_past(self._own_topics)
@@ -251,7 +237,8 @@ class KubernetesBackend(RealNodes):
             self._has_stopped(one, one.stopping)
         if one.down:
             return NodeState.DOWN
-        return NodeState.UP if one.paused is None or one.paused.healed else NodeState.PAUSED
+        paused = one.faults.get(Pause)
+        return NodeState.UP if paused is None or paused.healed else NodeState.PAUSED
 
     def incarnation(self, node: str) -> int:
         """Starts that its events tell."""
@@ -279,16 +266,6 @@ class KubernetesBackend(RealNodes):
         """By a connection from inside the source's pod; waits for what is under way on the link."""
         return self._cuts.reachable(source, destination)
 
-    def process_state(self, node: str) -> ProcessState:
-        """As the agent finds the processes of the pod's node."""
-        place = self._nodes[node].place
-        try:
-            states = place.agent.process_states(place.namespace, place.name)
-        except AgentError as error:
-            raise BackendError(f"the processes of {node} cannot be seen: {error}") from error
-        living = [state for state in states if state != "gone"]
-        return "gone" if not living else "stopped" if "stopped" in living else "running"
-
     def clock_error(self, node: str) -> tuple[int, float]:
         """Return offset (ns) and rate as the node reported them to its agent, at the skew and when it was undone."""
         skew = self._nodes[node].skew
@@ -305,14 +282,10 @@ class KubernetesBackend(RealNodes):
         """What the agent's probe meets now, or met when it had undone the trouble."""
         one = self._nodes[node]
         if one.stall is not None:
-            if one.stall.healed:
-                return one.stall.left() or "ok"
-            evidence = [saw for saw in one.stall.look().record["evidence"] if saw["phase"] == "inject"]
-            return "stalled" if evidence and evidence[-1]["confirmed"] else "waiting"
+            return one.stall.left() or "ok" if one.stall.healed else "stalled" if one.stall.is_seen() else "waiting"
         if one.trouble is None:
             return "ok"
-        _, fault = one.trouble
-        if fault.healed:
+        if (fault := one.faults[one.trouble]).healed:
             return self._client.seen_healed(fault) or "ok"
         return str(self._client.look(fault).details("met"))
 
@@ -352,10 +325,8 @@ class KubernetesBackend(RealNodes):
         return [*changed, *self._inconclusive_reasons, *clients, *client, *missed, *notes, *ensemble]
 
     def files(self) -> Mapping[str, bytes]:
-        """Logs of all nodes' present containers, and how their machines were.
-
-        Logs of a kubelet that does not answer are not waited for long: no verdict depends on them.
-        """
+        """Logs of all nodes' present containers, and how their machines were. A kubelet that does not answer is not
+        waited for long: no verdict depends on its logs."""
 
         def log_of(node: _Node) -> bytes:
             place = node.place
@@ -397,19 +368,28 @@ class KubernetesBackend(RealNodes):
         one.events.ending = "stop"
         one.stopping = self._client.inject_soon(one.place, "stop", f"stop {node}", None, self._held())
 
-    def pause(self, node: str, until_ns: int | None = None) -> None:
-        """SIGSTOP to all of the container."""
-        one = self._nodes[node]
-        one.paused = self._client.inject(one.place, "pause", f"pause {node}", self._lasts(until_ns))
+    def begin_fault(self, node: str, begins: Begins, parameters: Mapping[str, Any], until_ns: int | None) -> None:
+        one, what = self._nodes[node], f"{begins.kind} {node}"
+        one.troubled |= begins.fault.MAY_END_NODES
+        one.faults[begins.fault] = self._client.inject(one.place, begins.kind, what, self._lasts(until_ns), parameters)
+        if begins.fault.ACTS_ON == "volume":
+            one.trouble, one.stall = begins.fault, None
 
-    def resume(self, node: str) -> None:
-        """SIGCONT."""
-        one = self._nodes[node]
-        if one.paused is not None:
-            self._client.heal(one.paused)
-            one.paused = None if one.paused.healed else one.paused
-            if one.paused is None:
-                self._host_faults.resumed(node)
+    def end_faults(self, node: str, *faults: type[NodeFault]) -> None:
+        one, state = self._nodes[node], self.state(node)
+        for fault in faults:
+            if fault in one.faults:
+                self._client.heal(one.faults[fault])
+        if state is NodeState.PAUSED and self.state(node) is NodeState.UP:
+            self._host_faults.resumed(node)
+
+    def probe_node(self, node: str, declared: Callable[..., Any], probe: Probes, parameters: Mapping[str, Any]) -> Any:
+        del probe  # the agent's
+        name, result = declared.__name__, get_type_hints(declared)["return"]
+        try:
+            return self._nodes[node].place.look(name, result, parameters)
+        except AgentError as error:
+            raise BackendError(f"{name} of {node} cannot be seen: {error}") from error
 
     # --- network, disk, clock ---
 
@@ -428,21 +408,15 @@ class KubernetesBackend(RealNodes):
         stall.begin()
         self._nodes[node].stall, self._nodes[node].trouble = stall, None
 
-    def _trouble_disk(self, node: str, kind: str, until_ns: int | None) -> None:
-        one = self._nodes[node]
-        one.trouble = (kind, self._client.inject(one.place, kind, f"{kind} on {node}", self._lasts(until_ns)))
-        one.stall = None
-
     def disk_heal(self, node: str) -> None:
         """Undo it. A node whose file system failed is killed: its files are those of one that is dead for good."""
         one = self._nodes[node]
         if one.stall is not None:
             one.stall.heal()
-        if one.trouble is None or one.trouble[1].healed:
+        if one.trouble is None or one.faults[one.trouble].healed:
             return
-        trouble, fault = one.trouble
-        self._client.heal(fault)
-        if trouble == "diskError" and fault.healed:
+        self.end_faults(node, one.trouble)
+        if one.trouble is DiskError and one.faults[one.trouble].healed:
             one.events.ending = "crash"
             try:
                 self._client.inject(one.place, "kill", f"kill {node}: its files belong to a dead file system")
@@ -468,18 +442,6 @@ class KubernetesBackend(RealNodes):
         fault.begin()
         one.skew = fault
 
-    # --- sessions ---
-
-    def session(self, node: str) -> int:
-        """As the ensemble answers a client of it."""
-        assert self._ensemble is not None, "nothing is asked before there is a cluster"
-        return self._ensemble.sessions.session(node)
-
-    def end_session(self, node: str, session: int) -> None:
-        """Close the session with the password that the agent read from the broker."""
-        assert self._ensemble is not None, "nothing is asked before there is a cluster"
-        self._ensemble.sessions.end(node, session)
-
     # --- small things ---
 
     def _bring_down(self, one: _Node, kind: str, reason: str, **parameters: Any) -> InjectedFault:
@@ -493,7 +455,7 @@ class KubernetesBackend(RealNodes):
                 raise
             raise BackendError(f"{error} ({held.why})") from error
         one.down.append(fault)
-        one.paused = None
+        one.faults = {kind: had for kind, had in one.faults.items() if kind.ACTS_ON != "processes"}
         self._ended(one, reason, fault)
         return fault
 

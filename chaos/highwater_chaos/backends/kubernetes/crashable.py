@@ -4,9 +4,11 @@ be harmed. A LogCluster with claims of a StorageClass has none of that, since on
 from __future__ import annotations
 
 from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
+from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
 
 
+@with_machine_methods("volume", in_pods=True)
 class CrashableBackend(KubernetesBackend):
     """A :class:`KubernetesBackend` of nodes with crashable storage."""
 
@@ -26,16 +28,6 @@ class CrashableBackend(KubernetesBackend):
     def disk_is_empty(self, node: str) -> bool:
         """Return what the agent saw after it had replaced the disk."""
         return self._nodes[node].wiped_empty
-
-    def fill_disk(self, node: str, until_ns: int | None = None) -> None:
-        self._trouble_volume(node, "diskFull", until_ns)
-
-    def fail_disk(self, node: str, until_ns: int | None = None) -> None:
-        self._trouble_volume(node, "diskError", until_ns)
-
-    def _trouble_volume(self, node: str, kind: str, until_ns: int | None) -> None:
-        self._nodes[node].troubled = True
-        self._trouble_disk(node, kind, until_ns)
 
 
 def backend_for(*, crashable: bool) -> type[KubernetesBackend]:

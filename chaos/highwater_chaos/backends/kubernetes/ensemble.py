@@ -24,7 +24,6 @@ from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import Endpoint
 
 _CATCH_UP_WITHIN: Final = 60.0
-_NOT_FOLLOWED: Final = "only a cluster of ZooKeeper mode has an ensemble"
 
 
 class PodEnsemble:
@@ -58,22 +57,19 @@ class PodEnsemble:
                 f" answers on its quorum port{notes}"
             )
 
-    def begin_sessions(self, clients: LocalClients, places: Mapping[str, PodPlace]) -> None:
-        """Become a client of the ensemble, once it runs."""
+    def begin_sessions(self, clients: LocalClients, places: Mapping[str, PodPlace]) -> Sessions | None:
+        """Become a client of the ensemble, once it runs; None: there is none."""
 
         def key_of(node: str) -> Mapping[str, Any] | None:
             place = places[node]
             try:
-                return place.agent.session(place.namespace, place.name)
+                found: Mapping[str, Any] | None = place.look("session", dict[str, int | str] | None)
             except AgentError as error:
                 raise BackendError(f"the key of the session of {node} cannot be had: {error}") from error
+            return found
 
         if self._clients_at:
             self._sessions = Sessions(clients, self._clients_at, key_of)
-
-    @property
-    def sessions(self) -> Sessions:
-        assert self._sessions is not None, _NOT_FOLLOWED
         return self._sessions
 
     def take(self, incarnation: Callable[[str], int]) -> list[Observed]:

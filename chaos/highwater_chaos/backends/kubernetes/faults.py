@@ -43,6 +43,10 @@ class PodPlace:
         """In requests."""
         return {"namespace": self.namespace, "name": self.name, "uid": self.uid}
 
+    def look(self, probe: str, result: Any, parameters: Mapping[str, Any] = MappingProxyType({})) -> Any:
+        """What the agent's probe sees of its node, as a ``result`` (a type). Raises ``AgentError``."""
+        return self.agent.look(self.namespace, self.name, probe, result, parameters)
+
 
 @dataclass(slots=True)
 class InjectedFault:

@@ -122,6 +122,11 @@ class HostFault:
         self._settle(wait=True)
         return self._client.look(self._given[-1])
 
+    def is_seen(self) -> bool:
+        """Whether the latest one's agent sees it now."""
+        evidence = [saw for saw in self.look().record["evidence"] if saw["phase"] == "inject"]
+        return bool(evidence) and bool(evidence[-1]["confirmed"])
+
     def _settle(self, *, wait: bool) -> None:
         while self._asked and (wait or self._asked[0].done()):
             future = self._asked.pop(0)

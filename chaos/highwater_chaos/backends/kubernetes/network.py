@@ -41,10 +41,12 @@ class Cuts:
 
     def cut(self, cut: str, source: str, destination: str, lasts_ns: int | None) -> None:
         """Begin to cut. :meth:`reachable` reports when the cut is in force."""
-        cuts = [{"peer": self._endpoints[source].host, "direction": "in"}]
+        peer = self._endpoints[source]
         what = f"cut {source} from {destination}"
         place = self._places[destination]
-        future = self._client.inject_soon(place, "partition", what, lasts_ns, {"cuts": cuts})
+        future = self._client.inject_soon(
+            place, "partition", what, lasts_ns, {"peer": peer.host, "probePort": peer.port}
+        )
         self._cuts[cut] = _Cut((source, destination), future)
 
     def uncut(self, cut: str) -> None:
@@ -69,6 +71,6 @@ class Cuts:
                     one.healed.result()
         place, peer = self._places[source], self._endpoints[destination]
         try:
-            return place.agent.reaches(place.namespace, place.name, peer.host, peer.port)
+            return bool(place.look("reaches", bool, {"peer": peer.host, "port": peer.port}))
         except AgentError as error:
             raise BackendError(f"whether {source} reaches {destination} cannot be seen: {error}") from error

@@ -14,13 +14,13 @@ import base64
 import signal
 import time
 import uuid
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from operator import call
 from pathlib import Path
 from typing import Any, Final, cast
 
-from highwater_chaos.backends.local.ability import possible_to
-from highwater_chaos.backends.local.acting import acting
+from highwater_chaos.backends.local.acting import asked
+from highwater_chaos.backends.local.capability import possible_to, why_not
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, NodeDisk
@@ -33,12 +33,12 @@ from highwater_chaos.backends.local.program import ClusterPlan, HasControlSocket
 from highwater_chaos.backends.local.programs import program_of, programs_of
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.real_nodes import RealNodes
-from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
 from highwater_chaos.backends.local.sessions import Sessions
-from highwater_chaos.backends.primitives import Primitive, ProcessState, implemented_by
+from highwater_chaos.backends.on_machines import with_machine_methods
+from highwater_chaos.backends.primitives import Primitive, implemented_by
 from highwater_chaos.backends.protocol import (
     BackendError,
     EventFiles,
@@ -50,7 +50,11 @@ from highwater_chaos.backends.protocol import (
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
+from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.errors import PlaceError
+from highwater_chaos.machine.node_fault import NodeFault
+from highwater_chaos.machine.primitives import Begins, Probes
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.records.dump import Dumped, dump_replicas
 from highwater_runtime.config import PropertyValue
@@ -65,6 +69,7 @@ _STALLED_NS: Final = 1_000 * MS
 """A node's flush that takes longer than this is stalled; no disk that works is that slow."""
 
 
+@with_machine_methods("processes")
 class LocalBackend(RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. ``root``: the state directory; None: where this user's
     runs are."""
@@ -80,7 +85,6 @@ class LocalBackend(RealNodes):
         self._network: NodeNetwork
         self._programs: Mapping[Role, NodeProgram]
         self._observers: Sequence[Observer] = ()
-        self._sessions: Sessions | None = None
         self._start_ns = 0
         self._log: EventLog
         self._rules: RuleBook
@@ -279,15 +283,11 @@ class LocalBackend(RealNodes):
     def event_files(self) -> EventFiles:
         return EventFiles(self._start_ns, self._log.paths())
 
-    @acting
-    def process_state(self, node: str) -> ProcessState:
-        return self._nodes[node].process_state()
-
     def clock_error(self, node: str) -> tuple[int, float]:
         """The node reads its own clock beside the machine's."""
         return self._host_faults.clock_error(node)
 
-    @acting
+    @asked("disk probe")
     def disk_probe(self, node: str) -> str:
         """A write and a sync on the node's disk, then a flush by the node itself where it runs."""
         local = self._nodes[node]
@@ -302,7 +302,7 @@ class LocalBackend(RealNodes):
             return str(answer["ended"])
         return "stalled" if answer["waitingNs"] > _STALLED_NS else "waiting"
 
-    @acting
+    @asked("disk is empty")
     def disk_is_empty(self, node: str) -> bool:
         """Whether there is no name in its data directory."""
         return not any(self._nodes[node].place.data.iterdir())
@@ -326,7 +326,7 @@ class LocalBackend(RealNodes):
     def replica_dump(self) -> Generator[Dumped, None, None]:
         """From the files, which no process writes to any more."""
         for name in broker_names(self.plan.cluster):
-            if self._nodes[name].disk.blocks:
+            if self._nodes[name].has(DiskFreeze):
                 raise BackendError(f"what {name} has on its disk could not be read: the disk is not healed")
             disk = PosixDisk(self._nodes[name].place.data, run_blocking=call, post=call)
             try:
@@ -351,13 +351,13 @@ class LocalBackend(RealNodes):
     def held_up(self, node: str) -> None:
         """This backend starts its processes itself."""
 
-    @acting
+    @asked("start")
     def start(self, node: str) -> None:
         """A process in the node's namespace."""
         local = self._nodes[node]
         if local.has_process:
             return
-        if local.disk.blocks:
+        if local.has(DiskFreeze):
             raise BackendError(f"start: the disk of {node} takes no writes")
         self._take_events()
         of_program = list(_distinct(self._programs)).index(local.program)
@@ -370,7 +370,7 @@ class LocalBackend(RealNodes):
         """Its next start writes its properties again."""
         self.plan = self.plan.configured(node, config)
 
-    @acting
+    @asked("kill")
     def kill(self, node: str) -> None:
         """SIGKILL."""
         local = self._nodes[node]
@@ -378,27 +378,29 @@ class LocalBackend(RealNodes):
             local.end()
             self._stopped(local, "kill")
 
-    @acting
+    @asked("stop")
     def stop(self, node: str) -> None:
         """SIGTERM."""
         local = self._nodes[node]
         if local.has_process:
             local.ask_to_stop()
 
-    @acting
+    @asked("wipe")
     def wipe(self, node: str) -> None:
         """A new file system."""
         self._nodes[node].wipe()
 
-    @acting
-    def pause(self, node: str, until_ns: int | None = None) -> None:
-        """SIGSTOP."""
-        self._nodes[node].pause(self._monotonic(until_ns))
+    def begin_fault(self, node: str, begins: Begins, parameters: Mapping[str, Any], until_ns: int | None) -> None:
+        with asked(begins.kind):
+            self._nodes[node].begin(begins.fault, parameters, self._monotonic(until_ns))
 
-    @acting
-    def resume(self, node: str) -> None:
-        """SIGCONT."""
-        self._nodes[node].resume()
+    def end_faults(self, node: str, *faults: type[NodeFault]) -> None:
+        with asked("heal"):
+            self._nodes[node].take_back(*faults)
+
+    def probe_node(self, node: str, declared: Callable[..., Any], probe: Probes, parameters: Mapping[str, Any]) -> Any:
+        with asked(declared.__name__):
+            return probe.look(self._nodes[node], **parameters)
 
     def _ended_by_itself(self, local: LocalNode) -> None:
         was_asked, troubled = local.stopping, local.disk_troubled
@@ -433,38 +435,27 @@ class LocalBackend(RealNodes):
 
     # --- messages, disk, clock ---
 
-    @acting
+    @asked("stall disk")
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
         """The node's host keeps flushes from ending."""
         del until_ns
         self._host_faults.stall(node)
 
-    @acting
+    @asked("disk heal")
     def disk_heal(self, node: str) -> None:
         """Free the disk's space, mount it again, let flushes go on."""
         local = self._nodes[node]
-        if local.disk.fails and local.has_process:
+        if local.has(DiskError) and local.has_process:
             # Its files belong to a file system that is dead for good.
             local.end()
             self._stopped(local, "crash")
-        local.disk.heal()
+        local.take_back(DiskFreeze)  # before what would wait for it
+        local.take_back_from("volume")
         self._host_faults.end_stall(node)
 
     def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
         """The node's host shifts what its core reads."""
         self._host_faults.set_clock(node, offset_ns, rate)
-
-    # --- sessions ---
-
-    def session(self, node: str) -> int:
-        """As the ensemble answers a client of it."""
-        assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
-        return self._sessions.session(node)
-
-    def end_session(self, node: str, session: int) -> None:
-        """Close the session with the password that the broker's control socket told."""
-        assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
-        self._sessions.end(node, session)
 
     def _session_key(self, node: str) -> Mapping[str, Any] | None:
         if (channel := self._channel(node)) is None:
@@ -480,7 +471,7 @@ class LocalBackend(RealNodes):
     def _answers(self, node: str) -> bool:
         local = self._nodes[node]
         # A node that waits for its disk hears as little as a paused one.
-        waits = local.disk.blocks or local.state() is NodeState.PAUSED
+        waits = local.has(DiskFreeze) or local.state() is NodeState.PAUSED
         return local.has_process and not local.is_gone and not waits
 
     def _monotonic(self, run_ns: int | None) -> int | None:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from highwater_chaos.backends.local.ability import can_isolate, file_system_problem, possible_here, possible_to
-from highwater_chaos.backends.local.acting import acting
+from highwater_chaos.backends.local.acting import asked
 from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.backends.local.capability import can_isolate, file_system_problem, possible_here, possible_to
 from highwater_chaos.backends.local.disks import NodeDisk, VolumeDisk
 from highwater_chaos.backends.local.network import NamespaceNetwork, NodeNetwork
 from highwater_chaos.backends.local.programs import program_of
+from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import KeepMode, PowerLossReport, Primitive, implemented_by
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.run import MachineRun
 
 
+@with_machine_methods("processes", "volume", "network")
 class IsolatedBackend(LocalBackend):
     """A :class:`LocalBackend` whose nodes share nothing but the kernel."""
 
@@ -52,7 +54,7 @@ class IsolatedBackend(LocalBackend):
         self._volumes[node] = disk = VolumeDisk(run, node, cluster.file_system)
         return disk
 
-    @acting
+    @asked("power loss")
     def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
         local = self._nodes[node]
         report = local.lose_power(self._volumes[node], keep)
@@ -60,33 +62,16 @@ class IsolatedBackend(LocalBackend):
         self._stopped(local, "power-loss", report.lost_bytes)
         return report
 
-    @acting
-    def fill_disk(self, node: str, until_ns: int | None = None) -> None:
-        """The file system is filled."""
-        self._nodes[node].disk_troubled = True
-        self._volumes[node].fill(self._monotonic(until_ns))
-
-    @acting
-    def fail_disk(self, node: str, until_ns: int | None = None) -> None:
-        """The file system is shut down."""
-        self._nodes[node].disk_troubled = True
-        self._volumes[node].fail(self._monotonic(until_ns))
-
-    @acting
-    def block_writes(self, node: str, until_ns: int | None = None) -> None:
-        """The file system is frozen."""
-        self._volumes[node].block(self._monotonic(until_ns))
-
-    @acting
+    @asked("cut")
     def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
         """A rule of nftables."""
         self._links.cut(cut, source, destination, self._monotonic(until_ns))
 
-    @acting
+    @asked("uncut")
     def uncut(self, cut: str) -> None:
         self._links.uncut(cut)
 
-    @acting
+    @asked("reachable")
     def reachable(self, source: str, destination: str) -> bool:
         """By datagram, from namespace to namespace."""
         return self._links.reachable(source, destination)

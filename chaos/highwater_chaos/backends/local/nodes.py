@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import NodeDisk, VolumeDisk
 from highwater_chaos.backends.local.pacing import remaining_ns
 from highwater_chaos.backends.local.program import ClusterPlan, HasControlSocket, NodePlace, NodeProgram
-from highwater_chaos.backends.primitives import KeepMode, PowerLossReport, ProcessState
+from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
 from highwater_chaos.backends.protocol import NodeState
-from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.node_fault import NodeFault, Part
 from highwater_chaos.machine.processes import Process, Spawn
 from highwater_chaos.machine.run import Held, MachineRun
+from highwater_chaos.machine.volumes import Volume
 
 _TAIL_BYTES: Final = 8000
 _TAIL_LINES: Final = 8
@@ -48,7 +51,7 @@ class LocalNode:
         self._run = run
         self._namespace = namespace
         self._process: Held[Process] | None = None
-        self._pause: Held[Pause] | None = None
+        self._faults: dict[type[NodeFault], Held[NodeFault]] = {}
         self._wiped = False
         self._own_log: Path | None = None
 
@@ -76,10 +79,46 @@ class LocalNode:
             return NodeState.PAUSED
         return NodeState.STOPPING if self.stopping else NodeState.UP
 
-    def process_state(self) -> ProcessState:
-        """Probe: ``stopped`` if any process of the node is."""
-        states = [] if self._process is None else [one.state() for one in self._process.resource.members()]
-        return "gone" if not states else "stopped" if "stopped" in states else "running"
+    # --- as a machine's node ---
+
+    def running(self) -> Process | None:
+        return None if self._process is None else self._process.resource
+
+    def processes(self) -> Process:
+        if self._process is None:
+            raise MachineError(f"{self.name} does not run")
+        return self._process.resource
+
+    def volume(self) -> Volume:
+        if self.disk.volume is None:
+            raise MachineError(f"{self.name} has no disk of its own")
+        return self.disk.volume
+
+    def network(self) -> str:
+        if self._namespace is None:
+            raise MachineError(f"{self.name} has no network of its own")
+        return self._namespace
+
+    def begin(self, fault: type[NodeFault], parameters: Mapping[str, Any], until_ns: int | None) -> None:
+        """Make a fault unless the node has it; CLOCK_MONOTONIC ``until_ns`` at the latest it is undone."""
+        self.disk_troubled |= fault.MAY_END_NODES
+        if fault not in self._faults:
+            self._faults[fault] = self._run.make(fault.on(self, **parameters), lasts_ns=remaining_ns(until_ns))
+
+    def take_back(self, *faults: type[NodeFault]) -> None:
+        """Undo those of these faults that the node has, in this order."""
+        for fault in faults:
+            if (held := self._faults.get(fault)) is not None:
+                self._run.undo(held)
+                del self._faults[fault]
+
+    def take_back_from(self, part: Part) -> None:
+        """Undo the faults that this part of the node has."""
+        self.take_back(*[fault for fault in self._faults if part == fault.ACTS_ON])
+
+    def has(self, fault: type[NodeFault]) -> bool:
+        """Whether it was made, and not taken back."""
+        return fault in self._faults
 
     # --- life ---
 
@@ -114,7 +153,7 @@ class LocalNode:
 
     def lose_power(self, disk: VolumeDisk, keep: KeepMode) -> PowerLossReport:
         """The process, if it runs, and whatever its disk had not made durable, are gone."""
-        report = disk.power_loss(None if self._process is None else self._process.resource, keep)
+        report = disk.power_loss(self.running(), keep)
         if self._process is not None:
             self.end()
         return report
@@ -122,18 +161,6 @@ class LocalNode:
     def wipe(self) -> None:
         self.disk.wipe()
         self._wiped = True
-
-    def pause(self, until_ns: int | None) -> None:
-        """SIGSTOP; CLOCK_MONOTONIC ``until_ns`` at the latest it goes on."""
-        assert self._process is not None
-        if self._pause is None:
-            self._pause = self._run.make(Pause(self._process.resource), lasts_ns=remaining_ns(until_ns))
-
-    def resume(self) -> None:
-        """SIGCONT."""
-        if self._pause is not None:
-            self._run.undo(self._pause)
-            self._pause = None
 
     def tail(self) -> str:
         """The end of what it logged and printed, without the frames of Java's exceptions."""
@@ -144,8 +171,7 @@ class LocalNode:
     def _forget(self) -> None:
         self._process = None
         self.stopping = False
-        if self._pause is not None:
-            self.resume()
+        self.take_back_from("processes")
         if self.channel is not None:
             self.channel.close()
             self.channel = None

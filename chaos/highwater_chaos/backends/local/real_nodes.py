@@ -1,4 +1,4 @@
-"""What backends of real nodes share: clients on a thread of this process, and rules about messages."""
+"""What backends of real nodes share: clients on a thread of this process, sessions, and rules about messages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from highwater_chaos.backends.local.clients import LocalClients
+from highwater_chaos.backends.local.sessions import Sessions
 from highwater_chaos.backends.primitives import RpcRule
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.ports import NodeCore, Ports
@@ -22,10 +23,12 @@ class MessageRules(Protocol):
 
 
 class RealNodes:
-    """A part of a backend. Both attributes are there once it is built."""
+    """A part of a backend. Its attributes are there once it is built."""
 
     _clients: LocalClients | None = None
     _rules: MessageRules
+    _sessions: Sessions | None = None
+    """In ZooKeeper mode."""
 
     def add_rule(self, name: str, rule: RpcRule) -> None:
         """In the hosts of its destinations."""
@@ -42,6 +45,16 @@ class RealNodes:
     def rule_left(self, name: str) -> str | None:
         """As the hosts answered."""
         return self._rules.left(name)
+
+    def session(self, node: str) -> int:
+        """As the ensemble answers a client of it."""
+        assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
+        return self._sessions.session(node)
+
+    def end_session(self, node: str, session: int) -> None:
+        """Close the session with the password that the broker's control socket told."""
+        assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
+        self._sessions.end(node, session)
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
         """A core on the clients' thread."""

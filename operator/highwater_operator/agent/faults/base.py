@@ -1,47 +1,86 @@
-"""What every kind of fault is given, and what it gives back."""
+"""What every kind of fault is: a request that can be read from JSON, and how it begins and is seen.
+
+Undoing is the machine run's, from its journal.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from pydantic import AwareDatetime
+
+from highwater_chaos.base.quantities import Duration
+from highwater_chaos.base.strict_model import Model
+from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import Volume
+from highwater_operator.agent.containers import Container, network_of, node_container, running_node
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
 from highwater_operator.agent.refusals import RefusalError
+from highwater_operator.agent.requests import PodReference
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
 R = TypeVar("R", bound=Resource)
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """One injection. ``lasts_ns``: until its deadline; what is made in it is undone then by the guardian."""
+class PodNode:
+    """The node of a pod, as :class:`~highwater_chaos.machine.node_fault.MachineNode`. What it does not have now is a
+    ``RefusalError``: 409 where it does not run, 422 where it will not have it."""
 
-    id: str
     pod: Pod
     run: MachineRun
     volumes: Volumes
-    lasts_ns: int
 
-    def make(self, resource: R, *, lasts_ns: int | None = None) -> R:
-        """Through the machine run's journal, as a part of this fault."""
-        return self.run.make(resource, lasts_ns=self.lasts_ns if lasts_ns is None else lasts_ns, tag=self.id).resource
+    @property
+    def name(self) -> str:
+        """Of its pod."""
+        return f"{self.pod.namespace}/{self.pod.name}"
 
-    def volume(self) -> tuple[VolumeRecord, Volume]:
-        """The pod's crashable volume. Raises ``RefusalError`` (422) where it has none."""
+    def running(self) -> Process | None:
+        container = node_container(self.pod)
+        return None if container is None else self.processes_of(container)
+
+    def processes(self) -> Process:
+        return self.processes_of(running_node(self.pod))
+
+    def processes_of(self, container: Container) -> Process:
+        """All of a container's."""
+        return Process(self.name, self.run.directory, container.processes[0], group=container.id)
+
+    def volume(self) -> Volume:
+        return self.volumes.machine_volume(self.volume_record(), run=self.run.directory, pod=self.pod)
+
+    def volume_record(self) -> VolumeRecord:
+        """Its crashable volume."""
         record = self.volumes.get(self.pod.volume)
         if record is None:
             raise RefusalError(
                 422,
-                f"pod {self.pod.namespace}/{self.pod.name} has no volume that can be broken",
+                f"pod {self.name} has no volume that can be broken",
                 expected=f"a crashable volume {self.pod.volume}",
                 found="none on this node",
             )
-        return record, self.volumes.machine_volume(record, run=self.run.directory, pod=self.pod)
+        return record
+
+    def network(self) -> str:
+        return network_of(self.pod)
+
+
+@dataclass(frozen=True, slots=True)
+class Context(PodNode):
+    """One injection. ``lasts_ns``: until its deadline; what is made in it is undone then by the guardian."""
+
+    id: str
+    lasts_ns: int
+
+    def make(self, resource: R) -> R:
+        """Through the machine run's journal, as a part of this fault."""
+        return self.run.make(resource, lasts_ns=self.lasts_ns, tag=self.id).resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +91,61 @@ class HealContext:
     volumes: Volumes
     resources: Sequence[Resource]
 
+    def of(self, *kinds: type[R]) -> list[R]:
+        """The resources of these kinds."""
+        return [one for one in self.resources if isinstance(one, kinds)]
 
-class FaultKind(Protocol):
-    """How one kind of fault begins, and what is seen when it is over. Undoing is the machine run's."""
+    def ensure_data(self, fault: Resource) -> None:
+        """Have the data directory of the volume that a fault of a disk was done to; nothing where that has gone."""
+        volume = getattr(fault, "volume", None)
+        if isinstance(volume, Volume) and volume.mounted() and (record := self.volumes.get(volume.name)) is not None:
+            self.volumes.ensure_data(record)
+
+
+class Fault(Model):
+    """One fault that was asked for: the body of ``PUT /v1/faults/<id>``. A kind is a subclass."""
+
+    OVER_AT_ONCE: ClassVar[bool] = False
+    """Whether nothing of it is in force once it has happened."""
+    ON_DISK: ClassVar[bool] = False
+    """Whether it is done to the pod's volume, to which nothing else is done meanwhile."""
+    TALKS: ClassVar[bool] = False
+    """Whether undoing it takes an answer of the pod's program."""
+    kind: str
+    pod: PodReference
+    deadline: AwareDatetime
+
+    @property
+    def keeps_down_ns(self) -> int | None:
+        """For how long the node is kept down after a fault that ends it; None: as the kubelet likes."""
+        return None
 
     def inject(self, context: Context) -> list[Evidence]:
         """Bring it about and see that it is there. Raises ``RefusalError``, ``MachineError``, ``OSError``."""
+        raise NotImplementedError
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """What is seen once it is undone."""
+        del context
+        return []
 
     def observe(self, context: HealContext) -> list[Evidence]:
         """What is seen of it while it is in force, or just before it is undone."""
+        del context
+        return []
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it; equal for equal requests."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+class DownFault(Fault):
+    """A fault that ends the node's processes, and is over then. Starting them again is the kubelet's."""
+
+    OVER_AT_ONCE: ClassVar[bool] = True
+    restart_after: Duration | None = None
+    """What the kubelet starts in place of the killed one does not begin before."""
+
+    @property
+    def keeps_down_ns(self) -> int | None:
+        return self.restart_after

@@ -1,54 +1,41 @@
-"""From a request to the code that carries it out."""
+"""All kinds of faults, and how one is read."""
 
 from __future__ import annotations
 
-from highwater_operator.agent.faults.base import FaultKind
-from highwater_operator.agent.faults.disks import DiskTroubleKind, DiskWipeKind, PowerLossKind
-from highwater_operator.agent.faults.network import PartitionKind
-from highwater_operator.agent.faults.node_program import ClockSkewKind, DiskStallKind, MessagesKind
-from highwater_operator.agent.faults.processes import KillKind, PauseKind, StopKind
-from highwater_operator.agent.requests import (
-    ClockSkewRequest,
-    DiskRequest,
-    DiskWipeRequest,
-    FaultRequest,
-    KillRequest,
-    MessagesRequest,
-    PartitionRequest,
-    PauseRequest,
-    PowerLossRequest,
-    SessionExpiryRequest,
-    StopRequest,
+from typing import Annotated, Any, Final, Union, get_args
+
+import msgspec
+from pydantic import Field, TypeAdapter, ValidationError
+
+from highwater_operator.agent.faults.base import Fault
+from highwater_operator.agent.faults.derived import MACHINE_FAULTS
+from highwater_operator.agent.faults.disks import DiskWipe, PowerLoss
+from highwater_operator.agent.faults.node_program import ClockSkew, DiskStall, Messages
+from highwater_operator.agent.faults.processes import Kill, Stop
+from highwater_operator.agent.requests import refusal_of
+
+_CLASSES: Final[tuple[type[Fault], ...]] = (
+    *(PowerLoss, DiskWipe, Kill, Stop, Messages, DiskStall, ClockSkew),
+    *MACHINE_FAULTS,
 )
+KINDS: Final = {kind: one for one in _CLASSES for kind in get_args(one.model_fields["kind"].annotation)}
+_ANY_KIND: Any = Annotated[Union[_CLASSES], Field(discriminator="kind")]  # noqa: UP007 - of classes found above
+_FAULT: Final[TypeAdapter[Fault]] = TypeAdapter(_ANY_KIND)
 
 
-def kind_of(request: FaultRequest) -> FaultKind:
-    """How this fault begins and ends."""
-    match request:
-        case PowerLossRequest():
-            return PowerLossKind(request)
-        case KillRequest():
-            return KillKind(request)
-        case StopRequest():
-            return StopKind(request)
-        case DiskWipeRequest():
-            return DiskWipeKind(request)
-        case PauseRequest():
-            return PauseKind(request)
-        case DiskRequest(kind="diskStall"):
-            return DiskStallKind(request)
-        case DiskRequest():
-            return DiskTroubleKind(request)
-        case PartitionRequest():
-            return PartitionKind(request)
-        case MessagesRequest() | SessionExpiryRequest():
-            return MessagesKind(request)
-        case ClockSkewRequest():
-            return ClockSkewKind(request)
+def read_fault(body: bytes) -> Fault:
+    """Raises ``RefusalError`` (400) that says what is wrong where."""
+    try:
+        return _FAULT.validate_json(body)
+    except ValidationError as error:
+        raise refusal_of(error) from error
 
 
-def restart_after(request: FaultRequest) -> int | None:
-    """Nanoseconds for which the node is kept down after a fault that ends it; None: as the kubelet likes."""
-    if isinstance(request, PowerLossRequest | KillRequest | StopRequest | DiskWipeRequest):
-        return request.restart_after
-    return None
+def read_stored(row: dict[str, Any] | None) -> Fault:
+    """What :meth:`~.base.Fault.plain` gave. A request that an agent of another version kept, and this one cannot read,
+    is of no kind: it can be undone, and not be looked at."""
+    assert row is not None, "a fault that was never asked for has no request"
+    try:
+        return _FAULT.validate_json(msgspec.json.encode(row))
+    except ValidationError:
+        return Fault.model_construct(kind=str(row.get("kind")))

@@ -9,28 +9,25 @@ and one limit of size (:mod:`highwater_chaos.machine.control_socket`). An answer
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
+from pydantic import BeforeValidator, Field, PlainSerializer
 
+from highwater_chaos.base.quantities import Duration, format_signed_duration, parse_signed_duration
 from highwater_chaos.machine.control_socket import NotListeningError, call_program
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.instructions import Instruction
 from highwater_operator.agent.containers import running_node
-from highwater_operator.agent.faults.base import Context, HealContext
+from highwater_operator.agent.faults.base import Context, Fault, HealContext, PodNode
 from highwater_operator.agent.places import CONTROL_PATH
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
 from highwater_operator.agent.refusals import RefusalError
-from highwater_operator.agent.requests import (
-    ClockSkewRequest,
-    DiskRequest,
-    MessagesRequest,
-    SessionExpiryRequest,
-)
+from highwater_operator.agent.requests import MOST_PEERS
 
 _SOCKET: Final = "control.sock"
 _STALLED_NS: Final = 1_000_000_000
@@ -97,15 +94,15 @@ def control_socket(pod: Pod) -> Control:
     return Control(f"{container.root}{CONTROL_PATH}/{_SOCKET}", container.processes[0])
 
 
-def session_key(pod: Pod) -> dict[str, Any] | None:
-    """The key of the broker's session with ZooKeeper, as its program gives it: ``id``, ``password`` (hex); None: it
-    has none.
+def session(node: PodNode) -> dict[str, Any] | None:
+    """Probe: the key of the broker's session with ZooKeeper, by which another connection can end it: ``id``,
+    ``password`` (hex); None: it has none.
 
     Raises:
         RefusalError: 409, the node does not run; 502, it does not say.
     """
     try:
-        key: SessionKey | None = control_socket(pod).ask("session", SessionKey | None)
+        key: SessionKey | None = control_socket(node.pod).ask("session", SessionKey | None)
     except MachineError as error:
         raise RefusalError(502, str(error), expected="the node's session", found="no such answer") from error
     return None if key is None else asdict(key)
@@ -114,46 +111,40 @@ def session_key(pod: Pod) -> dict[str, Any] | None:
 def _asked(context: HealContext, method: str, kind: Any, *, with_params: bool = False) -> list[Any]:
     # What each program that was told answers now; nothing of one that has ended.
     answers = []
-    for one in context.resources:
-        if isinstance(one, Instruction):
-            try:
-                answers.append(answer_as(kind, one.ask(method, one.undo_params if with_params else None), method))
-            except NotListeningError:
-                continue
+    for one in context.of(Instruction):
+        with suppress(NotListeningError):
+            answers.append(answer_as(kind, one.ask(method, one.undo_params if with_params else None), method))
     return answers
 
 
-@dataclass(frozen=True, slots=True)
-class MessagesKind:
-    """Confirmed when the node answers that the rule is in force. A look at the fault and its end also report the number
-    of messages that the rule acted upon."""
+class Messages(Fault):
+    """Messages that the pod's node receives (requests), or its answers to them (responses). Names of RPCs, and of
+    clients in ``sources``, are Kafka's; nodes are clients by their own names (``broker-1``). Confirmed when the node
+    answers that the rule is in force."""
 
-    request: MessagesRequest | SessionExpiryRequest
+    TALKS: ClassVar[bool] = True
+    kind: Literal["hold", "drop", "delay", "duplicate"]
+    rpc: Annotated[str, Field(min_length=1, max_length=60)]
+    sources: Annotated[list[Annotated[str, Field(max_length=253)]], Field(max_length=MOST_PEERS, default_factory=list)]
+    part: Literal["request", "response"] = "request"
+    by: Duration = 0
 
     def inject(self, context: Context) -> list[Evidence]:
         """A rule in the node's server."""
-        control = control_socket(context.pod)
-        # One rule a source where a session is to expire is not needed: the rule knows all of them.
-        request = self.request
-        params: dict[str, Any] = {"key": context.id}
-        if isinstance(request, SessionExpiryRequest):
-            params |= {"action": "drop", "rpc": "BrokerHeartbeat", "sources": request.brokers}
-        else:
-            params |= {
-                "action": request.kind,
-                "rpc": request.rpc,
-                "sources": request.sources,
-                "part": request.part,
-                "delayNs": request.by,
-            }
-        key = {"key": context.id}
+        control, key = control_socket(context.pod), {"key": context.id}
+        params = {
+            **key,
+            "action": self.kind,
+            "rpc": self.rpc,
+            "sources": self.sources,
+            "part": self.part,
+            "delayNs": self.by,
+        }
         context.make(control.instruction("dropRule", key, "hasRule", "addRule", params))
         there = control.ask("hasRule", bool, key)
         claim = "says that the rule is in force" if there else "does not know the rule"
-        whom = f" from {', '.join(params['sources'])}" if params["sources"] else ""
-        return [
-            Evidence(f"the node {claim}: {params['action']} {params['rpc']}{whom}", there, details={"rule": params})
-        ]
+        whom = f" from {', '.join(self.sources)}" if self.sources else ""
+        return [Evidence(f"the node {claim}: {self.kind} {self.rpc}{whom}", there, details={"rule": params})]
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """The rule is gone, or the node that had it."""
@@ -167,11 +158,11 @@ class MessagesKind:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class DiskStallKind:
-    """Confirmed by a flush of the node's own that does not end."""
+class DiskStall(Fault):
+    """Flushes of the node do not end. Confirmed by one of its own that does not."""
 
-    request: DiskRequest
+    TALKS: ClassVar[bool] = True
+    kind: Literal["diskStall"]
 
     def inject(self, context: Context) -> list[Evidence]:
         """Fsyncs are held."""
@@ -201,11 +192,15 @@ class DiskStallKind:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class ClockSkewKind:
-    """Confirmed by what the node reads from its clock beside the machine's."""
+class ClockSkew(Fault):
+    """The node's clock is off by ``offset`` and runs at ``rate``. A slow clock that was wrong for a while is
+    behind: then ``offset`` of the node's next incarnation is negative. Confirmed by what the node reads from its clock
+    beside the machine's."""
 
-    request: ClockSkewRequest
+    TALKS: ClassVar[bool] = True
+    kind: Literal["clockSkew"]
+    offset: Annotated[int, BeforeValidator(parse_signed_duration), PlainSerializer(format_signed_duration)] = 0
+    rate: Annotated[float, Field(gt=0, le=100, strict=False)] = 1.0
 
     def inject(self, context: Context) -> list[Evidence]:
         """The node's clock is set off."""
@@ -215,7 +210,7 @@ class ClockSkewKind:
             raise RefusalError(
                 409, "the node's clock is wrong already", expected="a right clock", found=str(asdict(wrong))
             )
-        right, skew = {"offsetNs": 0, "rate": 1.0}, {"offsetNs": self.request.offset, "rate": self.request.rate}
+        right, skew = {"offsetNs": 0, "rate": 1.0}, {"offsetNs": self.offset, "rate": self.rate}
         context.make(control.instruction("clock", right, "", "clock", skew))
         return [self._seen(control.ask("clockError", ClockError))]
 
@@ -233,8 +228,8 @@ class ClockSkewKind:
 
     def _seen(self, error: ClockError) -> Evidence:
         # It drifts away from the offset where its rate is wrong.
-        off = abs(error.rate - self.request.rate) < 1e-6 and (
-            self.request.rate != 1.0 or abs(error.offsetNs - self.request.offset) <= _CLOCK_TOLERANCE_NS
+        off = abs(error.rate - self.rate) < 1e-6 and (
+            self.rate != 1.0 or abs(error.offsetNs - self.offset) <= _CLOCK_TOLERANCE_NS
         )
         saw = f"the node's clock is off by {error.offsetNs} ns and runs at {error.rate:g}"
         return Evidence(saw, off, details=asdict(error))
@@ -245,8 +240,7 @@ def _is_right(error: ClockError) -> bool:
 
 
 def _taken_back(context: HealContext) -> list[Evidence]:
-    instructions: Sequence[Instruction] = [one for one in context.resources if isinstance(one, Instruction)]
-    return [_end_of(one) for one in instructions]
+    return [_end_of(one) for one in context.of(Instruction)]
 
 
 def _end_of(one: Instruction) -> Evidence:

@@ -1,0 +1,77 @@
+"""What this machine lets the backend do to a cluster, found by trying, and why not more.
+
+Most need something of the machine (root, a kernel with loop devices, nftables); interference by RPC, stalled flushes
+and clock skew happen inside our nodes and need nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from highwater_chaos.backends.local.program import HasControlSocket, NodeProgram
+from highwater_chaos.backends.primitives import (
+    IN_VIRTUAL_TIME,
+    PRIMITIVES,
+    AppliesRpcRules,
+    KillsNodes,
+    LosesPower,
+    LosesPowerAtWrites,
+    Primitive,
+    SkewsClocks,
+    StallsDisks,
+    StopsNodes,
+)
+from highwater_chaos.machine.ability import Ability
+from highwater_chaos.machine.capabilities import available
+from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
+from highwater_chaos.machine.volumes import FileSystem
+
+_NEEDS: Final[dict[Primitive, Ability]] = {
+    LosesPower: Ability.POWER_LOSS,
+    KillsNodes: Ability.PROCESSES,
+    StopsNodes: Ability.PROCESSES,
+    **{primitive: one.needs for primitive, one in MACHINE_PRIMITIVES.items()},
+}
+_BY_THE_NODE: Final = frozenset({AppliesRpcRules, SkewsClocks, StallsDisks})
+"""What a node does to itself when its control socket asks for it."""
+_VOLUMES: Final[dict[FileSystem, Ability]] = {"ext4": Ability.EXT4, "xfs": Ability.XFS}
+_ON_VOLUMES: Final[tuple[Primitive, ...]] = (
+    LosesPower,
+    *(kind for kind, one in MACHINE_PRIMITIVES.items() if one.fault.ACTS_ON == "volume"),
+)
+
+
+def why_not(file_system: FileSystem = "ext4") -> dict[Primitive, str | None]:
+    """Each primitive, and the reason why this machine does not have it on that file system; None: it does."""
+    machine = available()
+    reasons = {primitive: machine[_NEEDS[primitive]] if primitive in _NEEDS else None for primitive in PRIMITIVES}
+    for primitive in _ON_VOLUMES:
+        reasons[primitive] = machine[_VOLUMES[file_system]] or reasons[primitive]
+    reasons[LosesPowerAtWrites] = IN_VIRTUAL_TIME
+    return reasons
+
+
+def can_isolate() -> bool:
+    """Whether nodes can be given network namespaces and file systems of their own."""
+    if os.geteuid() != 0:
+        return False
+    machine = available()
+    return machine[Ability.NAMESPACES] is None and machine[Ability.EXT4] is None
+
+
+def possible_to(program: NodeProgram, primitives: frozenset[Primitive]) -> frozenset[Primitive]:
+    """Those of ``primitives`` that can be done to nodes of this software."""
+    return primitives if isinstance(program, HasControlSocket) else primitives - _BY_THE_NODE
+
+
+def possible_here(primitives: frozenset[Primitive], file_system: FileSystem = "ext4") -> frozenset[Primitive]:
+    """Those of ``primitives`` that the machine allows to isolated nodes."""
+    reasons = why_not(file_system)
+    return frozenset(primitive for primitive in primitives if reasons[primitive] is None)
+
+
+def file_system_problem(file_system: FileSystem) -> str | None:
+    """Why the disks that a cluster asks for cannot be made."""
+    reason = available()[_VOLUMES[file_system]]
+    return None if reason is None else f"cluster.fileSystem {file_system}: {reason}"
