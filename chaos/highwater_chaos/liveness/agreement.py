@@ -133,7 +133,7 @@ def _like(partition: PartitionView, own: KnownPartition) -> KnownPartition:
     return KnownPartition(
         partition.topic_id if own.topic_id else "",
         partition.leader,
-        partition.leader_epoch,
+        None if own.leader_epoch is None else partition.leader_epoch,
         None if own.partition_epoch is None else partition.partition_epoch,
         tuple(sorted(partition.isr)),
         tuple(sorted(partition.replicas)),
@@ -143,5 +143,6 @@ def _like(partition: PartitionView, own: KnownPartition) -> KnownPartition:
 def _told(known: KnownPartition) -> str:
     epoch = "" if known.partition_epoch is None else f", partition epoch {known.partition_epoch}"
     topic = f" of topic {known.topic_id}" if known.topic_id else ""
-    leads = f"leader {known.leader} in epoch {known.leader_epoch}{epoch}"
+    term = "" if known.leader_epoch is None else f" in epoch {known.leader_epoch}"
+    leads = f"leader {known.leader}{term}{epoch}"
     return f"({leads}, ISR {list(known.isr)}, replicas {list(known.replicas)}{topic})"

@@ -350,6 +350,9 @@ class AdminClient:
         self._ports.clock.call_later(0 if self._controller else _BACKOFF_NS, lambda: self._try(job))
 
     def _answered(self, job: _Job, response: Any) -> None:
+        if response is RpcFailure.UNSUPPORTED:
+            self._finish(job, f"{job.request.NAME.removesuffix('Request')} is {response.value}")
+            return
         if isinstance(response, RpcFailure):
             self._controller = None
             job.unanswered, job.last_error = True, response.value

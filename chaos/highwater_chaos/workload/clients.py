@@ -24,7 +24,7 @@ from highwater_chaos.workload.group_member import MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder, Operation
 from highwater_chaos.workload.history_files import MergedHistory
 from highwater_chaos.workload.metadata import PartitionKey
-from highwater_chaos.workload.metadata_probe import WITH_IDS, WITHOUT_IDS, MetadataProbe
+from highwater_chaos.workload.metadata_probe import MetadataProbe
 from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, batch_bytes
 from highwater_chaos.workload.registers import RegisterOptions
 from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
@@ -116,10 +116,9 @@ class Clients:
     def start_metadata_probe(self) -> None:
         """A client that asks single brokers for their metadata."""
         brokers = self._brokers()
-        version = WITH_IDS if self._cluster.runtime == "highwater" else WITHOUT_IDS
 
         def make(ports: Ports) -> NodeCore:
-            self.metadata_probe = MetadataProbe(brokers, version, ports)
+            self.metadata_probe = MetadataProbe(brokers, ports)
             return self.metadata_probe
 
         self._host.add_client("metadata-probe", make)
@@ -231,6 +230,7 @@ class Clients:
                     history=str(history),
                     origin_ns=_how_far_ahead(time.monotonic_ns, of=self._host.now_ns).by_ns,
                     seed=self._seed,
+                    negotiates=self._cluster.runtime != "highwater",
                     clients=settings,
                 )
             )

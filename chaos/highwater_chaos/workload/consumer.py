@@ -411,20 +411,17 @@ class RecordingConsumer:
         )
         full = leader.session.is_full
         leader.session.fill(request)
-        by_name = bool(self._without_id)
         leader.in_flight = True
         self._ports.network.send(
             self._metadata.endpoint(leader.node_id),
             request,
-            FETCH_VERSION_BY_NAME if by_name else FETCH_VERSION,
-            lambda response: self._fetched(leader, response, full=full, by_name=by_name),
+            FETCH_VERSION_BY_NAME if self._without_id else FETCH_VERSION,
+            lambda response: self._fetched(leader, response, full=full),
             timeout_ns=self._options.request_timeout_ns,
             channel="fetch",
         )
 
-    def _fetched(
-        self, leader: _Leader, response: FetchResponse | RpcFailure, *, full: bool, by_name: bool = False
-    ) -> None:
+    def _fetched(self, leader: _Leader, response: FetchResponse | RpcFailure, *, full: bool) -> None:
         leader.in_flight = False
         if isinstance(response, RpcFailure):
             leader.session.failed()
@@ -436,12 +433,14 @@ class RecordingConsumer:
             self._ports.clock.call_later(RETRY_BACKOFF_NS, self._fetch_all)
             return
         for topic in response.responses:
+            # Answers up to version 12 have names: it was asked for, or the server knows no later one.
+            by_name = topic.topic_id == NO_ID
             topic_id = self._id_of(topic.topic) if by_name else topic.topic_id
             for partition in topic.partitions:
                 wanted = (topic_id, partition.partition_index)
                 key, asked = leader.keys.get(wanted), leader.session.asked(wanted)
                 if key is not None and asked is not None and self._positions[key].offset == asked.fetch_offset:
-                    self._take(key, self._positions[key], partition, topic_id)
+                    self._take(key, self._positions[key], partition, None if by_name else topic_id)
         self._answer_poll()
         self._fetch_all()
 
@@ -450,7 +449,7 @@ class RecordingConsumer:
         known = self._without_id.get(topic)
         return self._metadata.topic_ids.get(topic, NO_ID) if known is None else known
 
-    def _take(self, key: PartitionKey, place: _Position, answer: PartitionData, topic_id: UUID) -> None:
+    def _take(self, key: PartitionKey, place: _Position, answer: PartitionData, topic_id: UUID | None) -> None:
         match answer.error_code:
             case ErrorCode.NONE:
                 if answer.records:
@@ -464,9 +463,9 @@ class RecordingConsumer:
                 self._metadata.refresh()
                 self._back_off(key, place)
 
-    def _take_records(self, key: PartitionKey, place: _Position, data: bytes, topic_id: UUID) -> None:
+    def _take_records(self, key: PartitionKey, place: _Position, data: bytes, topic_id: UUID | None) -> None:
         assert place.offset is not None
-        name, identity = key_name(key), None if key[0] in self._without_id else topic_id.hex
+        name, identity = key_name(key), None if topic_id is None else topic_id.hex
         try:
             for batch in iter_batches(data):
                 batch.ensure_valid()

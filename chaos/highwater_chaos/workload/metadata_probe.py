@@ -15,9 +15,9 @@ from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 
 _REQUEST_NS: Final = 5 * SECOND
-WITH_IDS: Final = 12
-WITHOUT_IDS: Final = 9
-"""Versions of Metadata: with topic ids, and one that every release since 2.4 answers."""
+_METADATA: Final = 12
+_NO_EPOCH: Final = -1
+"""In an answer without leader epochs (below version 7)."""
 _DESCRIBE_CONFIGS: Final = 1
 _SET: Final = frozenset({Source.TOPIC, Source.BROKER})
 
@@ -27,11 +27,11 @@ SetProperties = Mapping[ConfigResource, Mapping[str, str]]
 
 class KnownPartition(NamedTuple):
     """One partition as a node knows it. ``topic_id``: 32 hex digits, empty if the node does not say it;
-    ``partition_epoch`` None: the same. ISR and replicas are sorted."""
+    ``leader_epoch`` and ``partition_epoch`` None: the same. ISR and replicas are sorted."""
 
     topic_id: str
     leader: int
-    leader_epoch: int
+    leader_epoch: int | None
     partition_epoch: int | None
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
@@ -56,9 +56,8 @@ class KnownLeaders(NamedTuple):
 class MetadataProbe:
     """A client core (``NodeCore``)."""
 
-    def __init__(self, brokers: Mapping[int, Endpoint], version: int, ports: Ports) -> None:
+    def __init__(self, brokers: Mapping[int, Endpoint], ports: Ports) -> None:
         self._brokers = brokers
-        self._version = version
         self._ports = ports
 
     def start(self) -> None:
@@ -80,7 +79,7 @@ class MetadataProbe:
                 answers[broker] = _known(response)
 
         request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
-        self._ports.network.send(self._brokers[broker], request, self._version, answered, timeout_ns=_REQUEST_NS)
+        self._ports.network.send(self._brokers[broker], request, _METADATA, answered, timeout_ns=_REQUEST_NS)
 
     def describe(
         self, broker: int, keys: Mapping[ConfigResource, Sequence[str]], answers: dict[int, SetProperties]
@@ -114,7 +113,7 @@ def _known(response: MetadataResponse) -> KnownMetadata:
         f"{topic.name}-{one.partition_index}": KnownPartition(
             topic.topic_id.hex if topic.topic_id.int else "",
             one.leader_id,
-            one.leader_epoch,
+            None if one.leader_epoch == _NO_EPOCH else one.leader_epoch,
             None,
             tuple(sorted(one.isr_nodes)),
             tuple(sorted(one.replica_nodes)),

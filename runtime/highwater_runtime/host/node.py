@@ -93,6 +93,7 @@ class HostedNode:
         seed, incarnation: with the name, they determine the core's randomness.
         limits: bounds of its server.
         security: how it meets the server at an endpoint; by default all without protection.
+        negotiates: whether it is a client of servers of any release, each of which it asks for its versions.
         partitions: what the core knows of partitions, for the log; see :class:`.event_log.EventLog`.
     """
 
@@ -108,6 +109,7 @@ class HostedNode:
         incarnation: int = 1,
         limits: ServerLimits | None = None,
         security: Callable[[Endpoint], OutboundSecurity] = lambda _: PLAINTEXT_OUTBOUND,
+        negotiates: bool = False,
         partitions: Callable[[NodeCore | None], Iterable[tuple[str, int, int]]] = lambda _: (),
     ) -> None:
         self.name = name
@@ -121,7 +123,7 @@ class HostedNode:
         self.turn = Turn(self.loop, self._event_log, self._failed)
         self._watch = TurnWatch(self.log)
         self._last_handler: Callable[[Any], object] | None = None
-        self.network = HostNetwork(self, security)
+        self.network = HostNetwork(self, security, negotiates=negotiates)
         self.server = Server(self, listeners, limits or ServerLimits())
         self.core: NodeCore | None = None
         self._on_request: Callable[[InboundRequest], object] = _nobody

@@ -41,6 +41,8 @@ class RpcFailure(Enum):
     """Connection refused, or broken before the response came."""
     TIMED_OUT = "timed-out"
     """No response within the time-out; the connection is closed with it, as Kafka's client does."""
+    UNSUPPORTED = "not supported by the server"
+    """Never sent: the server, of other software, supports no version of it. Only clients that negotiate get it."""
 
 
 ResponseHandler = Callable[[Any], None]

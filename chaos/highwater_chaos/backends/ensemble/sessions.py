@@ -21,6 +21,20 @@ _FRESH_NS: Final = 100 * MS
 Kubernetes a turn of the harness takes longer than this."""
 
 
+_SECRET: Final = 0xB3415C00
+"""ZooKeeper's ``superSecret``: it is the same everywhere."""
+
+
+def password_of(session: int) -> bytes:
+    """The password that ZooKeeper's servers give a session: 16 bytes that ``java.util.Random`` makes of its id."""
+    state = (session ^ _SECRET ^ 0x5DEECE66D) & ((1 << 48) - 1)
+    password = b""
+    for _ in range(4):
+        state = (state * 0x5DEECE66D + 0xB) & ((1 << 48) - 1)
+        password += (state >> 16).to_bytes(4, "little")
+    return password
+
+
 class SessionsClient:
     """A client core (``NodeCore``)."""
 

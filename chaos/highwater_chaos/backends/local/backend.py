@@ -139,9 +139,10 @@ class LocalBackend(RealNodes):
         self._rules = RuleBook(self._nodes, self._channel, self._answers)
         ours = [name for name, node in self._nodes.items() if isinstance(node.program, HasControlSocket)]
         self._host_faults = HostFaults(ours, self._channel, self._answers)
-        self._clients = LocalClients(self.enter_network, seed)
+        self._clients = LocalClients(self.enter_network, seed, negotiates=cluster.runtime != "highwater")
         if servers := [place.advertised for place in self.plan.of_role("zookeeper")]:
-            self._sessions = Sessions(self._clients, servers, self._session_key)
+            asked = isinstance(self._programs["broker"], HasControlSocket)
+            self._sessions = Sessions(self._clients, servers, self._session_key if asked else None)
         for name in self._nodes:
             self.start(name)
 

@@ -19,11 +19,13 @@ _GONE_WITHIN: Final = 30.0
 
 
 class LocalClients:
-    """``enter`` moves the calling thread to where clients live; ``seed`` is the run's."""
+    """``enter`` moves the calling thread to where clients live; ``seed`` is the run's. ``negotiates``: servers are not
+    our own, and may be of any release."""
 
-    def __init__(self, enter: Callable[[], None], seed: int) -> None:
+    def __init__(self, enter: Callable[[], None], seed: int, *, negotiates: bool = False) -> None:
         self._loop = ClientLoop(enter)
         self._seed = seed
+        self._negotiates = negotiates
         self._hosted: list[HostedNode] = []
         self._processes: list[LoopClientProcess] = []
 
@@ -40,7 +42,7 @@ class LocalClients:
 
         async def begin() -> None:
             nonlocal client
-            client = HostedNode(name, make, seed=self._seed)
+            client = HostedNode(name, make, seed=self._seed, negotiates=self._negotiates)
             self._hosted.append(client)
             await client.start()
 

@@ -2,7 +2,8 @@
 
 The harness is a client of the ensemble itself (:class:`~highwater_chaos.backends.ensemble.sessions.SessionsClient`), on
 the clients' thread and so in their network. A broker's key comes from its control socket, which only the harness can
-open, or on Kubernetes the agent of its machine.
+open, or on Kubernetes the agent of its machine. Other software than our own has no such socket: the password of its
+session follows from the session's id.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from highwater_chaos.backends.ensemble.sessions import CLIENT, SessionsClient
+from highwater_chaos.backends.ensemble.sessions import CLIENT, SessionsClient, password_of
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.experiment.nodes import node_id
@@ -26,14 +27,14 @@ class Sessions:
     Args:
         servers: of the ensemble, for clients.
         key_of: asks a broker for the key of its session: ``id`` and ``password`` (hex); None if it has none. Raises
-            ``BackendError`` if the broker does not run.
+            ``BackendError`` if the broker does not run. None: no broker can be asked.
     """
 
     def __init__(
         self,
         clients: LocalClients,
         servers: Sequence[Endpoint],
-        key_of: Callable[[str], Mapping[str, Any] | None],
+        key_of: Callable[[str], Mapping[str, Any] | None] | None,
     ) -> None:
         from highwater_runtime.host.zookeeper import KazooCoordination  # noqa: PLC0415 - needs kazoo, which is optional
 
@@ -66,6 +67,8 @@ class Sessions:
         self._clients.post(lambda: self._core.end(key))
 
     def _ask(self, node: str, session: int) -> SessionKey:
+        if self._key_of is None:
+            return SessionKey(session, password_of(session))
         answer = self._key_of(node)
         if answer is None or answer["id"] != session:
             raise BackendError(f"{node} does not have the session {session:#x} any more by which it is registered")

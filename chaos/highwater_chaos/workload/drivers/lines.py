@@ -26,11 +26,13 @@ _FINISH: Final = b"finish "
 
 
 class ProcessSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """One process. ``origin_ns``: when run time began, on CLOCK_MONOTONIC; ``seed``: the run's."""
+    """One process. ``origin_ns``: when run time began, on CLOCK_MONOTONIC; ``seed``: the run's. ``negotiates``: our own
+    clients ask each server for its versions, since it is not of ours."""
 
     history: str
     origin_ns: int
     seed: int
+    negotiates: bool = False
     clients: ClientSettings
 
 

@@ -4,6 +4,9 @@ Requests of a connection leave in order, and are answered in order by every Kafk
 correlation id all the same, since an interference rule of the harness may hold one request back. A request that gets
 no answer in time closes its connection, and everything in flight on it fails: what was late with ``TIMED_OUT``, the
 rest with ``DISCONNECTED``, each in an event of its own, as in the simulator.
+
+A network that ``negotiates`` is that of a client of any software: each connection asks the server first which versions
+it supports (:mod:`.negotiation`), and requests wait for the answer.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any, Final, Protocol, cast
 from highwater_runtime.host.hosting import Hosting
 from highwater_runtime.host.net.frames import FrameReceiver
 from highwater_runtime.host.net.listeners import OutboundSecurity
+from highwater_runtime.host.net.negotiation import ASK, ASK_VERSION, ServerVersions, as_asked, as_of
 from highwater_runtime.host.net.peer_addresses import PeerAddresses
 from highwater_runtime.host.net.reachability import Reachability, why_not
 from highwater_runtime.host.net.sending import Outbox
@@ -71,11 +75,14 @@ class OutboundConnection(FrameReceiver):
         self._security = network.security(endpoint)
         self._transport: asyncio.Transport | None = None
         self._ready = False
-        """Connected, and authenticated where that is asked for."""
+        """Connected, and authenticated and negotiated where that is asked for."""
+        self._versions: ServerVersions | None = None
         self._closed = False
         self._outbox = Outbox(self._node.turn, self)
         self._waiting: list[list[bytes]] = []
         """Encoded requests that wait for the connection to be ready."""
+        self._unversioned: list[tuple[_Call, Any]] = []
+        """Requests that wait for the server's versions."""
         self._calls: deque[_Call] = deque()
         self._next_id = 0
         self._check_at = _FOREVER
@@ -88,6 +95,9 @@ class OutboundConnection(FrameReceiver):
 
     def send(self, request: Any, version: int, on_response: ResponseHandler, deadline: int) -> None:
         """See :class:`highwater_runtime.ports.Network`; ``deadline`` is the node's time."""
+        if self._network.negotiates and not self._ready:
+            self._unversioned.append((self._call(request, version, on_response, deadline), request))
+            return
         parts = self._encode(request, version, on_response, deadline)
         if self._ready:
             self._outbox.put(parts)
@@ -95,12 +105,29 @@ class OutboundConnection(FrameReceiver):
             self._waiting.append(parts)
 
     def _encode(self, request: Any, version: int, on_response: ResponseHandler, deadline: int) -> list[bytes]:
+        call = self._call(request, version, on_response, deadline)
+        return self._encoded(call, request)
+
+    def _call(self, request: Any, version: int, on_response: ResponseHandler, deadline: int) -> _Call:
         self._next_id = correlation_id = (self._next_id + 1) & 0x7FFFFFFF
-        parts = encode_request(request, version, correlation_id, self._node.name)
-        self._calls.append(_Call(correlation_id, request.API_KEY, version, deadline, on_response))
+        call = _Call(correlation_id, request.API_KEY, version, deadline, on_response)
+        self._calls.append(call)
         if deadline < self._check_at:
             self._watch(deadline)
-        return parts
+        return call
+
+    def _encoded(self, call: _Call, request: Any) -> list[bytes]:
+        """The frame of a request; empty if the server supports no version of it, which is what the caller hears."""
+        if self._versions is not None:
+            version = self._versions.version_of(call.api_key, call.version)
+            if version is None:
+                self._calls.remove(call)
+                node = self._node
+                node.log.warning("not supported by the server", server=self._key[0], request=request.NAME)
+                node.loop.call_soon(_report, node, call.on_response, RpcFailure.UNSUPPORTED)
+                return []
+            call.version, request = version, as_of(request, version)
+        return encode_request(request, call.version, call.correlation_id, self._node.name)
 
     def _watch(self, deadline: int) -> None:
         clock = self._node.clock
@@ -196,7 +223,7 @@ class OutboundConnection(FrameReceiver):
         self._outbox.attach(transport)
         authenticator = self._security.authenticator
         if authenticator is None:
-            self._become_ready()
+            self._negotiate()
         else:
             self._node.run(lambda: authenticator(self._key[0]).start(self._exchange, self._authenticated))
 
@@ -209,13 +236,32 @@ class OutboundConnection(FrameReceiver):
 
     def _authenticated(self, failure: str | None) -> None:
         if failure is None:
-            self._become_ready()
+            self._negotiate()
         else:
             self._node.log.warning("authentication refused", server=self._key[0], why=failure)
             self.fail(f"authentication failed: {failure}")
 
+    def _negotiate(self) -> None:
+        if self._network.negotiates:
+            self._node.run(lambda: self._exchange(ASK, ASK_VERSION, self._negotiated))
+        else:
+            self._become_ready()
+
+    def _negotiated(self, response: Any) -> None:
+        if isinstance(response, RpcFailure):
+            return  # the connection has failed
+        self._versions = ServerVersions.of(response)
+        if self._versions is None:
+            self._node.log.warning("the server does not say which versions it supports", server=self._key[0])
+            self.fail(f"ApiVersions was answered by error {response.error_code}")
+        else:
+            self._become_ready()
+
     def _become_ready(self) -> None:
         self._ready = True
+        unversioned, self._unversioned = self._unversioned, []
+        for call, request in unversioned:
+            self._outbox.put(self._encoded(call, request))
         waiting, self._waiting = self._waiting, []
         for parts in waiting:
             self._outbox.put(parts)
@@ -250,6 +296,7 @@ class OutboundConnection(FrameReceiver):
         elif self._connecting is not None:
             self._connecting.cancel()
         self._waiting.clear()
+        self._unversioned.clear()
         self.release_buffer()
 
     # --- from the transport ---
@@ -290,6 +337,8 @@ class OutboundConnection(FrameReceiver):
         except WireError as error:
             self.malformed(str(error))
             return
+        if self._versions is not None:
+            response = as_asked(response, call.version)
         if calls[0] is call:
             calls.popleft()
         else:
@@ -312,8 +361,12 @@ def _report(node: Hosting, handler: Callable[[Any], None], failure: RpcFailure) 
 class HostNetwork:
     """The :class:`highwater_runtime.ports.Network` of one node."""
 
-    def __init__(self, node: Hosting, security: Callable[[Endpoint], OutboundSecurity]) -> None:
+    def __init__(
+        self, node: Hosting, security: Callable[[Endpoint], OutboundSecurity], *, negotiates: bool = False
+    ) -> None:
         self.node = node
+        self.negotiates: Final = negotiates
+        """Whether servers may be of any release, so that each is asked for its versions."""
         self.security = security
         """How to meet the server at an endpoint."""
         self.reachability = Reachability(node.log, node.loop.time)

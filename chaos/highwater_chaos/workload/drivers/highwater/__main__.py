@@ -54,7 +54,7 @@ class _Process:
         await self.ended
 
     def _add(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
-        node = HostedNode(name, factory, seed=self._settings.seed)
+        node = HostedNode(name, factory, seed=self._settings.seed, negotiates=self._settings.negotiates)
         node.turn.trace = _HistoryFirst(self._history)
         self._nodes.append(node)
 
