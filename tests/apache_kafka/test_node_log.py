@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from highwater_chaos.backends.local.apache_kafka.node_log import LogTail, NodeLog
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import BrokerStateChanged, RaftStateChanged
@@ -81,3 +83,25 @@ def test_a_tail_gives_whole_lines_once_and_waits_for_the_file(tmp_path: Path) ->
         assert list(tail.lines()) == ["two"]
     assert list(tail.lines()) == []
     tail.close()
+
+
+@pytest.mark.parametrize(("release", "epoch", "winner"), [("3.4.1", 12, 1002), ("3.9.2", 12, 1001)])
+def test_the_quorum_as_controllers_of_earlier_releases_log_it(
+    recorded: Path, release: str, epoch: int, winner: int
+) -> None:
+    """A voter that was cut off deposes the leader when it returns: there is no pre-vote."""
+    lines = list(LogTail(recorded / f"controllers-{release}.txt").lines())
+    loser = 2003 - winner
+    told: dict[int, list[tuple[str, int, int]]] = {}
+    for controller in (1001, 1002):
+        log = NodeLog(controller, is_controller=True)
+        found = [log.event_of(line) for line in lines if f"={controller}]" in line]
+        events = [one.event for one in found if one is not None]
+        told[controller] = [(event.reason, event.epoch, event.leader) for event in events]  # type: ignore[attr-defined]
+    assert len(told[1001]) + len(told[1002]) == len(lines)
+    assert ("leader", 1, 1002) in told[1002]
+    assert ("follower", 1, 1002) in told[1001]
+    deposed = told[1002].index(("leader", 1, 1002)) + 1
+    assert told[1002][deposed][0] == "unattached"
+    assert told[winner][-1] == ("leader", epoch, winner)
+    assert told[loser][-2:] == [("voted", epoch, -1), ("follower", epoch, winner)]

@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from highwater_chaos.backends.local.apache_kafka import VERSION, ApacheKafkaProgram, available, program
+from highwater_chaos.backends.local.apache_kafka import ApacheKafkaProgram, available, program
 from highwater_chaos.backends.local.apache_kafka.disks import is_formatted, new_directory_id
 from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options, misplaced, node_properties
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
+from highwater_chaos.experiment.kafka_versions import newest
 from highwater_chaos.records.dump import dump_replicas
 from highwater_chaos.schedule.capability import refusals
 from highwater_pipeline.anomalies import NEEDED_EVENTS
@@ -44,8 +45,14 @@ spec:
 class Jars:
     """An installation whose files are of no matter here."""
 
-    def bootstrap_checkpoint(self, metadata_version: str | None = None) -> bytes:
-        return f"features of {metadata_version}".encode()
+    def __init__(self, release: str | None = None) -> None:
+        self.release = release or newest("kraft")
+
+    def first_files(self, metadata_version: str | None = None) -> dict[str, bytes]:
+        return {
+            "bootstrap.checkpoint": f"features of {metadata_version}".encode(),
+            "__cluster_metadata-0/0.checkpoint": b"the first snapshot",
+        }
 
     def command(self, main: str, *arguments: str, options: tuple[str, ...] = ()) -> tuple[str, ...]:
         return ("java", *options, main, *arguments)
@@ -183,12 +190,12 @@ def test_without_maven_the_jars_that_are_there_will_do(
     why = available()
     assert why is not None
     assert "no mvn on PATH" in why
-    (tmp_path / "highwater" / f"apache-kafka-{VERSION}" / "lib").mkdir(parents=True)
+    (tmp_path / "highwater" / f"apache-kafka-{newest('kraft')}" / "lib").mkdir(parents=True)
     assert available() is None
 
 
 def test_doctor_tells_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("highwater_chaos.backends.local.apache_kafka.available", lambda: "no mvn on PATH")
+    monkeypatch.setattr("highwater_chaos.backends.local.apache_kafka.available", lambda release=None: "no mvn on PATH")
     assert execute(["doctor", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     (row,) = [row for row in rows if row["what"] == "cluster.runtime: apache-kafka"]
@@ -239,7 +246,10 @@ def test_a_cluster_that_it_cannot_be_is_refused(
             "spec.workload.metadata: reads registers as only our own",
         ),
         ("  checks: [raft-election-safety]\n  schedule:", "raft-election-safety is judged by what only our own nodes"),
-        ("  checks: [stable-leadership]\n  schedule:", "stable-leadership is judged by what only our own nodes tell"),
+        (
+            "  checks: [raft-commit-durable]\n  schedule:",
+            "raft-commit-durable is judged by what only our own nodes tell",
+        ),
     ],
 )
 def test_what_only_our_nodes_tell_is_refused_in_the_file(replacement: str, complaint: str) -> None:

@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.backends.ensemble import servers
+from highwater_chaos.backends.local.apache_kafka import available
 from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.backends.local.highwater_program import kazoo_missing
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment import load_experiment, parse_experiment
+from highwater_chaos.experiment.kafka_versions import TESTED, Mode
 from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_pipeline.settings import is_tombstone
@@ -28,6 +32,7 @@ spec:
   timeout: 4m
   cluster:
     runtime: apache-kafka
+    version: 4.3.1
     brokers: 2
     controllers: 1
     config: {broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500, log.cleaner.backoff.ms: 300}
@@ -52,7 +57,34 @@ spec:
 """
 
 
+SESSION = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: session-expires}
+spec:
+  seed: 3
+  timeout: 4m
+  cluster:
+    mode: zookeeper
+    runtime: apache-kafka
+    version: 3.9.2
+    brokers: 2
+    zookeepers: 1
+    config: {zookeeper.session.timeout.ms: 3000, replica.lag.time.max.ms: 3000}
+    topics: [{name: orders, partitions: 1, replicationFactor: 2}]
+  workload: {producers: 1, rate: 50/s, acks: all, consumers: 1}
+  schedule:
+    - await: {acked: {atLeast: 20}, within: 90s}
+    - inject: {name: expired, sessionExpiry: {target: {broker: 0}}}
+    - heal: expired
+    - await: {broker: {id: 0, state: unfenced}, within: 90s}
+    - await: {underReplicated: 0, within: 90s}
+  checks: [all]
+"""
+
+
 FEWER = {
+    "runtime: apache-kafka": "runtime: apache-kafka\n    version: 4.3.1",
     "controllers: 3": "controllers: 1",
     "brokers: 3": "brokers: 2",
     "replicationFactor: 3": "replicationFactor: 2",
@@ -139,7 +171,7 @@ def test_a_power_cut_of_all_replicas_loses_what_was_acknowledged(tmp_path: Path)
 def test_a_leader_whose_disk_takes_no_writes_keeps_its_session(tmp_path: Path) -> None:
     """What the scenario expects of our brokers is what Apache Kafka's do: it has a thread for heartbeats."""
     scenario = load_experiment(SCENARIOS.parent / "log" / "leader-disk-stalls.yaml")
-    cluster = scenario.cluster.model_copy(update={"runtime": "apache-kafka", "controllers": 1})
+    cluster = scenario.cluster.model_copy(update={"runtime": "apache-kafka", "version": "4.3.1", "controllers": 1})
     # There are no metrics of Apache Kafka: events say below what the assertion says there.
     spec = scenario.spec.model_copy(update={"cluster": cluster, "assertions": []})
     done = run(scenario.model_copy(update={"spec": spec}), tmp_path)
@@ -161,3 +193,94 @@ def test_a_leader_whose_disk_takes_no_writes_keeps_its_session(tmp_path: Path) -
 def test_the_simulator_refuses_it() -> None:
     for file in sorted(SCENARIOS.glob("*.yaml")):
         assert any("apache-kafka" in problem for problem in refusals(load_experiment(file), SimBackend())), file
+
+
+def _plain(mode: str) -> str:
+    """Kills, pauses, partitions and power losses, one at a time, in a cluster of one of the modes."""
+    quorum, session = {
+        "kraft": ("controllers: 1", "broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500"),
+        "zookeeper": ("zookeepers: 1", "zookeeper.session.timeout.ms: 3000"),
+    }[mode]
+    trouble = "".join(
+        f"    - inject: {{{fault}}}\n"
+        "    - await: {isr: {partition: orders-0, size: 2}, within: 90s}\n"
+        f"{heal}"
+        "    - await: {underReplicated: 0, within: 120s}\n"
+        for fault, heal in (
+            ("kill: {target: {leaderOf: orders-0}, restartAfter: 2s}", ""),
+            ("name: paused, pause: {target: {leaderOf: orders-0}}", "    - heal: paused\n"),
+            ("name: alone, partition: {isolate: {leaderOf: orders-0}}", "    - heal: alone\n"),
+            ("powerLoss: {target: {leaderOf: orders-0}, restartAfter: 2s}", ""),
+        )
+    )
+    return f"""
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {{name: plain}}
+spec:
+  seed: 7
+  timeout: 10m
+  recovery: 2m
+  cluster:
+    runtime: apache-kafka
+    mode: {mode}
+    brokers: 3
+    {quorum}
+    config: {{min.insync.replicas: 2, replica.lag.time.max.ms: 6000, {session}}}
+    topics: [{{name: orders, partitions: 2, replicationFactor: 3}}]
+  workload: {{producers: 2, rate: 100/s, acks: all, idempotence: true, consumers: 1, groupMembers: 2}}
+  schedule:
+    - await: {{acked: {{atLeast: 50}}, within: 120s}}
+{trouble}  checks: [all]
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("apache_kafka")
+@pytest.mark.skipif(os.geteuid() != 0, reason="cutting links and losing power needs root")
+@pytest.mark.parametrize(
+    ("release", "mode"), [(release, mode) for release, tested in TESTED.items() for mode in tested.modes]
+)
+def test_every_release_survives_one_fault_at_a_time(tmp_path: Path, release: str, mode: Mode) -> None:
+    """What a release begins with is what is said of it, and each kind of event comes."""
+    if (why := available(release)) is not None:
+        pytest.skip(why)
+    if mode == "zookeeper" and (why := servers.available() or kazoo_missing()) is not None:
+        pytest.skip(why)
+    done = run(parse_experiment(_plain(mode), "plain.yaml").with_versions(release, None), tmp_path)
+    verdict = done.verdict
+    assert verdict["verdict"] == "pass", (verdict["reasons"], verdict["anomalies"])
+    assert (verdict["software"]["version"], verdict["software"]["mode"]) == (release, mode)
+    assert verdict["features"]["metadata of brokers"]["state"] == "ok"
+    events = [json.loads(line) for line in (done.directory / "events" / "nodes.jsonl").read_bytes().splitlines()]
+    assert {"broker-registered", "broker-state", "partition-changed", "high-watermark"} <= {
+        one["kind"] for one in events
+    }
+    if mode == "kraft":
+        begins_with = TESTED[release].metadata_version
+        logs = "".join(file.read_text(encoding="utf-8") for file in (done.directory / "logs").glob("controller-0.*"))
+        assert begins_with is not None
+        assert begins_with in logs
+
+
+@pytest.mark.usefixtures("apache_kafka")
+@pytest.mark.skipif(servers.available() is not None or kazoo_missing() is not None, reason="needs ZooKeeper and kazoo")
+def test_a_session_expires_in_zookeeper_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As plain processes on loopback. The broker goes on leading until it finds out, and begins another session."""
+    monkeypatch.setattr("highwater_chaos.verdict.checked_run.make_backend", lambda name, wire: LocalBackend())
+    done = run(parse_experiment(SESSION, "session.yaml"), tmp_path)
+    verdict = done.verdict
+    assert verdict["verdict"] == "pass", verdict["reasons"]
+    (fault,) = [json.loads(line) for line in (done.directory / "faults.jsonl").read_bytes().splitlines()]
+    (evidence,) = fault["evidence"]["inject"]
+    assert evidence["ok"], evidence
+    events = [json.loads(line) for line in (done.directory / "events" / "nodes.jsonl").read_bytes().splitlines()]
+    of_broker = [event for event in events if event.get("broker") == 0 and event["kind"].startswith("broker-")]
+    assert [(event["kind"], event["reason"]) for event in of_broker if event["kind"] == "broker-state"] == [
+        ("broker-state", "registered"),
+        ("broker-state", "running"),
+        ("broker-state", "registered"),
+    ]
+    first, _, second = [event["broker_epoch"] for event in of_broker if event["kind"] == "broker-state"]
+    assert second > first
+    assert {"controller-changed", "partition-changed", "high-watermark"} <= {event["kind"] for event in events}

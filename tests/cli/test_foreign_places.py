@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.backends.local.apache_kafka import installation
+from highwater_chaos.experiment.kafka_versions import newest
 from highwater_chaos.local_cluster.record import ClusterRecord, NodeProcess, NodeRecord, point_to
 from highwater_chaos.machine.identity import Identity
 from highwater_pipeline.java import find_java
@@ -89,7 +90,7 @@ def test_no_jar_of_somebody_else_is_run(
 ) -> None:
     cache = highwater.folder / "cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    kafka = cache / "highwater" / f"apache-kafka-{installation.VERSION}"
+    kafka = cache / "highwater" / f"apache-kafka-{newest('kraft')}"
     (kafka / "lib").mkdir(parents=True)
     for file in ("lib/kafka.jar", "classes.jsa"):
         (kafka / file).write_bytes(b"planted")

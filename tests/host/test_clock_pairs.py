@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from highwater_chaos.backends.ensemble.observer import EnsembleObserver
 from highwater_chaos.backends.kubernetes.agents import AgentClient
 from highwater_chaos.backends.kubernetes.clocks import MachineClocks
-from highwater_chaos.backends.local.apache_kafka import observing
+from highwater_chaos.backends.local.apache_kafka import tails
+from highwater_chaos.backends.local.apache_kafka.hosted_observer import HostedObserver
+from highwater_chaos.backends.local.apache_kafka.node_log import NodeLog
 from highwater_chaos.backends.local.event_files import parse_line
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.recording import EventLog
@@ -128,21 +130,21 @@ def start_of_a_zookeeper_server() -> tuple[int, int]:
 
 def committed_by_zookeeper() -> tuple[int, int]:
     witness = SimpleNamespace(applied=lambda *_: None)
-    observer: Any = SimpleNamespace(_witness=witness, _heard=[NodeStarted()], _last_ns=0, _events=deque())
+    observer: Any = SimpleNamespace(_witness=witness, _heard=[NodeStarted()], _last_ns=0, _events=deque(), _read=list)
     EnsembleObserver._report(observer, "zookeeper-0", 1, [], WALL() - 100 * MS)
     return observer._events[0].time_ns, observer._events[0].wall_ns
 
 
 def in_kafkas_metadata_log() -> tuple[int, int]:
     site = SimpleNamespace(incarnation=lambda _: 1)
-    observer: Any = SimpleNamespace(_names={0: "broker-0"}, _metadata=deque(), _site=site)
-    observing.ClusterObserver._report(observer, 0, NodeStarted())
-    return observer._metadata[0].time_ns, observer._metadata[0].node_time_ns
+    observer: Any = SimpleNamespace(_names={0: "broker-0"}, _events=deque(), _site=site)
+    HostedObserver._report(observer, 0, NodeStarted())
+    return observer._events[0].time_ns, observer._events[0].node_time_ns
 
 
 def start_of_a_kafka_broker() -> tuple[int, int]:
     now = MONOTONIC()
-    return now, observing._wall_of(now)
+    return now, tails.wall_of(now)
 
 
 def line_of_a_kafka_broker() -> tuple[int, int]:
@@ -151,7 +153,7 @@ def line_of_a_kafka_broker() -> tuple[int, int]:
     text = f"INFO {who} - [{who} id=1] Successfully registered broker 1 with broker epoch 3"
     tail: Any = SimpleNamespace(lines=lambda: [f"{stamp.replace('+00:00', 'Z')} {text}"])
     place: Any = SimpleNamespace(node_id=1, role="broker", name="broker-1")
-    (one,) = observing._Incarnation(place, 1, 0, tail).read()
+    (one,) = tails.Incarnation(place, 1, 0, tail, NodeLog(1, is_controller=False)).read()
     return one.time_ns, one.node_time_ns
 
 

@@ -14,7 +14,7 @@ from highwater_chaos.campaign import RANDOM, Plan, Series, series_of_file, serie
 from highwater_chaos.cli.choices import Engine as EngineName
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.output import check_output
-from highwater_chaos.cli.run import switch_values
+from highwater_chaos.cli.plan import switch_values
 from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem

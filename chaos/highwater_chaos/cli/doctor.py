@@ -21,6 +21,7 @@ from highwater_chaos.backends.local.highwater_program import kazoo_missing
 from highwater_chaos.backends.primitives import PRIMITIVES, implemented_by
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment.faults import fault_kinds
+from highwater_chaos.experiment.kafka_versions import TESTED, newest
 from highwater_chaos.faults import kind_named
 from highwater_chaos.machine.capabilities import available
 from highwater_chaos.schedule.capability import available_faults
@@ -45,7 +46,7 @@ def doctor(
 
     Looks at Python and Java, tries every ability of the machine, and says which fault works on which backend.
     """
-    general = [_python(), _java(), *_backends(), _apache_kafka(), _zookeeper()]
+    general = [_python(), _java(), *_backends(), _zookeeper(), _apache_kafka(), *_releases()]
     machine = [
         Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")
         for ability, reason in available().items()
@@ -109,8 +110,25 @@ def _java() -> Finding:
 
 def _apache_kafka() -> Finding:
     why = apache_kafka.available()
-    works = f"Apache Kafka {apache_kafka.VERSION}, whose jars are fetched on first use"
+    works = f"Apache Kafka {newest('kraft')}, whose jars are fetched on first use"
     return Finding("cluster.runtime: apache-kafka", why is None, why or works)
+
+
+def _releases() -> list[Finding]:
+    """Every release that was tested."""
+    zookeeper = [why for why in (servers.available(), kazoo_missing()) if why is not None]
+    found = []
+    for release, tested in TESTED.items():
+        why = apache_kafka.available(release)
+        modes = [mode for mode in tested.modes if mode == "kraft" or not zookeeper]
+        if why is None and not modes:
+            why = "; ".join(zookeeper)
+        where = "in the cache" if apache_kafka.is_fetched(release) else "fetched on first use"
+        detail = f"mode {' and '.join(modes)}; {where}"
+        if len(modes) < len(tested.modes):
+            detail = f"{detail}; mode zookeeper: {'; '.join(zookeeper)}"
+        found.append(Finding(f"cluster.version: {release}", why is None, why or detail))
+    return found
 
 
 def _zookeeper() -> Finding:

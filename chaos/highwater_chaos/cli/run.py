@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from highwater_chaos.backends import ELSEWHERE, make_backend
+from highwater_chaos.backends import ELSEWHERE
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarlyError, ending_early
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.output import check_output, writing
+from highwater_chaos.cli.plan import Versions, plan, switch_values, values_of
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
-from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
-from highwater_chaos.experiment.consistency import switch_problem
+from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.monitoring import RunMetrics
 from highwater_chaos.records.removed import removed_text
 from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.table_format import TableFormat
-from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_chaos.verdict.job_summary import append_summary
 from highwater_chaos.verdict.junit import write_junit
@@ -56,6 +54,22 @@ def run(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE[,VALUE]", help="Set a switch. With several values, run once for each value."),
     ] = None,
+    kafka: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RELEASE[,RELEASE]",
+            show_default=False,
+            help="Run these releases of Apache Kafka, one after the other, not the file's.",
+        ),
+    ] = None,
+    metadata_version: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION[,VERSION]",
+            show_default=False,
+            help="Begin with these values of metadata.version, one after the other, not with the file's.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Write run directories below this one.")] = Path("runs"),
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the verdicts of all runs to this file as JUnit XML.")
@@ -73,7 +87,8 @@ def run(
     place = context if namespace is None else namespace
     _check_backend(backend, place, wire=wire, tables=tables, metrics=metrics, grafana=grafana)
     _check_places(out, junit, summary)
-    planned = list(_plan(files_of(experiments), seed, switch_values(switch or []), backend))
+    versions = Versions(values_of("--kafka", kafka), values_of("--metadata-version", metadata_version))
+    planned = list(plan(files_of(experiments), seed, switch_values(switch or []), versions, backend))
     runs: list[CheckedRun] = []
     verdicts: list[dict[str, Any]] = []
     ended_early = False
@@ -193,53 +208,6 @@ def _on_kubernetes(
         return None
 
 
-def _plan(
-    files: Sequence[Path], seed: int | None, switches: Sequence[tuple[str, list[str]]], backend: str
-) -> Iterator[tuple[ChaosExperiment, dict[str, str]]]:
-    """Every run, validated before the first one starts."""
-    experiments: list[ChaosExperiment] = []
-    errors: list[str] = []
-    for file in files:
-        try:
-            experiment = load_experiment(file, references=backend in ELSEWHERE)
-            experiments.append(experiment)
-            if switches and experiment.spec.cluster is None:
-                errors.append(f"{file}: spec.clusterRef: a LogCluster that runs keeps its switches: leave --switch out")
-            if backend not in ELSEWHERE:  # there the operator refuses, and says why
-                errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend(backend))]
-        except ExperimentError as error:
-            errors.append(str(error))
-    if errors:
-        raise UsageError("\n".join(errors))
-    names = [name for name, _ in switches]
-    for experiment in experiments:
-        for name, wanted in switches:
-            for value in wanted:
-                if problem := switch_problem(name, value, experiment.spec.cluster):
-                    raise UsageError(f"--switch {name}={value}: {experiment.metadata.name}: {problem}")
-        for values in product(*(values for _, values in switches)):
-            varied = dict(zip(names, values, strict=True))
-            yield experiment.with_seed_and_switches(seed, varied), varied
-
-
-def switch_values(given: Sequence[str], *, several: bool = True) -> list[tuple[str, list[str]]]:
-    """The values of each switch; with ``several`` there may be more than one. Raises :class:`UsageError`."""
-    parsed: dict[str, list[str]] = {}
-    for text in given:
-        name, equals, values = text.partition("=")
-        if not equals or not values:
-            raise UsageError(f"--switch {text!r}: expected NAME=VALUE or NAME=VALUE,VALUE")
-        if name in parsed:
-            raise UsageError(f"--switch {name!r} is given twice; give its values at once: {name}=off,on")
-        parsed[name] = values.split(",")
-        if not several and len(parsed[name]) > 1:
-            raise UsageError(f"--switch {text!r}: expected one value; run a campaign for each")
-        for value in parsed[name]:
-            if problem := switch_problem(name, value):
-                raise UsageError(f"--switch {text!r}: {problem}")
-    return list(parsed.items())
-
-
 def exit_status(verdicts: Sequence[dict[str, Any]]) -> Exit:
     """0 if all are as expected; else 1, or 2 where nothing but inconclusive runs is to blame."""
     wrong = [verdict["verdict"] for verdict in verdicts if not verdict["asExpected"]]
@@ -274,8 +242,10 @@ def print_run(done: CheckedRun, title: str) -> None:
 def _row(done: CheckedRun) -> dict[str, Any]:
     verdict = done.verdict
     kept = ("name", "seed", "backend", "switches", "verdict", "asExpected")
+    ours = verdict["software"]["runtime"] == "highwater"
     return {
         **{name: verdict[name] for name in kept},
         "anomalies": {name: found["count"] for name, found in verdict["anomalies"].items()},
         "dir": str(done.directory),
+        **({} if ours else {"software": verdict["software"]}),
     }

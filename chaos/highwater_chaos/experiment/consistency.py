@@ -26,6 +26,13 @@ from highwater_chaos.experiment.partitions import (
     partition_problems,
 )
 from highwater_chaos.experiment.quantities import format_duration
+from highwater_chaos.experiment.software import (
+    VERSIONS,
+    cluster_problems,
+    condition_problems,
+    metadata_version_problems,
+    other_runtime_problems,
+)
 from highwater_chaos.experiment.steps import (
     RANDOM_ADMINISTRATION,
     RANDOM_RPCS,
@@ -40,20 +47,15 @@ from highwater_chaos.experiment.topic_properties import topic_property_problems
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
     MEANINGS,
-    ON_REQUEST,
-    QUORUM_INVARIANTS,
     REGISTER_CHECKS,
-    SIMULATED_INVARIANTS,
 )
 from highwater_runtime.config import ConfigError, NodeConfig
-from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.switches import SWITCHES, SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
 _REFERENCE: Final = "is a LogCluster that runs on Kubernetes: use --backend kubernetes there, or give spec.cluster"
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_COMPRESSION: Final = "compression.type"
 
 
 def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> list[Problem]:
@@ -82,7 +84,7 @@ def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> lis
         *_schedule(experiment, spec.cluster),
         *_checks(experiment),
         *_expectations(experiment),
-        *_other_runtime(experiment),
+        *other_runtime_problems(experiment),
         *_assertions(experiment),
     ]
 
@@ -123,18 +125,16 @@ def _length(experiment: ChaosExperiment) -> Iterator[Problem]:
 
 
 def _cluster(cluster: Cluster) -> Iterator[Problem]:
-    yield from _mode(cluster)
+    yield from cluster_problems(cluster)
     for name, value in cluster.switches.items():
         if problem := switch_problem(name, value, cluster):
             yield Problem(f"spec.cluster.switches.{name}", problem)
-    if cluster.runtime == "highwater":  # other software has properties and versions of its own, and says so itself
+    if cluster.runtime == "highwater":  # other software has properties of its own, and says so itself
         for name, found in cluster.config.items():
             try:
                 NodeConfig.of({name: found})
             except ConfigError as error:
                 yield Problem(f"spec.cluster.config.{name}", str(error))
-        if cluster.metadata_version is not None:
-            yield from _metadata_version("spec.cluster.metadataVersion", cluster.metadata_version)
     names: set[str] = set()
     for index, topic in enumerate(cluster.topics):
         path = f"spec.cluster.topics[{index}]"
@@ -142,30 +142,6 @@ def _cluster(cluster: Cluster) -> Iterator[Problem]:
             yield Problem(f"{path}.name", f"topic {topic.name!r} is given twice")
         names.add(topic.name)
         yield from _topic(path, topic, cluster)
-
-
-def _mode(cluster: Cluster) -> Iterator[Problem]:
-    """What only clusters of the other mode have."""
-    given = cluster.model_fields_set
-    if cluster.mode == "kraft":
-        if "zookeepers" in given:
-            yield Problem("spec.cluster.zookeepers", "mode kraft has no ZooKeeper servers: give controllers, or mode")
-        return
-    if "controllers" in given:
-        yield Problem(
-            "spec.cluster.controllers", "mode zookeeper has none, since a broker is elected: give zookeepers instead"
-        )
-    if cluster.metadata_version is not None:
-        yield Problem("spec.cluster.metadataVersion", "mode zookeeper has none: give inter.broker.protocol.version")
-    if cluster.runtime != "highwater":
-        yield Problem("spec.cluster.runtime", f"mode zookeeper runs with highwater only; found {cluster.runtime!r}")
-
-
-def _metadata_version(path: str, text: str) -> Iterator[Problem]:
-    try:
-        MetadataVersion.of(text)
-    except ValueError as error:
-        yield Problem(path, str(error))
 
 
 def _topic(path: str, topic: CreateTopic, cluster: Cluster) -> Iterator[Problem]:
@@ -323,7 +299,7 @@ def _references(
             case "version" if cluster.mode == "zookeeper":
                 yield Problem(at, "mode zookeeper has no metadata.version to upgrade")
             case "version":
-                yield from _metadata_version(at, value)
+                yield from metadata_version_problems(at, value)
             case "topic" if value not in topics:
                 yield Problem(at, f"there is no topic {value!r}")
     if step.inject is not None and cluster.runtime == "highwater":
@@ -417,7 +393,9 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
     for index, entry in enumerate(experiment.spec.expect):
         path = f"spec.expect[{index}]"
         for name, value in entry.when.items():
-            if problem := switch_problem(name, value, experiment.spec.cluster):
+            if name in VERSIONS:
+                yield from condition_problems(f"{path}.when.{name}", name, value, experiment.spec.cluster)
+            elif problem := switch_problem(name, value, experiment.spec.cluster):
                 yield Problem(f"{path}.when.{name}", problem)
         for number, anomaly in enumerate(entry.anomalies):
             if anomaly not in MEANINGS:
@@ -434,26 +412,6 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
                 )
         if entry.assertions and entry.verdict != "fail":
             yield Problem(f"{path}.assertions", f"verdict {entry.verdict!r} goes without failed assertions")
-
-
-def _other_runtime(experiment: ChaosExperiment) -> Iterator[Problem]:
-    """What only our own nodes can do or tell. (What cannot be done to others, the backend refuses.)"""
-    runtime = experiment.cluster.runtime
-    if runtime == "highwater":
-        return
-    if experiment.spec.workload.metadata is not None:
-        yield Problem("spec.workload.metadata", f"reads registers as only our own runtime answers them; not {runtime}")
-    for index, name in enumerate(experiment.spec.checks):
-        if name in {*QUORUM_INVARIANTS, *SIMULATED_INVARIANTS, *ON_REQUEST}:
-            yield Problem(f"spec.checks[{index}]", f"{name} is judged by what only our own nodes tell; not {runtime}")
-    configs = {"spec.cluster.config": experiment.cluster.config}
-    configs |= {f"spec.cluster.topics[{i}].config": topic.config for i, topic in enumerate(experiment.cluster.topics)}
-    for path, config in configs.items():
-        if config.get(_COMPRESSION, "producer") not in ("producer", "uncompressed"):
-            yield Problem(
-                f"{path}.{_COMPRESSION}",
-                f"found {config[_COMPRESSION]!r}; the harness's own readers do not decompress: leave it out",
-            )
 
 
 def _assertions(experiment: ChaosExperiment) -> Iterator[Problem]:

@@ -17,9 +17,11 @@ from pydantic_core import PydanticCustomError
 
 from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
 from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
+from highwater_chaos.experiment.kafka_versions import default_metadata_version, newest
 from highwater_chaos.experiment.quantities import Duration, EventsPerSecond, Rate
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_chaos.records.register_topic import REGISTER_TOPIC
+from highwater_runtime.metadata.metadata_version import MetadataVersion
 
 API_VERSION = "highwater.dev/v1alpha1"
 
@@ -62,6 +64,13 @@ class Cluster(Model):
         Literal["highwater", "apache-kafka"],
         Field(description="The software that runs. apache-kafka: not on Kubernetes."),
     ] = "highwater"
+    version: Annotated[
+        str | None,
+        Field(
+            max_length=20,
+            description="With runtime apache-kafka: the release, 3.4.1; absent: the newest that was tested.",
+        ),
+    ] = None
     file_system: Annotated[
         Literal["ext4", "xfs"], Field(description="What disks are formatted with, where they can lose power.")
     ] = "ext4"
@@ -89,6 +98,24 @@ class Cluster(Model):
         str | None, Field(description="metadata.version to start from, by Kafka's name: 3.4-IV0; absent: the latest.")
     ] = None
     topics: list[CreateTopic] = Field(description="Topics to create.", default_factory=list)
+
+    @property
+    def kafka(self) -> str | None:
+        """The release of Apache Kafka that runs; None: our own runtime does."""
+        return None if self.runtime == "highwater" else self.version or newest(self.mode)
+
+    @property
+    def first_metadata_version(self) -> str | None:
+        """The metadata.version that the cluster begins with; None: it has none, or it is not known."""
+        given = self.metadata_version
+        if self.mode == "zookeeper":
+            return None
+        if self.kafka is not None:
+            return given or default_metadata_version(self.kafka)
+        try:
+            return (MetadataVersion.latest() if given is None else MetadataVersion.of(given)).version
+        except ValueError:
+            return None
 
     @model_serializer(mode="wrap")
     def _without_the_other_mode(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
@@ -232,11 +259,13 @@ class Workload(Model):
 
 
 class Expectation(Model):
-    """The verdict expected with these switches. All ``anomalies`` must be among those found, and all ``assertions`` of
-    these names must have failed."""
+    """The verdict expected with these switches and versions. All ``anomalies`` must be among those found, and all
+    ``assertions`` of these names must have failed."""
 
     when: SwitchValues = Field(
-        description="Switches in force: {replica-epoch-check: off}; absent: any.", default_factory=dict
+        description="Switches in force: {replica-epoch-check: off}; kafka and metadataVersion: conditions on versions,"
+        " {kafka: '<3.5'}; absent: any.",
+        default_factory=dict,
     )
     verdict: Annotated[Literal["pass", "fail", "inconclusive"], Field(description="What is expected.")]
     anomalies: list[str] = Field(
@@ -328,6 +357,17 @@ class ChaosExperiment(Model):
         changed: dict[str, Any] = {"seed": self.spec.seed if seed is None else seed}
         if switches:
             changed["cluster"] = self.cluster.model_copy(update={"switches": {**self.cluster.switches, **switches}})
+        return self._changed(changed)
+
+    def with_versions(self, kafka: str | None, metadata_version: str | None) -> ChaosExperiment:
+        """A copy that runs these; None: what the file says. The release of Apache Kafka is written down in any case."""
+        if self.spec.cluster is None:
+            return self
+        changed = {"version": kafka or self.cluster.kafka, "metadata_version": metadata_version}
+        changed = {name: value for name, value in changed.items() if value is not None}
+        return self._changed({"cluster": self.cluster.model_copy(update=changed)}) if changed else self
+
+    def _changed(self, changed: dict[str, Any]) -> ChaosExperiment:
         spec = self.spec.model_copy(update=changed)
         return self.model_copy(update={"spec": spec})
 

@@ -22,9 +22,9 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
+from highwater_chaos.experiment.timeouts import timeouts
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_chaos.faults.messages import rule_is_gone
-from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
 
 _SLACK_NS: Final = 60 * SECOND
@@ -91,7 +91,7 @@ class SessionExpiry(Fault):
         rules = {
             touch.name: context.add_rule(RpcRule("drop", "BrokerHeartbeat", (touch.name,))) for touch in with_session
         }
-        timeout = NodeConfig.of(context.cluster.config).broker_session_timeout_ms * MS + _SLACK_NS
+        timeout = timeouts(context.cluster).broker_session_timeout_ms * MS + _SLACK_NS
         for touch in with_session:
             node = touch.name
             fenced = yield from context.confirm(

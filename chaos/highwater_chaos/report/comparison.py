@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
+from highwater_chaos.experiment.software import software_text
 from highwater_chaos.records.removed import removed_text
 from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.html import render_page
@@ -117,7 +118,7 @@ def _lines(first: _Side, second: _Side) -> Iterator[Line]:
     if first.run.unverified or second.run.unverified:
         yield line("files", *("unverified" if side.run.unverified else "verified" for side in (first, second)))
     yield line("backend", one["backend"], other["backend"])
-    yield line("software", first.experiment.cluster.runtime, second.experiment.cluster.runtime)
+    yield line("software", *(software_text(side.experiment.cluster) for side in (first, second)))
     yield line("seed", one["seed"], other["seed"])
     ours, theirs = first.experiment.cluster.switches, second.experiment.cluster.switches
     for name in sorted({*ours, *theirs}):

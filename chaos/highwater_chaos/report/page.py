@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
+from highwater_chaos.experiment.software import software_text
 from highwater_chaos.records.removed import removed_text
 from highwater_chaos.report.asserted import series_of_assertions
 from highwater_chaos.report.excerpts import excerpts
@@ -113,7 +114,7 @@ def _environment(run: RunFiles, experiment: ChaosExperiment) -> list[tuple[str, 
     cluster, verdict = experiment.cluster, run.verdict
     sizes = f"{cluster.brokers} brokers, {cluster.controllers} controllers, mode {cluster.mode}"
     rows = [("backend", verdict["backend"]), ("seed", str(verdict["seed"])), ("cluster", sizes)]
-    rows += [("software", cluster.runtime)]
+    rows += [("software", software_text(cluster))]
     if disks := verdict.get("newDisks"):
         rows.append(("new disks", "; ".join(disks)))
     switches = verdict.get("switches")

@@ -18,6 +18,7 @@ import msgspec
 from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment.software import software_of
 from highwater_chaos.run.environment import environment_here
 from highwater_chaos.run.features import Feature
 from highwater_chaos.run.load import Load
@@ -52,6 +53,8 @@ class _Written(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     wire: bool
     settings: Settings
     load: Load | None = None
+    software: dict[str, str | None] = {}
+    """Runtime, release of Apache Kafka, mode and first metadata.version; empty: recorded before anybody wrote it."""
     features: dict[str, Feature] = {}
     """How each feature did; empty: the run was recorded before anybody looked."""
     environment: dict[str, str] = {}
@@ -90,6 +93,7 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
         wire=wire,
         settings=settings_of_run(experiment, result),
         load=result.load,
+        software=software_of(experiment.cluster),
         features=result.features,
         environment=environment_here(),
         began_unix_ns=None if result.backend == "sim" else result.began_unix_ns,

@@ -21,6 +21,7 @@ from typing import Any, Final
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.kafka_versions import metadata_parts, release_parts
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic
 from highwater_runtime.metadata.metadata_version import MetadataVersion
@@ -57,8 +58,7 @@ class RandomAdministration:
         self._moving: dict[str, list[list[int]]] = {}
         self._cancelled: dict[str, None] = {}
         """Partitions that are moving, and whose latest move was cancelled."""
-        of_cluster = None if cluster.mode == "zookeeper" else cluster.metadata_version
-        self._version = MetadataVersion.latest() if of_cluster is None else MetadataVersion.of(of_cluster)
+        self._version, self._latest_version = _versions(cluster)
 
     def moving_to(self, partition: str) -> Sequence[Sequence[int]]:
         """The replicas that a partition may have after reassignments of which the cluster has not shown the end."""
@@ -201,7 +201,7 @@ class RandomAdministration:
 
     def _upgrade_metadata(self) -> Process[None] | None:
         """Raise ``metadata.version`` by one level."""
-        later = [version for version in MetadataVersion if version > self._version]
+        later = [version for version in MetadataVersion if self._version < version <= self._latest_version]
         return self._upgrade(min(later)) if later else None
 
     def _upgrade(self, version: MetadataVersion) -> Process[None]:
@@ -223,3 +223,16 @@ class RandomAdministration:
         error = yield from self._run(Admin.model_validate({"reassign": step}))
         if error is None and partition in self._moving:
             self._moving[partition] = [replicas]  # it has taken the place of earlier ones
+
+
+def _versions(cluster: Cluster) -> tuple[MetadataVersion, MetadataVersion]:
+    """With which metadata.version the cluster begins, and the latest one that may be drawn. They are the same where
+    there is none, or where our own runtime does not know the former, and so not its number."""
+    first = cluster.first_metadata_version
+    known = {version.version: version for version in MetadataVersion}
+    if first is None or first not in known:
+        return MetadataVersion.latest(), MetadataVersion.latest()
+    if cluster.kafka is None:
+        return known[first], MetadataVersion.latest()
+    release = release_parts(cluster.kafka)[:2]
+    return known[first], max(one for name, one in known.items() if metadata_parts(name)[:2] <= release)

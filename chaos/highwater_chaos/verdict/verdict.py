@@ -10,6 +10,7 @@ import msgspec
 from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
 from highwater_chaos.base.machine_record import EXPLAINED
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
+from highwater_chaos.experiment.software import VERSIONS, matches, software_of
 from highwater_chaos.run.summary import RunSummary
 from highwater_pipeline.anomalies import AVAILABILITY, MEANINGS, ON_REQUEST, QUORUM_INVARIANTS, STATE_INVARIANTS
 from highwater_pipeline.verdict import NO_CHECKS, RunVerdict
@@ -24,10 +25,17 @@ def switches_in_force(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def expectation_for(spec: ExperimentSpec, given: Mapping[str, str]) -> Expectation:
-    """The first entry of ``expect`` whose ``when`` matches the switches in force; a pass where none does."""
+    """The first entry of ``expect`` whose ``when`` matches the switches in force and the versions of the cluster; a
+    pass where none does."""
     in_force = switches_in_force(given)
+
+    def holds(name: str, value: str) -> bool:
+        if name in VERSIONS:
+            return spec.cluster is not None and matches(name, value, spec.cluster)
+        return in_force[name] == value
+
     for entry in spec.expect:
-        if all(in_force[name] == value for name, value in entry.when.items()):
+        if all(holds(name, value) for name, value in entry.when.items()):
             return entry
     return Expectation(verdict="pass")
 
@@ -122,6 +130,7 @@ def verdict_of(
         "seed": run.seed,
         "backend": run.backend,
         "switches": switches_in_force(run.switches),
+        "software": run.software or software_of(experiment.cluster),
         "acknowledged": run.acknowledged,
         "removed": run_verdict.removed,
         "excuses": excused,

@@ -77,7 +77,10 @@ def apache_kafka() -> Software:
     def command(plan: ClusterPlan, place: NodePlace, incarnation: int) -> tuple[str, ...]:
         del incarnation
         if not is_formatted(place.data):
-            format_disk(place.data, plan.cluster_id, place.node_id, installed.bootstrap_checkpoint(None))
+            is_controller = place.role == "controller"
+            format_disk(
+                place.data, plan.cluster_id, place.node_id, installed.first_files(), is_controller=is_controller
+            )
         config = place.files / "server.properties"
         properties = kafka_properties(
             role="controller" if place.role == "controller" else "broker",

@@ -92,14 +92,21 @@ class EnsembleObserver:
         servers: quorum ports by node name.
         silence_s: a leader that says nothing for so long is taken for gone; it sends two pings a tick.
         enter: called first on that thread (to enter a network).
+        read: rewrites the changes of brokers whose nodes are not those of our own runtime; may raise ``ZnodeError``.
     """
 
     def __init__(
-        self, servers: Mapping[str, Endpoint], *, silence_s: float, enter: Callable[[], None] = lambda: None
+        self,
+        servers: Mapping[str, Endpoint],
+        *,
+        silence_s: float,
+        enter: Callable[[], None] = lambda: None,
+        read: Callable[[list[Change]], list[Change]] = lambda changes: changes,
     ) -> None:
         self._servers = servers
         self._silence_s = silence_s
         self._enter = enter
+        self._read = read
         self._events: deque[Witnessed] = deque()
         self._notes: list[str] = []
         self._tree = EnsembleTree()
@@ -238,7 +245,7 @@ class EnsembleObserver:
         self._report(name, header.zxid, changes, (header.wall_ms + 1) * _MS - 1)
 
     def _report(self, name: str, zxid: int, changes: list[Change], wall_ns: int) -> None:
-        self._witness.applied(zxid, changes)
+        self._witness.applied(zxid, self._read(changes))
         heard, self._heard = self._heard, []
         now = time.monotonic_ns()
         took_in = wall_ns - how_far_ahead(time.time_ns, of=time.monotonic_ns).by_ns

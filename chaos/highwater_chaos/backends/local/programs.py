@@ -15,12 +15,12 @@ def program_of(cluster: Cluster) -> NodeProgram:
         case "highwater":
             return HighwaterProgram()
         case "apache-kafka":
-            return ApacheKafkaProgram()
+            return ApacheKafkaProgram(cluster.kafka)
 
 
 def programs_of(cluster: Cluster) -> dict[Role, NodeProgram]:
     """The software of each role that the cluster has."""
     program = program_of(cluster)
     if cluster.mode == "zookeeper":
-        return {"zookeeper": ZooKeeperProgram(), "broker": program}
+        return {"zookeeper": ZooKeeperProgram(is_observed=cluster.runtime == "highwater"), "broker": program}
     return {"controller": program, "broker": program}

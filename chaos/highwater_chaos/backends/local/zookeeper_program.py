@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +23,11 @@ from highwater_chaos.backends.ensemble.servers import (
 )
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observed, Observer, Site
 from highwater_chaos.experiment import Cluster
-from highwater_runtime.config import NodeConfig
+from highwater_chaos.experiment.timeouts import timeouts
 from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeStarted
+from highwater_runtime.zookeeper.tree import Change
 
 _CONFIG: Final = "zoo.cfg"
 
@@ -38,6 +39,10 @@ class ZooKeeperProgram:
     stopped_status = 143
     """A JVM that SIGTERM has ended says so, however cleanly it went."""
     says_why_it_ends = False
+
+    def __init__(self, *, is_observed: bool = True) -> None:
+        """``is_observed``: whether what the ensemble commits is observed here, not by the brokers' program."""
+        self._is_observed = is_observed
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Packages that are not installed."""
@@ -61,21 +66,18 @@ class ZooKeeperProgram:
 
     def observer(self, site: Site) -> Observer:
         """Joins the ensemble as an observer."""
-        return ZooKeeperObserver(site)
+        return ZooKeeperObserver(site, observe_ensemble(site) if self._is_observed else None)
 
 
 class ZooKeeperObserver:
-    """An :class:`~highwater_chaos.backends.local.program.Observer` of the servers of one run."""
+    """An :class:`~highwater_chaos.backends.local.program.Observer` of the servers of one run. ``ensemble``: what
+    observes their transactions; None if others do."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, ensemble: EnsembleObserver | None) -> None:
         self.records: Sequence[Path] = ()
         self._site = site
         self._started: list[Observed] = []
-        servers = {
-            place.name: Endpoint(place.advertised.host, place.peer_ports[0]) for place in site.plan.of_role("zookeeper")
-        }
-        silence = silence_s(_session_timeout_ms(site.plan.cluster))
-        self._ensemble = EnsembleObserver(servers, silence_s=silence, enter=site.enter_network)
+        self._ensemble = ensemble
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
         """Add the event ``NodeStarted``, since ZooKeeper's servers do not report their start."""
@@ -85,20 +87,33 @@ class ZooKeeperObserver:
     def poll(self) -> Sequence[Observed]:
         """Starts, then what was committed, in order."""
         started, self._started = self._started, []
-        return [
-            *started,
-            *(
-                Observed(one.time_ns, one.wall_ns, one.node, self._site.incarnation(one.node), one.event)
-                for one in self._ensemble.take()
-            ),
-        ]
+        return [*started, *(() if self._ensemble is None else committed(self._site, self._ensemble))]
 
     def notes(self) -> Sequence[str]:
         """What was not seen of the ensemble."""
-        return self._ensemble.notes()
+        return () if self._ensemble is None else self._ensemble.notes()
 
     def close(self) -> None:
-        self._ensemble.close()
+        if self._ensemble is not None:
+            self._ensemble.close()
+
+
+def observe_ensemble(
+    site: Site, read: Callable[[list[Change]], list[Change]] = lambda changes: changes
+) -> EnsembleObserver:
+    """Begin to observe what the servers of a run commit; ``read`` is as for :class:`.EnsembleObserver`."""
+    servers = {
+        place.name: Endpoint(place.advertised.host, place.peer_ports[0]) for place in site.plan.of_role("zookeeper")
+    }
+    silence = silence_s(_session_timeout_ms(site.plan.cluster))
+    return EnsembleObserver(servers, silence_s=silence, enter=site.enter_network, read=read)
+
+
+def committed(site: Site, ensemble: EnsembleObserver) -> list[Observed]:
+    """What the ensemble has committed since the last call."""
+    return [
+        Observed(one.time_ns, one.wall_ns, one.node, site.incarnation(one.node), one.event) for one in ensemble.take()
+    ]
 
 
 def _number(place: NodePlace) -> int:
@@ -121,5 +136,4 @@ def _number_disk(path: Path, number: int) -> None:
 
 
 def _session_timeout_ms(cluster: Cluster) -> int:
-    name = "zookeeper.session.timeout.ms"  # a property of brokers alone would be unknown to a server's
-    return NodeConfig.of({name: cluster.config[name]} if name in cluster.config else {}).zookeeper_session_timeout_ms
+    return timeouts(cluster).zookeeper_session_timeout_ms

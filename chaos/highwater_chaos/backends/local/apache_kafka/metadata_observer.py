@@ -7,18 +7,15 @@ our own replica: it fetches from the leader, obeys divergence and snapshots, and
 Records that say nothing of brokers and partitions are passed over, and so are kinds that are not known. One of those
 that matter which cannot be read is passed over too, but with a complaint, for the view of the cluster is wrong from
 there on.
-
-The metadata log does not hold high watermarks; leaders tell theirs when asked (ListOffsets). They are asked a few times
-a second, so what is seen of a high watermark is true, and not all of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
+from highwater_chaos.backends.local.apache_kafka.high_watermarks import HighWatermarks, Led, Report
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
@@ -33,24 +30,16 @@ from highwater_runtime.metadata import (
     differences,
 )
 from highwater_runtime.metadata.image import MetadataReplayError
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import Endpoint, InboundRequest, Ports
 from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
-    HighWatermarkAdvanced,
     NodeEvent,
 )
 from highwater_runtime.ports.trace import PartitionChanged as PartitionChangedEvent
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.wire.codec import DecodeError, uvarint_at
-from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
-from highwater_runtime.wire.messages.list_offsets_request import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from highwater_runtime.wire.messages.list_offsets_response import ListOffsetsResponse
 from highwater_runtime.wire.messages.partition_change_record import PartitionChangeRecord
 from highwater_runtime.wire.messages.partition_record import PartitionRecord
 from highwater_runtime.wire.messages.register_broker_record import RegisterBrokerRecord
@@ -77,15 +66,6 @@ _KINDS: Final = {
 """The records that brokers and partitions are made of."""
 
 _DIRECTORY: Final = "__cluster_metadata-0"
-_LIST_OFFSETS_VERSION: Final = 7
-_LATEST: Final = -1
-_CONSUMER: Final = -1
-_ASK_EVERY_NS: Final = 250 * MS
-_ASK_TIMEOUT_NS: Final = 2 * SECOND
-_INTERNAL: Final = "__"
-
-Report = Callable[[int, NodeEvent], None]
-"""Gets each event with the id of the node whose word it is: a controller's for the metadata, a broker's for its HW."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +93,14 @@ class MetadataObserver:
             OBSERVER_ID, options.voters, options.cluster_id, ports, config, self._log, self, directory=_DIRECTORY
         )
         self._spokesman = min(options.voters)
-        self._asked: set[int] = set()  # membership only, never iterated
-        self._high_watermarks: dict[tuple[str, int], tuple[int, int]] = {}
+        self._high_watermarks = HighWatermarks(options.brokers, self._led, options.report, ports)
 
     # --- NodeCore ---
 
     def start(self) -> None:
         """Look for the leader, and begin to ask for high watermarks."""
         self._raft.start()
-        self._ask_later()
+        self._high_watermarks.start()
 
     def on_request(self, request: InboundRequest) -> None:
         """An observer serves nothing."""
@@ -188,64 +167,10 @@ class MetadataObserver:
         for event in _events(change, offset):
             self._options.report(self._spokesman, event)
 
-    # --- high watermarks ---
-
-    def _ask_later(self) -> None:
-        self._ports.clock.call_later(_ASK_EVERY_NS, self._ask)
-
-    def _ask(self) -> None:
-        led: dict[int, dict[str, list[tuple[int, int]]]] = {}
+    def _led(self) -> Iterator[Led]:
         for topic, index, state in self.image.all_partitions():
-            if state.leader != NO_LEADER and not topic.name.startswith(_INTERNAL):
-                led.setdefault(state.leader, {}).setdefault(topic.name, []).append((index, state.leader_epoch))
-        for leader, topics in led.items():
-            endpoint = self._options.brokers.get(leader)
-            if endpoint is not None and leader not in self._asked:
-                self._asked.add(leader)
-                self._ports.network.send(
-                    endpoint,
-                    _list_offsets(topics),
-                    _LIST_OFFSETS_VERSION,
-                    partial(self._answered, leader),
-                    timeout_ns=_ASK_TIMEOUT_NS,
-                    channel="high-watermarks",
-                )
-        self._ask_later()
-
-    def _answered(self, leader: int, response: ListOffsetsResponse | RpcFailure) -> None:
-        self._asked.discard(leader)
-        if isinstance(response, RpcFailure):
-            return
-        for topic in response.topics:
-            for partition in topic.partitions:
-                if partition.error_code == ErrorCode.NONE and partition.offset >= 0:
-                    self._high_watermark(leader, topic.name, partition)
-
-    def _high_watermark(self, leader: int, topic: str, answer: Any) -> None:
-        key, reported = (topic, answer.partition_index), (answer.leader_epoch, answer.offset)
-        if self._high_watermarks.get(key) == reported:
-            return
-        self._high_watermarks[key] = reported
-        event = HighWatermarkAdvanced(
-            partition=f"{topic}-{answer.partition_index}", leader_epoch=answer.leader_epoch, offset=answer.offset
-        )
-        self._options.report(leader, event)
-
-
-def _list_offsets(topics: Mapping[str, list[tuple[int, int]]]) -> ListOffsetsRequest:
-    return ListOffsetsRequest(
-        replica_id=_CONSUMER,
-        topics=[
-            ListOffsetsTopic(
-                name=name,
-                partitions=[
-                    ListOffsetsPartition(partition_index=index, current_leader_epoch=epoch, timestamp=_LATEST)
-                    for index, epoch in partitions
-                ],
-            )
-            for name, partitions in topics.items()
-        ],
-    )
+            if state.leader != NO_LEADER:
+                yield Led(topic.name, index, state.leader, state.leader_epoch)
 
 
 def _events(change: Change, offset: int) -> Iterator[NodeEvent]:

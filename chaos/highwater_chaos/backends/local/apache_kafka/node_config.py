@@ -25,10 +25,51 @@ PLACES: Final = (
     "log.dir",
     "log.dirs",
     "metadata.log.dir",
+    "broker.id",
+    "zookeeper.connect",
+    "port",
+    "host.name",
+    "advertised.port",
+    "advertised.host.name",
 )
 """What the layout of the run says, and an experiment must not."""
 
 _MOST_REPLICAS: Final = 3
+
+
+def zookeeper_mode_properties(
+    *,
+    node_id: int,
+    bind: Endpoint,
+    advertised: Endpoint,
+    servers: Sequence[Endpoint],
+    data: Path,
+    brokers: int,
+    config: Mapping[str, str | int | bool],
+) -> dict[str, str | int | bool]:
+    """``server.properties`` of a broker of ZooKeeper mode. ``servers``: where ZooKeeper's clients reach it."""
+    return {
+        **_small(brokers),
+        **config,
+        "broker.id": node_id,
+        "zookeeper.connect": ",".join(map(str, servers)),
+        "listeners": f"PLAINTEXT://{bind}",
+        "advertised.listeners": f"PLAINTEXT://{advertised}",
+        "log.dirs": str(data),
+    }
+
+
+def _small(brokers: int) -> dict[str, str | int | bool]:
+    """What suits so few brokers on one machine."""
+    replicas = min(_MOST_REPLICAS, brokers)
+    return {
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": min(2, replicas),
+        "group.initial.rebalance.delay.ms": 0,
+        # 128 MB by default, taken from the heap as soon as the node starts.
+        "log.cleaner.dedupe.buffer.size": 2 * 1024 * 1024,
+    }
 
 
 def node_properties(
@@ -42,17 +83,13 @@ def node_properties(
     brokers: int,
     config: Mapping[str, str | int | bool],
 ) -> dict[str, str | int | bool]:
-    """``server.properties`` of a node. ``voters``: id and address of every controller; ``brokers``: how many."""
+    """``server.properties`` of a node of KRaft mode. ``voters``: id and address of every controller; ``brokers``: how
+    many."""
     replicas = min(_MOST_REPLICAS, brokers)
     properties: dict[str, str | int | bool] = {
-        "offsets.topic.replication.factor": replicas,
-        "transaction.state.log.replication.factor": replicas,
-        "transaction.state.log.min.isr": min(2, replicas),
+        **_small(brokers),
         "share.coordinator.state.topic.replication.factor": replicas,
         "share.coordinator.state.topic.min.isr": min(2, replicas),
-        "group.initial.rebalance.delay.ms": 0,
-        # 128 MB by default, taken from the heap as soon as the node starts.
-        "log.cleaner.dedupe.buffer.size": 2 * 1024 * 1024,
         **config,
         "process.roles": role,
         "node.id": node_id,
@@ -75,6 +112,18 @@ def misplaced(config: Mapping[str, object]) -> list[str]:
         for name in PLACES
         if name in config
     ]
+
+
+def log4j_properties(log_file: Path) -> str:
+    """The configuration of Log4j 1, with the lines that :func:`jvm_options` has from later releases."""
+    return (
+        "log4j.rootLogger=INFO, file\n"
+        "log4j.appender.file=org.apache.log4j.FileAppender\n"
+        f"log4j.appender.file.File={log_file}\n"
+        "log4j.appender.file.layout=org.apache.log4j.PatternLayout\n"
+        "log4j.appender.file.layout.ConversionPattern=%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %p %c - %m%n\n"
+        "log4j.logger.kafka.server.KafkaConfig=WARN\n"
+    )
 
 
 def jvm_options(log_file: Path, *, heap_mb: int = 256, compile_fully: bool = False) -> tuple[str, ...]:

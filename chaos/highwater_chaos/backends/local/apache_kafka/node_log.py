@@ -2,8 +2,8 @@
 
 The metadata log holds what the cluster has agreed upon. It lacks two things: under which epoch a broker's *present
 process* is registered (the log names an epoch and a random incarnation id, no process), and which controller leads now
-or has just resigned. Nodes log both. Since Kafka 3.3 these lines have changed only in class names; the version is
-pinned, and a test reads the log of a real node.
+or has just resigned. Nodes log both. Since Kafka 3.3 these lines have changed only in names of classes and of what is
+in brackets; tests read logs of real nodes. In ZooKeeper mode brokers log which session they have begun, since 1.0.
 
 Times are the node's wall clock in milliseconds, which on one machine is ours.
 """
@@ -24,7 +24,9 @@ _CHUNK: Final = 1 << 20
 _NOBODY: Final = -1
 
 _LIFECYCLE: Final = re.compile(r"^(\S+) INFO \S*BrokerLifecycleManager - \[BrokerLifecycleManager id=(\d+)\] (.*)$")
-_RAFT: Final = re.compile(r"^(\S+) INFO \S*QuorumState - \[RaftManager id=\d+\] Completed transition to (\w+)\((.*)$")
+_RAFT: Final = re.compile(
+    r"^(\S+) INFO \S*QuorumState - \[RaftManager (?:id|nodeId)=\d+\] Completed transition to (\w+)\((.*)$"
+)
 
 _REGISTERED: Final = re.compile(r"Successfully registered broker \d+ with broker epoch (\d+)")
 _TO_STATE: Final = re.compile(r"Transitioning from \w+ to (\w+)")
@@ -32,7 +34,9 @@ _CONTROLLED_SHUTDOWN: Final = "Beginning controlled shutdown"
 _STATES: Final = {"RECOVERY": "recovery", "RUNNING": "running"}
 
 _ROLES: Final = {
+    "Unattached": "unattached",  # so until 3.9
     "UnattachedState": "unattached",
+    "Voted": "voted",  # until 3.8; later it is an unattached one with a vote
     "FollowerState": "follower",
     "ProspectiveState": "prospective",
     "CandidateState": "candidate",
@@ -41,8 +45,14 @@ _ROLES: Final = {
     "ResignedState": "resigned",
 }
 _EPOCH: Final = re.compile(r"\bepoch=(\d+)")
-_LEADER: Final = re.compile(r"\b(?:leader=|leaderId=OptionalInt\[)(\d+)")
-_VOTED: Final = re.compile(r"\bvotedKey=Optional\[ReplicaKey\(id=(\d+)")
+_LEADER: Final = re.compile(r"\bleader(?:=|Id=(?:OptionalInt\[)?)(\d+)")
+_VOTED: Final = re.compile(r"\b(?:votedId=|votedKey=(?:Optional\[)?ReplicaKey\(id=)(\d+)")
+
+_SESSION: Final = re.compile(
+    r"^(\S+) INFO \S*ClientCnxn - Session establishment complete on server .*\bsession ?id = 0x([0-9a-f]{1,16})\b"
+)
+_SERVER: Final = re.compile(r"^(\S+) INFO \S*KafkaServer - \[Kafka ?Server (?:id=)?\d+\],? (.*)$")
+_SERVER_STATES: Final = {"started": "running", "Starting controlled shutdown": "controlled-shutdown"}
 
 
 class LogEvent(NamedTuple):
@@ -99,6 +109,47 @@ class NodeLog:
             broker=int(voted[1]) if voted is not None else self._node_id if role == "candidate" else _NOBODY,
             reason=role,
         )
+
+
+class SessionLog:
+    """Reads the lines of one incarnation of a broker of ZooKeeper mode. A line says which session a process has, and
+    ZooKeeper which session a registration belongs to. So the caller tells what is registered by :meth:`registered`.
+    """
+
+    def __init__(self, broker: int) -> None:
+        self._broker = broker
+        self._sessions: set[int] = set()  # membership only, never iterated
+        self._seen: dict[int, int] = {}
+        self._broker_epoch = -1
+
+    def registered(self, session: int, broker_epoch: int) -> NodeEvent | None:
+        """A session registered the broker id; returns the event if that session is known to be of this process."""
+        self._seen[session] = broker_epoch
+        return self._join(session)
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether sessions registered the broker id, and this process has logged none."""
+        return bool(self._seen) and not self._sessions
+
+    def event_of(self, line: str) -> LogEvent | None:
+        """Return the event that a line reports; None if it reports none."""
+        event: NodeEvent | None = None
+        if (match := _SESSION.match(line)) is not None:
+            self._sessions.add(session := int(match[2], 16))
+            event = self._join(session)
+        elif (match := _SERVER.match(line)) is not None and match[2] in _SERVER_STATES:
+            event = self._state(_SERVER_STATES[match[2]])
+        return None if event is None or match is None else LogEvent(_wall_ns(match[1]), event)
+
+    def _join(self, session: int) -> NodeEvent | None:
+        if session not in self._sessions or session not in self._seen:
+            return None
+        self._broker_epoch = self._seen[session]
+        return self._state("registered")
+
+    def _state(self, reason: str) -> NodeEvent:
+        return BrokerStateChanged(broker=self._broker, broker_epoch=self._broker_epoch, reason=reason)
 
 
 def _wall_ns(text: str) -> int:

@@ -1,29 +1,41 @@
 """Apache Kafka as the software that the backend ``local`` runs (``cluster.runtime: apache-kafka``).
 
-One JVM a node, controllers and brokers apart, as our own runtime does it. Faults that the machine commits work on it as
-on any process; those that need our host (interference by RPC, a skewed clock, stalled flushes) are refused.
+One JVM a node, controllers and brokers apart, as our own runtime does it; in ZooKeeper mode, brokers alone. Faults that
+the machine commits work on it as on any process; those that need our host (interference by RPC, a skewed clock, stalled
+flushes) are refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from highwater_chaos.backends.local.apache_kafka.disks import format_disk, is_formatted
-from highwater_chaos.backends.local.apache_kafka.installation import ApacheKafkaUnavailableError, Installation, install
-from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options, misplaced, node_properties
+from highwater_chaos.backends.local.apache_kafka.fetching import LOGS_BY_SLF4J, ApacheKafkaUnavailableError
+from highwater_chaos.backends.local.apache_kafka.installation import Installation, install
+from highwater_chaos.backends.local.apache_kafka.node_config import (
+    jvm_options,
+    log4j_properties,
+    misplaced,
+    node_properties,
+    zookeeper_mode_properties,
+)
 from highwater_chaos.backends.local.apache_kafka.observing import ClusterObserver
+from highwater_chaos.backends.local.apache_kafka.zookeeper_observing import ZooKeeperModeObserver
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.kafka_versions import Mode, release_parts
 from highwater_pipeline.recorded_events import RecordedEvents
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
+    ControllerChanged,
     NodeCrashed,
     NodeEvent,
     NodeStarted,
@@ -32,24 +44,41 @@ from highwater_runtime.ports.trace import (
     RaftStateChanged,
 )
 
-OBSERVED: Final[tuple[type[NodeEvent], ...]] = (
-    NodeStarted,
-    NodeStopped,
-    NodeCrashed,
-    BrokerRegistered,
-    BrokerRegistrationChanged,
-    BrokerStateChanged,
-    PartitionChanged,
-    RaftStateChanged,
-)
+OBSERVED: Final[Mapping[Mode, tuple[type[NodeEvent], ...]]] = {
+    "kraft": (
+        NodeStarted,
+        NodeStopped,
+        NodeCrashed,
+        BrokerRegistered,
+        BrokerRegistrationChanged,
+        BrokerStateChanged,
+        PartitionChanged,
+        RaftStateChanged,
+    ),
+    "zookeeper": (
+        NodeStarted,
+        NodeStopped,
+        NodeCrashed,
+        BrokerRegistered,
+        BrokerRegistrationChanged,
+        BrokerStateChanged,
+        PartitionChanged,
+        ControllerChanged,
+    ),
+}
 """The kinds of events of which none is missed. High watermarks are sampled, and so are not among them."""
 
-RECORDED: Final = RecordedEvents(
-    kinds=tuple(str(kind.__struct_config__.tag) for kind in OBSERVED),
-    why="Apache Kafka's nodes do not report what they append and commit",
-)
+
+def recorded_events(mode: Mode) -> RecordedEvents:
+    """What a run of this mode declares of its events."""
+    return RecordedEvents(
+        kinds=tuple(str(kind.__struct_config__.tag) for kind in OBSERVED[mode]),
+        why="Apache Kafka's nodes do not report what they append and commit",
+    )
+
 
 _CONFIG: Final = "server.properties"
+_LOG4J: Final = "log4j.properties"
 _RECORDED: Final = "recorded.json"
 
 
@@ -61,7 +90,9 @@ class ApacheKafkaProgram:
     """A JVM that SIGTERM has ended says so, however cleanly it went."""
     says_why_it_ends = False
 
-    def __init__(self) -> None:
+    def __init__(self, release: str | None = None) -> None:
+        """``release``: None for the newest that was tested."""
+        self._release = release
         self._installed: Installation | None = None
 
     def problems(self, cluster: Cluster) -> list[str]:
@@ -73,32 +104,27 @@ class ApacheKafkaProgram:
                 f" {', '.join(sorted(cluster.switches))}"
             )
         try:
-            self._installation().bootstrap_checkpoint(cluster.metadata_version)
+            installation = self._installation()
+            if cluster.mode == "kraft":
+                installation.first_files(cluster.metadata_version)
         except ApacheKafkaUnavailableError as error:
             problems.append(str(error))
         return problems
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
-        """Write the node's properties; format its disk where that is empty."""
-        if not is_formatted(place.data):
-            bootstrap = self._installation().bootstrap_checkpoint(plan.cluster.metadata_version)
-            format_disk(place.data, plan.cluster_id, place.node_id, bootstrap)
+        """Write the node's properties; format its disk where that is empty (in ZooKeeper mode it does so itself)."""
+        properties = self._kraft_node(plan, place) if plan.cluster.mode == "kraft" else _zookeeper_node(plan, place)
         config, log = place.files / _CONFIG, log_file(place, incarnation)
-        properties = node_properties(
-            role="controller" if place.role == "controller" else "broker",
-            node_id=place.node_id,
-            bind=place.bind,
-            advertised=place.advertised,
-            voters=[(one.node_id, one.advertised) for one in plan.of_role("controller")],
-            data=place.data,
-            brokers=plan.cluster.brokers,
-            config=plan.config_of(place.name),
-        )
         config.write_text(render_properties(properties), encoding="utf-8")
         recorded = place.files / _RECORDED
-        recorded.write_bytes(msgspec.json.encode(RECORDED))
+        recorded.write_bytes(msgspec.json.encode(recorded_events(plan.cluster.mode)))
+        options = jvm_options(log)
+        if release_parts(self._installation().release) < LOGS_BY_SLF4J:
+            log4j = place.files / _LOG4J
+            log4j.write_text(log4j_properties(log), encoding="utf-8")
+            options = (*options, f"-Dlog4j.configuration={log4j.as_uri()}")
         return Launch(
-            argv=self._installation().command("kafka.Kafka", str(config), options=jvm_options(log)),
+            argv=self._installation().command("kafka.Kafka", str(config), options=options),
             paths={
                 f"config/{place.name}.properties": config,
                 f"logs/{place.name}.{incarnation}.log": log,
@@ -108,14 +134,44 @@ class ApacheKafkaProgram:
             log=log,
         )
 
+    def _kraft_node(self, plan: ClusterPlan, place: NodePlace) -> dict[str, str | int | bool]:
+        is_controller = place.role == "controller"
+        if not is_formatted(place.data):
+            files = self._installation().first_files(plan.cluster.metadata_version)
+            format_disk(place.data, plan.cluster_id, place.node_id, files, is_controller=is_controller)
+        return node_properties(
+            role="controller" if is_controller else "broker",
+            node_id=place.node_id,
+            bind=place.bind,
+            advertised=place.advertised,
+            voters=[(one.node_id, one.advertised) for one in plan.of_role("controller")],
+            data=place.data,
+            brokers=plan.cluster.brokers,
+            config=plan.config_of(place.name),
+        )
+
     def observer(self, site: Site) -> Observer:
-        """Follows the metadata log and the nodes' logs."""
+        """Follows the metadata log or the ensemble's transactions, and the nodes' logs."""
+        if site.plan.cluster.mode == "zookeeper":
+            return ZooKeeperModeObserver(site, log_file)
         return ClusterObserver(site, log_file)
 
     def _installation(self) -> Installation:
         if self._installed is None:
-            self._installed = install()
+            self._installed = install(self._release)
         return self._installed
+
+
+def _zookeeper_node(plan: ClusterPlan, place: NodePlace) -> dict[str, str | int | bool]:
+    return zookeeper_mode_properties(
+        node_id=place.node_id,
+        bind=place.bind,
+        advertised=place.advertised,
+        servers=[one.advertised for one in plan.of_role("zookeeper")],
+        data=place.data,
+        brokers=plan.cluster.brokers,
+        config=plan.config_of(place.name),
+    )
 
 
 def log_file(place: NodePlace, incarnation: int) -> Path:

@@ -1,0 +1,114 @@
+"""The runs of one command: each file with each value of the switches and versions that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+from highwater_chaos.backends import ELSEWHERE, make_backend
+from highwater_chaos.cli.exits import UsageError
+from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
+from highwater_chaos.experiment.consistency import problems_of, switch_problem
+from highwater_chaos.experiment.software import KAFKA, METADATA_VERSION
+from highwater_chaos.schedule.capability import refusals
+
+
+class Versions(NamedTuple):
+    """Releases of Apache Kafka and values of metadata.version to run with; empty: what the file says."""
+
+    kafka: Sequence[str] = ()
+    metadata: Sequence[str] = ()
+
+
+Planned = tuple[ChaosExperiment, dict[str, str]]
+"""An experiment, and what it differs in from the other runs of its file: name and value."""
+
+
+def plan(
+    files: Sequence[Path],
+    seed: int | None,
+    switches: Sequence[tuple[str, list[str]]],
+    versions: Versions,
+    backend: str,
+) -> list[Planned]:
+    """Every run, validated before the first one starts. Raises :class:`UsageError`."""
+    planned: list[Planned] = []
+    errors: list[str] = []
+    for file in files:
+        try:
+            loaded = load_experiment(file, references=backend in ELSEWHERE)
+            for experiment, varied in _with_versions(file, loaded, versions):
+                if backend not in ELSEWHERE:  # there the operator refuses, and says why
+                    title = " ".join([str(file), *(f"{name}={value}" for name, value in varied.items())])
+                    errors += [f"{title}: {problem}" for problem in refusals(experiment, make_backend(backend))]
+                planned.append((experiment, varied))
+            if switches and loaded.spec.cluster is None:
+                errors.append(f"{file}: spec.clusterRef: a LogCluster that runs keeps its switches: leave --switch out")
+        except ExperimentError as error:
+            errors.append(str(error))
+    if errors:
+        raise UsageError("\n".join(errors))
+    return [one for run in planned for one in _with_switches(*run, seed, switches)]
+
+
+def _with_versions(file: Path, experiment: ChaosExperiment, versions: Versions) -> Iterator[Planned]:
+    """Raises ExperimentError: the experiment cannot be one of these versions."""
+    cluster = experiment.spec.cluster
+    if versions.kafka and (cluster is None or cluster.kafka is None):
+        raise UsageError(f"{file}: --kafka needs spec.cluster.runtime: apache-kafka")
+    if versions.metadata and (cluster is None or cluster.mode == "zookeeper"):
+        raise UsageError(f"{file}: --metadata-version needs spec.cluster in mode kraft")
+    nothing: Sequence[str | None] = (None,)
+    for kafka, metadata in product(versions.kafka or nothing, versions.metadata or nothing):
+        given = {KAFKA: kafka, METADATA_VERSION: metadata}
+        varied = {name: value for name, value in given.items() if value is not None}
+        changed = experiment.with_versions(kafka, metadata)
+        if varied and (problems := problems_of(changed)):
+            title = " ".join([str(file), *(f"{name}={value}" for name, value in varied.items())])
+            raise ExperimentError(title, problems)
+        yield changed, varied
+
+
+def _with_switches(
+    experiment: ChaosExperiment, versions: dict[str, str], seed: int | None, switches: Sequence[tuple[str, list[str]]]
+) -> Iterator[Planned]:
+    for name, wanted in switches:
+        for value in wanted:
+            if problem := switch_problem(name, value, experiment.spec.cluster):
+                raise UsageError(f"--switch {name}={value}: {experiment.metadata.name}: {problem}")
+    names = [name for name, _ in switches]
+    for values in product(*(values for _, values in switches)):
+        varied = dict(zip(names, values, strict=True))
+        yield experiment.with_seed_and_switches(seed, varied), {**versions, **varied}
+
+
+def values_of(option: str, given: str | None) -> list[str]:
+    """The values of an option, separated by commas. Raises :class:`UsageError`."""
+    if given is None:
+        return []
+    values = [one.strip() for one in given.split(",")]
+    if not all(values):
+        raise UsageError(f"{option} {given!r}: expected a version, or several separated by commas")
+    if len(set(values)) < len(values):
+        raise UsageError(f"{option} {given!r}: a version is given twice")
+    return values
+
+
+def switch_values(given: Sequence[str], *, several: bool = True) -> list[tuple[str, list[str]]]:
+    """The values of each switch; with ``several`` there may be more than one. Raises :class:`UsageError`."""
+    parsed: dict[str, list[str]] = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise UsageError(f"--switch {text!r}: expected NAME=VALUE or NAME=VALUE,VALUE")
+        if name in parsed:
+            raise UsageError(f"--switch {name!r} is given twice; give its values at once: {name}=off,on")
+        parsed[name] = values.split(",")
+        if not several and len(parsed[name]) > 1:
+            raise UsageError(f"--switch {text!r}: expected one value; run a campaign for each")
+        for value in parsed[name]:
+            if problem := switch_problem(name, value):
+                raise UsageError(f"--switch {text!r}: {problem}")
+    return list(parsed.items())
