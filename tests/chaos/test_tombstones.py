@@ -70,7 +70,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
+@pytest.mark.parametrize("mode", ["kraft", pytest.param("zookeeper", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_cleaner_that_breaks_a_rule_is_found(what: str, mode: str) -> None:
     """By the dumps, as it would be on real processes; the simulator's invariant is left out."""
