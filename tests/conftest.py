@@ -296,7 +296,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     units: dict[str, list[pytest.Item]] = {}
     for item in items:
-        units.setdefault(unit_of(item.nodeid), []).append(item)
+        if THOROUGH or not item.get_closest_marker("thorough"):  # a third of all: to skip each costs seconds
+            units.setdefault(unit_of(item.nodeid), []).append(item)
     items[:] = [item for name in sorted(units, key=_rank) for item in units[name]]
 
 
