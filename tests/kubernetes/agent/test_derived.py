@@ -14,10 +14,14 @@ from highwater_chaos.backends.kubernetes.crashable import CrashableBackend
 from highwater_chaos.backends.local.isolated import IsolatedBackend
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.base.strict_model import Model
+from highwater_chaos.machine import node_fault
+from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.kinds import KINDS as JOURNALLED
 from highwater_chaos.machine.node_fault import MachineNode
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES, Begins, Ends, Probes
+from highwater_chaos.machine.volumes import Volume
+from highwater_operator.agent.faults.base import HealContext
 from highwater_operator.agent.faults.derived import MachineFault
 from highwater_operator.agent.faults.kinds import KINDS, read_fault
 from highwater_operator.agent.http_api import PROBES
@@ -128,3 +132,18 @@ def test_fields_that_a_kind_does_not_have_are_refused(kind: str) -> None:
     assert read_fault(msgspec.json.encode(body)).plain() == body
     with pytest.raises(RefusalError, match="lasts: Extra inputs"):
         read_fault(msgspec.json.encode({**body, "lasts": 1}))
+
+
+@pytest.mark.parametrize(
+    ("met", "in_force", "gone"), [("ENOSPC", True, False), (None, False, True), ("EIO", False, False)]
+)
+def test_a_fault_that_is_not_there_is_not_gone_for_that(
+    met: str | None, in_force: bool, gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that was full and now fails in another way is not healed."""
+    monkeypatch.setattr(node_fault, "met_by_write", lambda _: met)
+    one = DiskFull(Volume("default_demo", "", "/no/image", "/no/point", "ext4", 1))
+    context: Any = HealContext(None, None, [one])  # type: ignore[arg-type]
+    asked = read_fault(msgspec.json.encode({"kind": "diskFull", "pod": POD, "deadline": "2030-01-01T00:00:00Z"}))
+    assert [look.confirmed for look in asked.observe(context)] == [in_force]
+    assert [(look.phase, look.confirmed) for look in asked.healed(context)] == [("heal", gone)]
