@@ -99,13 +99,14 @@ class RunFacts:
 class PartitionTables:
     """One partition of one run: ``history`` as ``micro_operations.MICRO_OPERATIONS``, ``events`` and ``replica_log``
     as their schemas with a column ``row`` (position in the run's table) added and those left out that no check reads;
-    all in the run's order."""
+    all in the run's order. ``is_only_topic``: no other topic had this name, as far as the tables show."""
 
     facts: RunFacts
     partition: str
     history: View
     events: View
     replica_log: View
+    is_only_topic: bool = True
 
 
 def alone(unit: PartitionTables) -> Partitions:
@@ -246,7 +247,8 @@ def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table
         spools[name].add(part)
     for spool in spools.values():
         spool.close()
-    return PartitionTables(facts, partition, **{name: spool.of(partition) for name, spool in spools.items()})
+    history, events, replica_log = (spools[name].of(partition) for name in UNIT_SCHEMAS)
+    return PartitionTables(facts, partition, history, events, replica_log)
 
 
 class _Events:

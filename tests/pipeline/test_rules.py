@@ -69,7 +69,7 @@ CASES = [
         "join-incarnation",
         lambda h: (
             h.shrinks([0, 1])
-            .accepts(0, [0, 1, 2], 0, 1, claimed=[5, 6, 7], registered=[5, 6, 9])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[11, 13, 9], registered=[11, 13, 15])
             .decides(0, 0, 2, [0, 1, 2])
         ),
         everywhere("joins_stale", lambda *_, **__: False, stale_join, decisions, reported),
@@ -77,10 +77,8 @@ CASES = [
     Broken(
         "min-isr",
         "acknowledge",
-        lambda h: h.shrinks([0]).acknowledges(0, 5, at=1),
-        everywhere(
-            "too_few_in_sync", lambda *_: None, import_module("highwater_pipeline.checks.min_isr"), machine, reported
-        ),
+        lambda h: h.shrinks([0]).acknowledges(0, 5),
+        everywhere("too_few_in_sync", lambda *_: None, MIN_ISR, machine, reported),
     ),
 ]
 
@@ -103,6 +101,7 @@ def in_simulator(rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) ->
     live = SimpleNamespace(
         topic_of=lambda _node, _event: TOPIC,
         allows_unclean_election=lambda _topic: False,
+        latest_image=lambda _node: None,
         broker=lambda _node: SimpleNamespace(image=None),
         replica=lambda *_: SimpleNamespace(context=SimpleNamespace(config=config)),
     )

@@ -25,7 +25,7 @@ def test_rule(rule: str, kept: Tail, broken: Tail) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {rule for rule, _, _ in CASES} | {"read-committed"} == {*RULES}
+    assert {rule for rule, _, _ in CASES} | {"read-committed", "acknowledge-committed"} == {*RULES}
 
 
 COMPACTED: list[tuple[Tail, set[str]]] = [

@@ -47,6 +47,7 @@ def generations(unit: PartitionTables) -> list[PartitionTables]:
             unit,
             events=unit.events.where((spoken_of == number) | of_cluster),
             replica_log=unit.replica_log.where(is_any(unit.replica_log, "topic_id", topic)),
+            is_only_topic=False,
         )
         for number, topic in enumerate(topics)
     ]

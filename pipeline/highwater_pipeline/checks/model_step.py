@@ -34,7 +34,7 @@ from highwater_pipeline.checks.columns import (
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import PartitionTables, RunFacts
 from highwater_pipeline.partitions import Partitions, highest_so_far, ranked
-from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, check_decisions
+from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, check_decisions, check_judgements
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 
 _FIELDS: Final = (
@@ -45,6 +45,7 @@ _FIELDS: Final = (
     "kind",
     "reason",
     "broker",
+    "broker_epoch",
     "leader",
     "leader_epoch",
     "partition_epoch",
@@ -87,22 +88,21 @@ def model_step(unit: PartitionTables) -> Finding:
     decisions = _decisions(facts, unit.partition, deciding, is_zookeeper=is_zookeeper(events))
     refused = 0
     refusals: list[Refusal] = []
-    for found in (check_decisions(decisions), _refused_steps(unit, decisions)):
+    for found in (check_decisions(decisions), check_judgements(decisions), _refused_steps(unit, decisions)):
         for which, refusal in enumerate(found):
             refused += 1
             if which < MAX_EXAMPLES:
                 refusals.append(refusal)
     refusals.sort(key=lambda refusal: refusal.row)
-    judges_reads = facts.settings.orders_exactly and facts.settings.deletes_topic(unit.partition) is False
-    reads = _uncommitted_reads(unit) if judges_reads else []
+    early = list(_uncommitted(unit)) if facts.settings.orders_exactly and _is_one_topic(unit) else []
 
     def examples() -> Iterator[Example]:
         rows = ints(events, "row")
         for refusal in refusals:
             yield _example(unit, refusal, events.row(int(np.argmax(rows == refusal.row))))
-        yield from (_example_of_read(unit, read) for read in reads)
+        yield from (_example_of_client(unit, one) for one in early)
 
-    return finding(refused + len(reads), examples())
+    return finding(refused + len(early), examples())
 
 
 def model_step_prefilter(facts: RunFacts, partitions: Partitions) -> Bools:
@@ -117,7 +117,7 @@ def model_step_prefilter(facts: RunFacts, partitions: Partitions) -> Bools:
     transitions = partitions.events.of_kind("transition")
     compacted = transitions.number[transitions.view.is_any("reason", ("compaction-begun",))]
     is_compacted_one = partitions.those(compacted).tolist()
-    found = _early_reads(partitions) if facts.settings.orders_exactly else np.zeros(len(partitions.names), np.bool_)
+    found = _early(facts, partitions) if facts.settings.orders_exactly else np.zeros(len(partitions.names), np.bool_)
     own: list[dict[str, Any]] = []
     first = 0
     for number, (name, (start, end)) in enumerate(zip(partitions.names, pairwise(bounds), strict=True)):
@@ -153,7 +153,8 @@ def _is_refused(facts: RunFacts, partition: str, events: list[dict[str, Any]], *
         compacted=compacted and settings.may_compact(partition),
         promises=promises,
     )
-    return any(True for _ in check_decisions(decisions)) or any(machine.step(event) for event in events)
+    refused = (check_decisions(decisions), check_judgements(decisions))
+    return any(True for found in refused for _ in found) or any(machine.step(event) for event in events)
 
 
 def _decisions(facts: RunFacts, partition: str, events: list[dict[str, Any]], *, is_zookeeper: bool) -> Decisions:
@@ -164,52 +165,63 @@ def _decisions(facts: RunFacts, partition: str, events: list[dict[str, Any]], *,
     return decisions
 
 
-def _early_reads(partitions: Partitions) -> Bools:
-    """Whether a record was read before a high watermark had moved beyond it, or moves are not in the order of time."""
+def _early(facts: RunFacts, partitions: Partitions) -> Bools:
+    """Whether a record was read, or acknowledged, before a high watermark had moved beyond it, or moves are not in the
+    order of time."""
     moved, history = partitions.events.of_kind("high-watermark"), partitions.history
-    polls = history.where(history.view.bools("is_poll"))
-    number = np.concatenate([moved.number, polls.number])
-    times, ends = moved.ints("time_ns")[0], polls.ints("end_time")[0]
+    is_acknowledged = history.view.bools("is_send") & (history.view.ints("outcome", -1) == OK)
+    is_acknowledged &= facts.settings.acks == "all"
+    seen = history.where(history.view.bools("is_poll") | is_acknowledged)
+    number = np.concatenate([moved.number, seen.number])
+    times, ends = moved.ints("time_ns")[0], seen.ints("end_time")[0]
     is_read = np.repeat([0, 1], [len(times), len(ends)])
     order, _ = ranked(number, np.concatenate([times, ends]), is_read)
     number, is_read = number[order], is_read[order]
-    offset = np.concatenate([moved.ints("offset")[0], polls.ints("offset")[0]])[order]
+    offset = np.concatenate([moved.ints("offset")[0], seen.ints("offset")[0]])[order]
     committed = highest_so_far(number, np.where(is_read, 0, offset))
     not_ascending = (moved.number[1:] == moved.number[:-1]) & (times[1:] < times[:-1])
     early = number[(is_read == 1) & (offset >= committed)]
     return partitions.those(np.concatenate([early, moved.number[1:][not_ascending]]))
 
 
-def _uncommitted_reads(unit: PartitionTables) -> list[Example]:
-    """Records that a consumer had read before any leader had moved its high watermark beyond them."""
+def _is_one_topic(unit: PartitionTables) -> bool:
+    """Whether all of the history is about this topic: what a leader of a deleted topic serves is not judged."""
+    if unit.facts.settings.deletes_topic(unit.partition) is False:
+        return True
+    changed = of_kind(unit.events, "partition-changed")
+    return unit.is_only_topic and not is_any(changed, "reason", "deleted").any()
+
+
+def _uncommitted(unit: PartitionTables) -> Iterator[Example]:
+    """Records that a consumer had read, or of which an acks=all write was acknowledged, before any leader had moved its
+    high watermark beyond them."""
     moved = of_kind(unit.events, "high-watermark")
-    if moved.num_rows == 0:
-        return []
-    high_watermark = np.maximum.accumulate(ints(moved, "offset"))
-    times = ints(moved, "time_ns")
-    found: list[Example] = []
+    high_watermark = np.append(np.maximum.accumulate(ints(moved, "offset")), 0)
+    times, acks_all = ints(moved, "time_ns"), unit.facts.settings.acks == "all"
     for _, part in unit.history.by_range("row"):
-        is_read = bools(part, "is_poll") & (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0)
-        moves = np.searchsorted(times, ints(part, "end_time"), side="right")
-        committed = np.where(moves > 0, high_watermark[moves - 1], 0)
-        early = np.flatnonzero(is_read & (ints(part, "offset") >= committed))
+        is_seen = bools(part, "is_poll") | (bools(part, "is_send") & acks_all)
+        is_seen &= (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0)
+        committed = high_watermark[np.searchsorted(times, ints(part, "end_time"), side="right") - 1]
+        early = np.flatnonzero(is_seen & (ints(part, "offset") >= committed))
         for operation, offset in zip(part.take(early).to_pylist(), committed[early].tolist(), strict=True):
-            found.append({**operation, "high_watermark": offset})
-    return found
+            yield {**operation, "high_watermark": offset}
 
 
-def _example_of_read(unit: PartitionTables, read: Example) -> Example:
+def _example_of_client(unit: PartitionTables, seen: Example) -> Example:
+    rule, what = "read-committed", "read"
+    if seen["is_send"]:
+        rule, what = "acknowledge-committed", "got an acknowledgement of"
     return {
         "partition": unit.partition,
-        "rule": "read-committed",
-        "offset": read["offset"],
-        "value": read["value"],
-        "high_watermark": read["high_watermark"],
-        "rows": rows_of("operations", [read["row"]]),
+        "rule": rule,
+        "offset": seen["offset"],
+        "value": seen["value"],
+        "high_watermark": seen["high_watermark"],
+        "rows": rows_of("operations", [seen["row"]]),
         "story": (
-            f"{who(read)} read value {read['value']} at offset {read['offset']} of {unit.partition}, though no leader"
-            f" had moved its high watermark beyond {read['high_watermark']} by then. Rule read-committed:"
-            f" {RULES['read-committed']}. Permitted: a read below {read['high_watermark']}."
+            f"{who(seen)} {what} value {seen['value']} at offset {seen['offset']} of {unit.partition}, though no leader"
+            f" had moved its high watermark beyond {seen['high_watermark']} by then. Rule {rule}:"
+            f" {RULES[rule]}. Permitted: what is below {seen['high_watermark']}."
         ),
     }
 

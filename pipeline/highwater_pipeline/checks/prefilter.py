@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from itertools import repeat
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import broker_of
 from highwater_pipeline.checks.divergence import NO_VALUE
 from highwater_pipeline.checks.sequence_gap import SEQUENCES
+from highwater_pipeline.checks.stale_join import registrations_in
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import RunFacts
 from highwater_pipeline.partitions import Grouped, Partitions, highest_so_far, latest, occur, ranked, repeated
@@ -159,13 +161,23 @@ def stale_isr_join(partitions: Partitions) -> Bools:
     """The controller accepted a member under an epoch that is unknown, or not the one in force."""
     handled = partitions.events.of_kind("alter-partition-handled")
     handled = handled.where(handled.view.is_any("reason", ("NONE",)))
+    registered = partitions.of_cluster.where(partitions.of_cluster.is_any("kind", ("broker-registered",)))
+    registrations = registrations_in(registered.to_pylist("broker", "broker_epoch", "metadata_offset"))
     stale = [
         not len(isr) == len(sent) == len(in_force)
         or UNKNOWN in sent
         or any(map(partial(joins_stale, registered_since=False), sent, in_force))
-        for isr, sent, in_force in handled.view.rows("isr", "isr_epochs", "registered_epochs")
+        or any(registrations.in_force(*of) not in (None, epoch) for *of, epoch in zip(isr, repeat(at), sent))
+        for isr, sent, in_force, at in map(
+            _epochs_known, handled.view.rows("isr", "isr_epochs", "registered_epochs", "metadata_offset")
+        )
     ]
     return partitions.those(handled.number[np.array(stale, np.bool_)])
+
+
+def _epochs_known(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row with no list missing."""
+    return tuple(() if one is None else one for one in row)
 
 
 def two_leaders(partitions: Partitions) -> Bools:

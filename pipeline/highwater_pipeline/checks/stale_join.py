@@ -2,6 +2,8 @@
 
 The controller says how it judged each AlterPartition (``alter-partition-handled``): the epochs that the leader claimed
 for the members, and those in force. A member that is new to the ISR must have been claimed under the epoch in force.
+That is the one of its last registration (``broker-registered``) below the metadata offset of the change, whatever the
+controller says of it; only if none was recorded, the controller is believed.
 Where the request does not tell (−1: AlterPartition below version 3), the leader's ``isr-proposed`` event says what it
 knew from Fetch; where that does not tell either, a registration of the member between proposal and verdict proves it
 stale.
@@ -9,7 +11,9 @@ stale.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
@@ -18,15 +22,16 @@ from highwater_pipeline.checks.columns import NOTHING, finding, first_per, ints,
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
-from highwater_runtime.model.in_sync import UNKNOWN, claimed_epoch, joins_stale
+from highwater_runtime.model.decisions import Decided, is_outcome
+from highwater_runtime.model.in_sync import UNKNOWN, Registrations, claimed_epoch, joins_stale
 
 _WHEN: Final = ("node", "time_ns", "row")
+_EPOCHS: Final = ("isr_epochs", "registered_epochs")
 _REQUEST: Final = (
     *_WHEN,
     "broker",
     "isr",
-    "isr_epochs",
-    "registered_epochs",
+    *_EPOCHS,
     "leader_epoch",
     "partition_epoch",
     "metadata_offset",
@@ -44,12 +49,15 @@ def stale_isr_join(unit: PartitionTables) -> Finding:
 
 
 def _stale(unit: PartitionTables, handled: list[Example]) -> Iterator[Example]:
-    states = committed_states(unit.events)
-    state_offsets, isrs = ints(states, "metadata_offset"), states.values("isr")
+    committed = committed_states(unit.events)
+    states = [Decided(**row) for row in committed.to_pylist(*Decided._fields)]
+    state_offsets = ints(committed, "metadata_offset")
     proposals = of_kind(unit.events, "isr-proposed").to_pylist("leader_epoch", "isr", "isr_epochs", *_WHEN)
     registrations = of_kind(unit.events, "broker-registered")
     registrations = registrations.where(first_per(ints(registrations, "metadata_offset")))
     registered = registrations.to_pylist("broker", "broker_epoch", "metadata_offset", *_WHEN)
+    registrations_of = registrations_in(registered)
+    written = Counter(request["metadata_offset"] for request in handled)
     some = of_kind(unit.events, "alter-partition-handled", "isr-proposed", "broker-registered")
     places = {row: place for place, row in enumerate(ints(some, "row").tolist())}
 
@@ -66,11 +74,19 @@ def _stale(unit: PartitionTables, handled: list[Example]) -> Iterator[Example]:
 
     for request in handled:
         before = np.flatnonzero(state_offsets < request["metadata_offset"])
-        old_isr = isrs[int(before[-1])] if len(before) else [request["broker"]]
-        members = zip(request["isr"], request["isr_epochs"], request["registered_epochs"], strict=True)
-        for member, sent, in_force in members:
+        old_isr = states[int(before[-1])].isr if len(before) else [request["broker"]]
+        outcome = [one for one in states if one.metadata_offset == request["metadata_offset"]]
+        is_certain = written[request["metadata_offset"]] == 1 and any(
+            is_outcome(one, request["isr"], request["partition_epoch"]) for one in outcome
+        )
+        members = zip_longest(
+            request["isr"], *((request[name] or [])[: len(request["isr"])] for name in _EPOCHS), fillvalue=UNKNOWN
+        )
+        for member, sent, said in members:
             if member in old_isr:
                 continue
+            known = registrations_of.in_force(member, request["metadata_offset"]) if is_certain else None
+            in_force = said if known is None else known
             proposal = _proposal(proposals, request, member, places)
             claimed = claimed_epoch(sent, UNKNOWN if proposal is None else _epoch_in(proposal, member))
             again = None
@@ -78,6 +94,14 @@ def _stale(unit: PartitionTables, handled: list[Example]) -> Iterator[Example]:
                 again = _registered_between(registered, member, proposal, request, is_before)
             if joins_stale(claimed, in_force, registered_since=again is not None):
                 yield _example(unit, request, member, claimed, in_force, proposal, again)
+
+
+def registrations_in(events: Iterable[Example]) -> Registrations:
+    """The registrations that some events ``broker-registered`` tell of."""
+    found = Registrations()
+    for event in events:
+        found.add(event["broker"], event["metadata_offset"], event["broker_epoch"])
+    return found
 
 
 def _proposal(proposals: list[Example], request: Example, member: int, places: Mapping[int, int]) -> Example | None:
@@ -95,8 +119,8 @@ def _proposal(proposals: list[Example], request: Example, member: int, places: M
 
 
 def _epoch_in(proposal: Example, member: int) -> int:
-    epochs = dict(zip(proposal["isr"], proposal["isr_epochs"], strict=True))
-    return int(epochs[member])
+    epochs = dict(zip(proposal["isr"], proposal["isr_epochs"] or (), strict=False))
+    return int(epochs.get(member, UNKNOWN))
 
 
 def _registered_between(

@@ -5,7 +5,7 @@ KIP-497, KIP-841, KIP-903) and from what the public TLA+ models of Kafka state, 
 ``docs/specification.md`` has the machine as a table. The state has two parts:
 
 * :mod:`.decisions`: what was committed about the partition, in the order of the metadata. Each decision is judged
-  against the one before it.
+  against the one before it, and what a controller says of a proposal against the proposal (:mod:`.judged`).
 * :mod:`.machine`: the replicas. Each event of a broker is a step of its replica. A step is refused if its guard does
   not hold in the state that the earlier steps led to.
 
@@ -16,7 +16,8 @@ metadata and what the log of a leader epoch holds do not depend on clocks.
 """
 
 from highwater_pipeline.specification.decisions import Decisions, check_decisions
+from highwater_pipeline.specification.judged import check_judgements
 from highwater_pipeline.specification.machine import Machine
 from highwater_pipeline.specification.refusal import RULES, Refusal
 
-__all__ = ["RULES", "Decisions", "Machine", "Refusal", "check_decisions"]
+__all__ = ["RULES", "Decisions", "Machine", "Refusal", "check_decisions", "check_judgements"]

@@ -20,10 +20,11 @@ from highwater_runtime.model.decisions import (
     Decided,
     elects_from_outside,
     is_led_from_outside,
+    is_outcome,
     needs_leader_epoch,
     unassigned,
 )
-from highwater_runtime.model.in_sync import UNKNOWN, claimed_epoch, joins_stale
+from highwater_runtime.model.in_sync import UNKNOWN, Registrations, claimed_epoch, joins_stale
 
 _ACCEPTED: Final = ("NONE", "NEW_LEADER_ELECTED")
 """The second: the ISR was changed as proposed, by which a reassignment is complete, and the leader has to go."""
@@ -40,8 +41,11 @@ class Decisions:
     states: list[Decided] = field(default_factory=list)
     accepted: dict[int, Event] = field(default_factory=dict)
     refused: set[tuple[int, int, int]] = field(default_factory=set)
-    proposed: dict[tuple[int, int, int, frozenset[int]], dict[int, int]] = field(default_factory=dict)
-    """The broker epochs under which a leader proposed an ISR, by its leader and partition epoch."""
+    requests: list[Event] = field(default_factory=list)
+    """All judgements of proposals."""
+    proposed: dict[tuple[int, int, int], list[Event]] = field(default_factory=dict)
+    """What each leader proposed, by its leader and partition epoch."""
+    registrations: Registrations = field(default_factory=Registrations)
     by_partition_epoch: dict[int, Decided] = field(default_factory=dict)
     replicas_at: dict[int | None, int] = field(default_factory=dict)
     """How many replicas there were at a partition epoch; the fewest, where several states have it."""
@@ -50,6 +54,10 @@ class Decisions:
     """Leader epochs of unclean elections: what was committed before is owed to no leader from then on."""
     only_replicas: set[int] = field(default_factory=set)
     """Brokers with whose disk the partition was lost."""
+    is_deleted: bool = False
+    _by_offset: dict[int, Decided] = field(default_factory=dict)
+    _claimed_twice: set[int] = field(default_factory=set)
+    """Metadata offsets of which two judgements say that they wrote there: a controller was deposed."""
     _lives: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
     @classmethod
@@ -62,20 +70,25 @@ class Decisions:
             match event["kind"]:
                 case "partition-changed":
                     states.setdefault(event["metadata_offset"], Decided(*(event[name] for name in Decided._fields)))
-                case "alter-partition-handled" if event["reason"] in _ACCEPTED:
-                    found.accepted[event["metadata_offset"]] = event
                 case "alter-partition-handled":
-                    found.refused.add((event["broker"], event["leader_epoch"], event["partition_epoch"]))
+                    found._judge(event)
                 case "isr-proposed" if event["node"].startswith("broker-"):
                     broker = int(event["node"].rpartition("-")[2])
-                    base = broker, event["leader_epoch"], event["partition_epoch"], frozenset(event["isr"])
-                    found.proposed[base] = _by_broker(event, "isr_epochs")
+                    base = broker, event["leader_epoch"], event["partition_epoch"]
+                    found.proposed.setdefault(base, []).append(event)
                 case "broker-registered":
+                    epoch = event.get("broker_epoch")
+                    offset = event["metadata_offset"]
+                    found.registrations.add(event["broker"], offset, offset if epoch is None else epoch)
                     lives[event["metadata_offset"], event["broker"], "registered"] = None
                 case "broker-registration-changed":
+                    if event["reason"] == "unregistered":
+                        found.registrations.add(event["broker"], event["metadata_offset"], UNKNOWN)
                     lives[event["metadata_offset"], event["broker"], event["reason"]] = None
         for offset, broker, what in sorted(lives):
             found._lives.setdefault(broker, []).append((offset, what))
+        found._by_offset = states
+        found.is_deleted = any(state.reason == "deleted" for state in states.values())
         found.states = [states[offset] for offset in sorted(states) if states[offset].reason != "deleted"]
         search = Breaks(found.accepted)
         for state in found.states:
@@ -88,6 +101,32 @@ class Decisions:
             if len(state.replicas) == 1:
                 found.only_replicas.update(state.replicas)
         return found
+
+    def _judge(self, event: Event) -> None:
+        self.requests.append(event)
+        if event["reason"] not in _ACCEPTED:
+            self.refused.add((event["broker"], event["leader_epoch"], event["partition_epoch"]))
+        elif self.accepted.setdefault(event["metadata_offset"], event) is not event:
+            self.accepted[event["metadata_offset"]] = event
+            self._claimed_twice.add(event["metadata_offset"])
+
+    def registered(self, request: Event, broker: int) -> int | None:
+        """Return the epoch under which a broker was registered when a proposal was accepted, by the registrations;
+        None if that is not known, or that judgement did not become the committed state."""
+        offset = request["metadata_offset"]
+        state = self._by_offset.get(offset)
+        if state is None or self.accepted.get(offset) is not request or offset in self._claimed_twice:
+            return None
+        is_it = is_outcome(state, request["isr"], request["partition_epoch"])
+        return self.registrations.in_force(broker, offset) if is_it else None
+
+    def lacks(self, partition_epoch: int) -> bool:
+        """Return whether nobody decided this partition epoch, though it would be known: an earlier one is. (In
+        ZooKeeper mode nobody reports what is decided while the topic is being deleted.)"""
+        if self.is_zookeeper and self.is_deleted:
+            return False
+        known = self.by_partition_epoch
+        return partition_epoch not in known and partition_epoch > min(known, default=partition_epoch)
 
     def life_of(self, broker: int, offset: int) -> str:
         """The last word on a broker up to ``offset``: ``registered`` (and fenced), ``unfenced``, ``fenced``,
@@ -188,17 +227,22 @@ def _broken_epochs(before: Decided, state: Decided) -> Iterator[tuple[str, str]]
 def _joins_stale(decisions: Decisions, state: Decided, broker: int) -> bool:
     """Whether the controller accepted a broker under another epoch than it had then (KRaft mode)."""
     request = decisions.accepted.get(state.metadata_offset)
-    in_force = None if request is None else _by_broker(request, "registered_epochs").get(broker)
-    if request is None or in_force is None:
+    if request is None:
         return False
-    base = request["broker"], request["leader_epoch"], request["partition_epoch"], frozenset(request["isr"])
-    known = decisions.proposed.get(base, {}).get(broker, UNKNOWN)
+    in_force = decisions.registered(request, broker)
+    if in_force is None:
+        in_force = by_broker(request, "registered_epochs").get(broker)
+    if in_force is None:
+        return False
+    base = request["broker"], request["leader_epoch"], request["partition_epoch"]
+    proposals = [one for one in decisions.proposed.get(base, []) if {*one["isr"]} == {*request["isr"]}]
+    known = by_broker(proposals[-1], "isr_epochs").get(broker, UNKNOWN) if proposals else UNKNOWN
     # Whether it has registered since the proposal is not known: decisions are in the order of the metadata alone.
-    claimed = claimed_epoch(_by_broker(request, "isr_epochs").get(broker, UNKNOWN), known)
+    claimed = claimed_epoch(by_broker(request, "isr_epochs").get(broker, UNKNOWN), known)
     return joins_stale(claimed, in_force, registered_since=False)
 
 
-def _by_broker(event: Event, name: str) -> dict[int, int]:
+def by_broker(event: Event, name: str) -> dict[int, int]:
     """A list of numbers that belong to the ISR of an event."""
     return dict(zip(event["isr"], event[name] or (), strict=False))
 
@@ -206,7 +250,7 @@ def _by_broker(event: Event, name: str) -> dict[int, int]:
 def _is_proposed(decisions: Decisions, before: Decided, state: Decided) -> bool:
     base = (before.leader, before.leader_epoch, before.partition_epoch)
     if decisions.is_zookeeper:
-        return (*base, frozenset(state.isr)) in decisions.proposed
+        return any({*one["isr"]} == {*state.isr} for one in decisions.proposed.get(base, []))
     request = decisions.accepted.get(state.metadata_offset)
     return (
         request is not None

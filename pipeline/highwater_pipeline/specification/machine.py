@@ -11,10 +11,12 @@ the leader says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from itertools import islice
+from typing import Final
 
 from highwater_pipeline.settings import NOTHING_PROMISED, PromisedSettings
-from highwater_pipeline.specification.decisions import Decisions
+from highwater_pipeline.specification.acknowledged import wrong_acknowledgement
+from highwater_pipeline.specification.decisions import Decisions, Event
 from highwater_pipeline.specification.lineage import UNKNOWN
 from highwater_pipeline.specification.permitted import Led, permitted_steps
 from highwater_pipeline.specification.refusal import Refusal
@@ -23,7 +25,6 @@ from highwater_runtime.model.decisions import NO_LEADER
 from highwater_runtime.model.in_sync import too_few_in_sync
 from highwater_runtime.model.leaders import Claim, HighWatermarks, Leaders, Move
 
-Event = dict[str, Any]
 Broken = Iterator[tuple[str, str]]
 """Names of rules that a step breaks, each with what happened."""
 
@@ -307,6 +308,8 @@ class Machine:
                     f" {event['partition_epoch']} has leader {decided.leader} in leader epoch"
                     f" {decided.leader_epoch} and the ISR {decided.isr}",
                 )
+        elif self._exact and self._decisions.lacks(event["partition_epoch"]):
+            yield "role", f"a leadership of partition epoch {event['partition_epoch']}, which nobody decided"
         yield from self._one_leader(event, "a leadership")
         led = self._led.get(epoch)
         for member in self._replicas.values():  # its followers take over what it has now, as Kafka's do
@@ -452,6 +455,8 @@ class Machine:
                 "proposal-end",
                 f"{what}, but partition epoch {event['partition_epoch']} has the ISR {decided.isr}",
             )
+        elif decided is None and self._exact and self._decisions.lacks(event["partition_epoch"]):
+            yield "proposal-end", f"{what} at partition epoch {event['partition_epoch']}, which nobody decided"
 
     def _set_min_isr(self, replica: Replica, event: Event) -> Broken:
         replica.min_isr = event["min_isr"]
@@ -468,17 +473,11 @@ class Machine:
         what = f"[{start}, {end}) was acknowledged"
         if replica.offline_since != event["time_ns"]:
             yield from self._as_leader(replica, event, "acknowledge", what)
-        if replica.high_watermark is not None and end > replica.high_watermark:
-            yield "acknowledge", what
-        decided = self._decisions.by_partition_epoch.get(event["partition_epoch"])
-        if self._is_under_min_isr(replica, event):
-            yield "acknowledge", f"{what} with the ISR {list(replica.isr or ())}{replica.promise_told}"
-        if decided is not None and decided.leader_epoch != event["leader_epoch"]:
-            yield (
-                "acknowledge",
-                f"{what} in leader epoch {event['leader_epoch']} under partition epoch {event['partition_epoch']},"
-                f" which is of leader epoch {decided.leader_epoch}",
-            )
+        too_few = f" with the ISR {list(replica.isr or ())}{replica.promise_told}"
+        under = too_few if self._is_under_min_isr(replica, event) else ""
+        wrong = wrong_acknowledgement(replica, self._decisions, event, under=under, exact_order=self._exact)
+        for clause in islice(wrong, 1):  # one wrong step is one refusal
+            yield "acknowledge", what + clause
 
     def _answer_deletion(self, replica: Replica, event: Event) -> Broken:
         to = event["offset"]

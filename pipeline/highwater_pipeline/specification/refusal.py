@@ -15,6 +15,8 @@ RULES: Final[dict[str, str]] = {
     "fenced-leaves-isr": "a fenced broker does not lead, and is in no ISR of more than one (KRaft mode)",
     "isr-grows-by-proposal": "a replica joins the ISR only by a proposal of the leader, based on the decision before",
     "join-incarnation": "a replica joins the ISR under the broker epoch that it has then (KIP-903; KRaft mode)",
+    "proposal-judged": "a controller judges what the leader proposed, by the broker epochs that are registered (KRaft"
+    " mode)",
     "reassignment-in-sync": "a reassignment takes a replica away when all that it leaves are in the ISR (KRaft mode)",
     # --- the log of a replica ---
     "load": "a log is loaded with what it held, or less after an unclean stop, but with all that had been flushed",
@@ -41,10 +43,12 @@ RULES: Final[dict[str, str]] = {
     " to the start of the epoch",
     "proposal-end": "a proposal ends when it is committed, superseded, or refused by the controller",
     "acknowledge": "acks=all is acknowledged by the leader, below its high watermark, with min.insync.replicas in sync,"
-    " under a decision of its leader epoch",
+    " under a decision of its leader epoch, and reported with the state that the leader knows",
     "records-deleted": "DeleteRecords is answered by the leader, when each replica that lives has moved its log start",
     # --- clients ---
     "read-committed": "a consumer reads records below the high watermark",
+    "acknowledge-committed": "a producer's acks=all write is acknowledged when a leader has moved the high watermark"
+    " beyond it",
 }
 """What each rule permits, by its name."""
 

@@ -38,6 +38,12 @@ def elects_from_outside(before: Decided, state: Decided) -> bool:
     return state.leader != NO_LEADER and state.leader not in before.isr
 
 
+def is_outcome(state: Decided, isr: Sequence[int], partition_epoch: int) -> bool:
+    """Whether a committed state is what an accepted proposal of ``isr``, based on ``partition_epoch``, led to. If the
+    controller was deposed, something else may have been committed at that place of the metadata."""
+    return state.partition_epoch == partition_epoch + 1 and {*state.isr} <= {*isr}
+
+
 def leaves_gap(before: Decided, state: Decided) -> bool:
     """Whether states between the two are missing: each change of a partition has the next partition epoch."""
     return state.reason != "created" and state.partition_epoch > before.partition_epoch + 1

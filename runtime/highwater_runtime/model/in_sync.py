@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from typing import Final
 
 UNKNOWN: Final = -1
 """A broker epoch that a request does not tell."""
+
+
+class Registrations:
+    """Under which broker epoch each broker is registered at each place of the metadata. A controller says so when it
+    judges a proposal, but the registrations themselves tell it too."""
+
+    def __init__(self) -> None:
+        self._of: Final[dict[int, list[tuple[int, int]]]] = {}
+
+    def add(self, broker: int, metadata_offset: int, broker_epoch: int) -> None:
+        """Take in a registration, in any order; :data:`UNKNOWN`: the broker is not registered any more."""
+        of_broker = self._of.setdefault(broker, [])
+        if (metadata_offset, broker_epoch) not in of_broker:
+            insort(of_broker, (metadata_offset, broker_epoch))
+
+    def in_force(self, broker: int, metadata_offset: int) -> int | None:
+        """Return the epoch for what is decided at ``metadata_offset``; None: no registration before it is known."""
+        of_broker = self._of.get(broker, [])
+        place = bisect_left(of_broker, (metadata_offset, UNKNOWN))
+        return of_broker[place - 1][1] if place else None
 
 
 def claimed_epoch(sent: int, known: int) -> int:

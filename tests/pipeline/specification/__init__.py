@@ -11,7 +11,7 @@ from pipeline_specification import decisions, leaders, logs, roles
 from pipeline_specification.history import Case, History, Tail
 from pipeline_specification.walk import Walk
 
-from highwater_pipeline.specification import Decisions, Machine, Refusal, check_decisions
+from highwater_pipeline.specification import Decisions, Machine, Refusal, check_decisions, check_judgements
 
 __all__ = ["CASES", "History", "Row", "Tail", "Walk", "beginning_with", "refusals"]
 
@@ -31,7 +31,11 @@ def refusals(
 ) -> list[Refusal]:
     decisions = Decisions.of(rows, is_zookeeper=is_zookeeper, unclean=unclean)
     machine = Machine(decisions, exact_order=exact_order, compacted=compacted)
-    return [*check_decisions(decisions), *(refusal for row in rows for refusal in machine.step(row))]
+    return [
+        *check_decisions(decisions),
+        *check_judgements(decisions),
+        *(refusal for row in rows for refusal in machine.step(row)),
+    ]
 
 
 def beginning_with(tail: Tail) -> list[Row]:

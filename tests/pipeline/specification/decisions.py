@@ -52,7 +52,7 @@ CASES: list[Case] = [
             h.shrinks([0, 1]).proposes(0, [0, 1, 2], 0, 1).accepts(0, [0, 1, 2], 0, 1).decides(0, 0, 2, [0, 1, 2])
         ),
         lambda h: (
-            h.shrinks([0, 1]).proposes(0, [0, 1, 2], 0, 1).accepts(0, [0, 1, 2], 0, 0).decides(0, 0, 2, [0, 1, 2])
+            h.shrinks([0, 1]).proposes(0, [0, 1, 2], 0, 1).accepts(0, [0, 1, 2], 0, 2).decides(0, 0, 2, [0, 1, 2])
         ),
     ),
     (
@@ -64,12 +64,12 @@ CASES: list[Case] = [
         "join-incarnation",
         lambda h: (
             h.shrinks([0, 1])
-            .accepts(0, [0, 1, 2], 0, 1, claimed=[5, 6, 7], registered=[5, 6, 7])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[11, 13, 15], registered=[11, 13, 15])
             .decides(0, 0, 2, [0, 1, 2])
         ),
         lambda h: (
             h.shrinks([0, 1])
-            .accepts(0, [0, 1, 2], 0, 1, claimed=[5, 6, 7], registered=[5, 6, 9])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[11, 13, 9], registered=[11, 13, 15])
             .decides(0, 0, 2, [0, 1, 2])
         ),
     ),
@@ -77,14 +77,38 @@ CASES: list[Case] = [
         "join-incarnation",
         lambda h: (
             h.shrinks([0, 1])
-            .accepts(0, [0, 1, 2], 0, 1, claimed=[-1, -1, -1], registered=[5, 6, 9])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[-1, -1, -1], registered=[11, 13, 15])
             .decides(0, 0, 2, [0, 1, 2])
         ),
         lambda h: (
             h.shrinks([0, 1])
-            .proposes(0, [0, 1, 2], 0, 1, [5, 6, 7])
-            .accepts(0, [0, 1, 2], 0, 1, claimed=[-1, -1, -1], registered=[5, 6, 9])
+            .proposes(0, [0, 1, 2], 0, 1, [11, 13, 9])
+            .accepts(0, [0, 1, 2], 0, 1, claimed=[-1, -1, -1], registered=[11, 13, 15])
             .decides(0, 0, 2, [0, 1, 2])
+        ),
+    ),
+    # What a controller says of a proposal: its ISR, its broker epochs, and those that are registered.
+    (
+        "proposal-judged",
+        lambda h: h.proposes(0, [0, 1], 0, 0, [11, 13]).accepts(0, [0, 1], 0, 0, claimed=[11, 13], registered=[11, 13]),
+        lambda h: h.proposes(0, [0], 0, 0, [11]).accepts(0, [0, 1], 0, 0, claimed=[11, 13], registered=[11, 13]),
+    ),
+    (
+        "proposal-judged",
+        lambda h: h.proposes(0, [0, 1], 0, 0, [11, -1]).accepts(0, [0, 1], 0, 0, claimed=[-1, -1], registered=[11, 13]),
+        lambda h: h.proposes(0, [0, 1], 0, 0, [11, -1]).accepts(0, [0, 1], 0, 0, claimed=[11, 13], registered=[11, 13]),
+    ),
+    (
+        "proposal-judged",
+        lambda h: (
+            h.proposes(0, [0, 1], 0, 0, [11, 13])
+            .accepts(0, [0, 1], 0, 0, claimed=[11, 13], registered=[11, 13])
+            .decides(0, 0, 1, [0, 1])
+        ),
+        lambda h: (
+            h.proposes(0, [0, 1], 0, 0, [11, 13])
+            .accepts(0, [0, 1], 0, 0, claimed=[11, 13], registered=[9, 13])
+            .decides(0, 0, 1, [0, 1])
         ),
     ),
     # A move to 3 and 0 takes 1 and 2 away when 3 is in sync.

@@ -13,6 +13,7 @@ FIELDS = (
     "kind",
     "reason",
     "broker",
+    "broker_epoch",
     "leader",
     "leader_epoch",
     "partition_epoch",
@@ -27,6 +28,7 @@ FIELDS = (
     "min_isr",
 )
 REPLICAS = [0, 1, 2]
+_KNOWN = ("became-leader", "isr-proposal-ended", "isr-taken")
 
 
 class Events:
@@ -67,7 +69,13 @@ class Events:
     def alive(self, broker: int, what: str) -> None:
         self.metadata += 1
         kind = "broker-registered" if what == "registered" else "broker-registration-changed"
-        self.add("controller-0", kind, broker=broker, metadata_offset=self.metadata, reason=what)
+        epoch = self.metadata if what == "registered" else None
+        self.add("controller-0", kind, broker=broker, broker_epoch=epoch, metadata_offset=self.metadata, reason=what)
+
+    def epochs_of(self, brokers: list[int]) -> list[int]:
+        """Under which these are registered; −1: not at all."""
+        known = {row["broker"]: row["broker_epoch"] for row in self.rows if row["kind"] == "broker-registered"}
+        return [known.get(broker, -1) for broker in brokers]
 
 
 class History:
@@ -165,14 +173,15 @@ class History:
         claimed: Sequence[int] = (),
         registered: Sequence[int] = (),
     ) -> History:
+        """By default as AlterPartition below version 3, which has no broker epochs."""
         self.events.add(
             "controller-0",
             "alter-partition-handled",
             broker=broker,
             leader_epoch=epoch,
             isr=isr,
-            isr_epochs=claimed,
-            registered_epochs=registered,
+            isr_epochs=claimed or [-1 for _ in isr],
+            registered_epochs=registered or self.events.epochs_of(isr),
             partition_epoch=base,
             reason=reason,
             metadata_offset=self.events.metadata + 1,
@@ -195,17 +204,12 @@ class History:
     def answers_deletion(self, offset: int) -> History:
         return self.broker(0, "records-deleted", leader_epoch=0, offset=offset, replicas=[0, 1, 2])
 
-    def acknowledges(self, number: int, end: int, epoch: int = 0, at: int = 0) -> History:
-        return self.broker(
-            number,
-            "write-acknowledged",
-            leader_epoch=epoch,
-            partition_epoch=at,
-            offset=end - 1,
-            end_offset=end,
-            isr=[0, 1, 2],
-            min_isr=2,
-        )
+    def acknowledges(self, number: int, end: int, epoch: int = 0, **other: Any) -> History:
+        """As the leader knows its partition; ``other``: what it says otherwise."""
+        known = [row for row in self.events.rows if row["kind"] in _KNOWN and row["node"] == f"broker-{number}"]
+        state = known[-1] if known else {"partition_epoch": 0, "isr": [0, 1, 2]}
+        fields = {"partition_epoch": state["partition_epoch"], "isr": list(state["isr"]), "min_isr": 2, **other}
+        return self.broker(number, "write-acknowledged", leader_epoch=epoch, offset=end - 1, end_offset=end, **fields)
 
     def commits(self, number: int, epoch: int) -> History:
         """Batches of epoch 0, by the leader in leader epoch ``epoch``."""

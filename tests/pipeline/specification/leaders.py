@@ -110,9 +110,26 @@ CASES: list[Case] = [
     (
         "acknowledge",
         lambda h: h.moves(0, 8, 0).acknowledges(0, 8),
-        lambda h: h.moves(0, 8, 0).decides(0, 1, 1, [0, 1]).acknowledges(0, 8, at=1),
+        lambda h: h.moves(0, 8, 0).decides(0, 1, 1, [0, 1]).acknowledges(0, 8, partition_epoch=1),
     ),
     ("acknowledge", lambda h: h.acknowledges(0, 5), lambda h: h.acknowledges(0, 6)),
+    # It says otherwise than its reports before, and than what was decided.
+    *(
+        ("acknowledge", lambda h: h.acknowledges(0, 5), lambda h, lie=lie: h.acknowledges(0, 5, **lie))
+        for lie in ({"isr": [0, 1]}, {"min_isr": 1}, {"partition_epoch": 7})
+    ),
+    (
+        "acknowledge",
+        lambda h: h.broker(0, "isr-taken", 2, partition_epoch=0, leader_epoch=0, isr=[0, 1, 2]).acknowledges(0, 5),
+        lambda h: h.acknowledges(0, 5, incarnation=2, isr=[0, 1]),
+    ),
+    # Nobody decided that.
+    ("role", lambda h: h.elects().leads(1, 1, 1, 10, [1], hw=5), lambda h: h.leads(0, 1, 1, 10, [0, 1, 2], hw=5)),
+    (
+        "proposal-end",
+        lambda h: h.proposes(0, [0, 1], 0, 0).decides(0, 0, 1, [0, 1]).ends(0, [0, 1], 0, 1),
+        lambda h: h.proposes(0, [0, 1], 0, 0).ends(0, [0, 1], 0, 1),
+    ),
     ("acknowledge", lambda h: h.acknowledges(0, 5), lambda h: h.fetches().acknowledges(1, 5)),
     ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(11)),
     ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(10).acknowledges(0, 10)),

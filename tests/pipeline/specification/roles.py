@@ -33,7 +33,7 @@ CASES: list[Case] = [
         lambda h: h.fetches().follows(2, 0, 0, 10).returns(3).elects().knows(3, 11),
         lambda h: h.fetches().follows(2, 0, 0, 10).returns(3).elects().knows(2, 11),
     ),
-    ("one-leader", lambda h: h.leads(1, 1, 7, 10, [1]), lambda h: h.leads(1, 0, 7, 10, [1])),
+    ("one-leader", lambda h: h.leads(1, 1, -1, 10, [1]), lambda h: h.leads(1, 0, -1, 10, [1])),
     (
         "one-leader",
         lambda h: h.appends(0, 10, 12, 0).appends(3, 10, 12, 1),

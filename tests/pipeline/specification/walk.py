@@ -222,7 +222,8 @@ class Walk:
         if not joining:
             return
         isr, base = [*self.isr, *joining], self.partition_epoch
-        self._report(leader, "isr-proposed", leader_epoch=self.epoch, partition_epoch=base, isr=isr, reason="expand")
+        fields = {"leader_epoch": self.epoch, "partition_epoch": base, "isr": isr}
+        self._report(leader, "isr-proposed", **fields, isr_epochs=self.events.epochs_of(isr), reason="expand")
         self.events.add(
             "controller-0",
             "alter-partition-handled",
@@ -230,6 +231,8 @@ class Walk:
             leader_epoch=self.epoch,
             partition_epoch=base,
             isr=isr,
+            isr_epochs=self.events.epochs_of(isr),
+            registered_epochs=self.events.epochs_of(isr),
             reason="NONE",
             metadata_offset=self.events.metadata + 1,
         )

@@ -159,11 +159,13 @@ class Story:
         partition: str = P0,
         quorum: str = "controller",
         replicas: Sequence[int] = (0, 1, 2),
+        partition_epoch: int | None = None,
     ) -> Story:
-        """A committed partition state at metadata ``offset``."""
+        """A committed partition state at metadata ``offset``, which is its partition epoch too unless one is named."""
         return self.event(
             f"{quorum}-{controller}", "partition-changed", partition=partition, topic_id=topic_id,
-            replicas=[*replicas], isr=isr, leader=leader, leader_epoch=leader_epoch, partition_epoch=offset,
+            replicas=[*replicas], isr=isr, leader=leader, leader_epoch=leader_epoch,
+            partition_epoch=offset if partition_epoch is None else partition_epoch,
             metadata_offset=offset, reason="changed", same_time=same_time,
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ from highwater_pipeline.settings import Period, TopicPromise
 
 def _replicated(story: Story) -> Story:
     """Brokers 0 and 1 are in sync, and the second of two records is not committed yet."""
-    story.send(1, at=0).under(exact_order=True, deletion=()).state([0, 1], offset=20)
+    story.under(exact_order=True, deletion=()).state([0, 1], offset=20)
     known = {"partition": P0, "topic_id": TOPIC_ID}
     for broker in (0, 1):
         story.event(f"broker-{broker}", "log-loaded", **known, offset=0, end_offset=0, reason="created")
@@ -18,7 +18,7 @@ def _replicated(story: Story) -> Story:
     story.event("broker-0", "became-leader", **role, partition_epoch=20, isr=[0, 1], replicas=[0, 1, 2])
     story.event("broker-1", "became-follower", **role, leader=0)
     story.appends(0, 0, 1, leader=True).appends(1, 0, 1).moves_hw(0, 1)
-    return story.poll((0, 1)).appends(0, 1, 2, leader=True)
+    return story.send(1, at=0).poll((0, 1)).appends(0, 1, 2, leader=True)
 
 
 @case("pass", is_whole=True)
@@ -36,7 +36,19 @@ def high_watermark_passes_a_member(story: Story) -> None:
 @case(model_step=1)
 def read_beyond_the_high_watermark(story: Story) -> None:
     """A consumer read the second record before it was committed. It was committed later, so that nothing is lost."""
-    _replicated(story).send(2, at=1).poll((1, 2)).appends(1, 1, 2).moves_hw(0, 2)
+    _replicated(story).send(2, at=1, outcome="info").poll((1, 2)).appends(1, 1, 2).moves_hw(0, 2)
+
+
+@case(model_step=1)
+def acknowledged_before_the_high_watermark(story: Story) -> None:
+    """The second record was acknowledged to its producer before it was committed, and was committed and read later."""
+    _replicated(story).send(2, at=1).appends(1, 1, 2).moves_hw(0, 2).poll((1, 2))
+
+
+@case("pass")
+def acknowledged_by_the_leader_alone(story: Story) -> None:
+    """The producer asked for acks=1."""
+    _replicated(story).under(acks="1").send(2, at=1).appends(1, 1, 2).moves_hw(0, 2).poll((1, 2))
 
 
 @case(model_step=2)
