@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.evidence import Evidence
 from highwater_pipeline.group_commits import CommitFindings
 from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
 from highwater_pipeline.partitions import Grouped, Partitions
@@ -67,7 +68,9 @@ class RunFacts:
     ``crashes`` counts nodes that ended by an exception of their own, ``crash_examples`` has the first of them.
     ``recorded_events``: the kinds of node events that were recorded in full; None: the recording does not say, and then
     ``absent_events`` are those kinds of which it has none, so that it is not known whether they were recorded.
-    ``why_not_recorded``: why other kinds than ``recorded_events`` were not.
+    ``why_not_recorded``: why other kinds than ``recorded_events`` were not. ``missing_events``: the kinds that were
+    recorded in full, as the recording says, and of which events are missing. ``producers_dumped``: False if records
+    were dumped, and none has the id of a producer.
     """
 
     run_id: str
@@ -85,6 +88,8 @@ class RunFacts:
     recorded_events: tuple[str, ...] | None = None
     absent_events: tuple[str, ...] = ()
     why_not_recorded: str = ""
+    missing_events: tuple[str, ...] = ()
+    producers_dumped: bool = True
     last_event_ns: int = 0
     """Run time of the last node event of all."""
     crashes: int = 0
@@ -205,7 +210,12 @@ class Splitter:
         self._history.add(flattener.finish())
         for spool in (self._history, events.spool, replica_log.spool):
             spool.close()
-        in_full, why = _recorded_in_full(run.recorded_events, events)
+        in_full, why, missing = _recorded_in_full(
+            run.recorded_events,
+            events,
+            acknowledged=flattener.acknowledged > 0 and run.settings.acks != "0",
+            acks_all=run.settings.acks == "all",
+        )
         facts = RunFacts(
             run_id=run.run_id,
             operations=flattener.operations,
@@ -225,6 +235,8 @@ class Splitter:
             recorded_events=in_full,
             absent_events=() if in_full is not None or not events.rows else events.absent(),
             why_not_recorded=why,
+            missing_events=missing,
+            producers_dumped=replica_log.has_producers or not replica_log.has_records,
             last_event_ns=events.last_ns,
             crashes=events.crashes,
             crash_examples=tuple(events.crash_examples),
@@ -261,12 +273,14 @@ class _Events:
         self.crashes = 0
         self.crash_examples: list[dict[str, Any]] = []
         self.deleted = False
+        self.evidence: Final = Evidence()
         self.spool = Spool(_read_by_checks(NODE_EVENT), is_shared=_is_of_cluster)
 
     def add(self, part: pa.Table) -> None:
         kind = part["kind"]
         self.last_ns = max(self.last_ns, int(pc.max(part["time_ns"]).as_py() or 0))
         self.counts.update(counts_of_kinds(part))
+        self.evidence.add(part)
         deleted = pc.and_(pc.equal(kind, "partition-changed"), pc.equal(part["reason"], "deleted"))
         self.deleted |= bool(pc.any(deleted).as_py())
         crashed = np.flatnonzero(pc.equal(kind, "node-crashed").to_numpy())
@@ -287,20 +301,29 @@ def counts_of_kinds(events: pa.Table) -> dict[str, int]:
     return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
 
 
-def _recorded_in_full(declared: RecordedEvents | None, events: _Events) -> tuple[tuple[str, ...] | None, str]:
-    """The kinds of events that were recorded in full, None if nothing says which; and why others were not."""
+def _recorded_in_full(
+    declared: RecordedEvents | None, events: _Events, *, acknowledged: bool, acks_all: bool
+) -> tuple[tuple[str, ...] | None, str, tuple[str, ...]]:
+    """The kinds of events that were recorded in full, None if nothing says which; why others were not; and of which
+    events are missing, though the recording says that it has them all."""
     if declared is None:
-        return None, ""
-    if declared.counts is None:
-        return declared.kinds, declared.why
-    counts = declared.counts
+        return None, "", ()
+    whys = [declared.why] if declared.why else []
+    counts = events.counts if declared.counts is None else declared.counts
     lacking = [kind for kind in declared.kinds if events.counts[kind] != counts.get(kind, 0)]
-    if not lacking:
-        return declared.kinds, declared.why
-    whys = [f"{events.counts[kind]} of {counts.get(kind, 0)} events of the kind {kind}" for kind in lacking]
-    why = f"the node events are not those that were recorded: there are {', '.join(whys)}"
-    kinds = tuple(kind for kind in declared.kinds if kind not in lacking)
-    return kinds, f"{declared.why}; {why}" if declared.why else why
+    if lacking:
+        there = [f"{events.counts[kind]} of {counts.get(kind, 0)} events of the kind {kind}" for kind in lacking]
+        whys.append(f"the node events are not those that were recorded: there are {', '.join(there)}")
+    owed = {} if declared.why else events.evidence.missing(acknowledged=acknowledged, acks_all=acks_all)
+    owed = {kind: why for kind, why in owed.items() if kind in declared.kinds and kind not in lacking}
+    for kind, why in owed.items():
+        whys.append(
+            f"there are {'no' if not events.counts[kind] else 'not all'} events of the kind {kind}, though {why}"
+        )
+    kinds = tuple(kind for kind in declared.kinds if kind not in lacking and kind not in owed)
+    if events.evidence.is_older():
+        owed.pop("write-acknowledged", None)  # the leaders may have reported it before the run
+    return kinds, "; ".join(whys), (*lacking, *owed)
 
 
 class _ReplicaLog:
@@ -309,10 +332,14 @@ class _ReplicaLog:
     def __init__(self) -> None:
         self.rows = 0
         self.has_marks = False
+        self.has_records = False
+        self.has_producers = False
         self.spool = Spool(_read_by_checks(REPLICA_LOG))
 
     def add(self, part: pa.Table) -> None:
         self.has_marks |= part["ended"].null_count < part.num_rows
+        self.has_records |= part["ended"].null_count > 0
+        self.has_producers |= bool(pc.any(pc.greater_equal(part["producer_id"], 0)).as_py())
         self.spool.add(_numbered(part, first_row=self.rows))
         self.rows += part.num_rows
 

@@ -30,6 +30,9 @@ NOT_JUDGED: Final = ": not judged on "
 NO_CHECKS: Final = "none of the checks that were asked for is about what was recorded"
 """The reason if only invariants were asked for, which the program that ran it has looked after."""
 
+OF_PRODUCERS: Final = ("sequence-gap", "producer-id-reused")
+"""Checks that judge by the producer ids of dumped records."""
+
 REMOVALS: Final = ("retention", "deleteRecords", "compaction")
 """What removes acknowledged records by design."""
 
@@ -134,6 +137,11 @@ def _absent_events(name: str, facts: RunFacts) -> list[str]:
     return [kind for kind in NEEDED_EVENTS.get(name, ()) if kind in facts.absent_events]
 
 
+def _is_not_whole(name: str, facts: RunFacts) -> bool:
+    """Whether a check needs kinds of events of which some are missing, though the recording says that it has them."""
+    return any(kind in facts.missing_events for kind in NEEDED_EVENTS.get(name, ()))
+
+
 def has_sends(facts: RunFacts) -> bool:
     """Return whether the history has the sends by which ``never-sent`` judges: some, and none is missing."""
     return facts.sent != 0 and not facts.settings.unrecorded_sends
@@ -147,6 +155,11 @@ def has_headers(facts: RunFacts) -> bool:
 def has_producer_ids(facts: RunFacts) -> bool:
     """Return whether the history has sends, and their producers have ids, as far as is known."""
     return facts.sent != 0 and facts.settings.idempotence is not False
+
+
+def _lacks_producers(facts: RunFacts) -> bool:
+    """Whether the dumps have no producer's id, though there were idempotent producers."""
+    return facts.settings.idempotence is True and facts.acknowledged > 0 and not facts.producers_dumped
 
 
 def merge(facts: RunFacts, units: Iterable[PartitionFindings], checks: Sequence[str] | None = None) -> RunVerdict:
@@ -222,6 +235,8 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
         return "not-available"
     if name == "producer-id-reused" and not has_producer_ids(facts):
         return "not-available"
+    if name in OF_PRODUCERS and _lacks_producers(facts):
+        return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
     recorded["dump-marks"] = facts.has_dump_marks
     return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
@@ -241,6 +256,7 @@ def _verdict(facts: RunFacts, states: Mapping[str, CheckState]) -> Verdict:
         facts.inconclusive_reasons
         or "unknown" in states.values()
         or all(state == "not-available" for state in states.values())
+        or any(state == "not-available" and _is_not_whole(name, facts) for name, state in states.items())
     ):
         return "inconclusive"
     return "pass"
@@ -299,6 +315,10 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if "producer-id-reused" in missing and not has_producer_ids(facts):
         reasons.append(f"no sends of producers with ids recorded{NOT_JUDGED}producer-id-reused")
         missing.remove("producer-id-reused")
+    without_ids = [name for name in missing if name in OF_PRODUCERS and _lacks_producers(facts)]
+    if without_ids:
+        reasons.append(f"no dumped record has the id of a producer{NOT_JUDGED}{', '.join(without_ids)}")
+        missing = [name for name in missing if name not in without_ids]
     if "lost-commit" in missing:
         reasons.append(f"no commits of offsets acknowledged and fetched{NOT_JUDGED}lost-commit")
         missing.remove("lost-commit")

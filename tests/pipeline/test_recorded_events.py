@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pipeline_stories.history import TOPIC_ID
 
 from highwater_pipeline import BadTableError, check_run, load_run
 from highwater_pipeline.anomalies import INSIDE_CHECKS, NEEDED_EVENTS, NEEDS
+from highwater_pipeline.recorded_events import EVERY_KIND
 from highwater_pipeline.store import read_unit, stored_runs, write_units
 from highwater_pipeline.tables import RecordedEvents
 
@@ -26,9 +28,17 @@ def _seen_in_part(story: Any) -> Any:
         .state([0], offset=20)
         .moves_hw(0, 5)
         .moves_hw(0, 4)
-        .dump(0, (0, 0, 1))
+        .dump_of_producer(0, (0, 0, 1))
         .dump_end(0, 1)
     )
+
+
+def test_dumps_without_ids_of_producers_say_nothing_of_their_sequences(story: Any) -> None:
+    """Producers were idempotent, and whoever dumped the log did not write down whose records they are."""
+    tables = story.send(1, at=0).poll((0, 1)).state([0], offset=20).dump(0, (0, 0, 1)).dump_end(0, 1).tables()
+    judged = check_run(tables)
+    assert {judged.checks[name] for name in ("sequence-gap", "producer-id-reused")} == {"not-available"}
+    assert "no dumped record has the id of a producer: not judged on sequence-gap, producer-id-reused" in judged.reasons
 
 
 def test_half_of_the_events_prove_nothing_and_pass_nothing(story: Any) -> None:
@@ -42,6 +52,37 @@ def test_half_of_the_events_prove_nothing_and_pass_nothing(story: Any) -> None:
     assert run_verdict.reasons == [f"{WHY}: not judged on {', '.join(not_available)}"]
     assert run_verdict.verdict == "pass"
     assert run_verdict.anomalies == {}
+
+
+def _of_two_partitions(story: Any) -> Any:
+    """Writes were acknowledged in both, and what the leader reports of its log is the same."""
+    for number in (0, 1):
+        of = {"partition": f"orders-{number}", "leader_epoch": 0}
+        state = {"leader": 0, "isr": [0, 1], "replicas": [0, 1], "partition_epoch": 0, "topic_id": TOPIC_ID}
+        story.event("controller-0", "partition-changed", **of, **state, metadata_offset=20 + number, reason="created")
+        story.event("broker-0", "log-appended", **of, offset=0, end_offset=1, reason="leader")
+        story.event("broker-0", "batch-committed", **of, offset=0, end_offset=1, epoch=0, crc=1)
+        story.event("broker-0", "high-watermark", **of, offset=1)
+        story.send(1 + number, at=0, key=f"orders-{number}")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("partitions", "partition_epoch", "state"),
+    [((0, 1), 0, "ok"), ((1,), 0, "unknown"), ((0, 1), 7, "unknown")],
+    ids=["reported", "one in silence", "of a state that nobody reported"],
+)
+def test_acknowledgements_that_nobody_reported_are_not_ok(
+    story: Any, partitions: tuple[int, ...], partition_epoch: int, state: str
+) -> None:
+    _of_two_partitions(story)
+    for number in partitions:
+        of = {"partition": f"orders-{number}", "topic_id": TOPIC_ID, "leader_epoch": 0, "isr": [0, 1], "min_isr": 2}
+        at = {"partition_epoch": partition_epoch, "offset": 0, "end_offset": 1}
+        story.event("broker-0", "write-acknowledged", **of, **at)
+    judged = check_run(replace(story.tables(), recorded_events=EVERY_KIND), ["min-isr"])
+    assert judged.checks["min-isr"] == state
+    assert judged.verdict == ("pass" if state == "ok" else "inconclusive")
 
 
 def test_what_was_told_in_full_is_judged(story: Any) -> None:

@@ -9,14 +9,22 @@ no acknowledgements of ``acks=1`` and ``acks=0``.
 
 A leader that obeys another ``min.insync.replicas`` than it should reports that one. So the one that the experiment sets
 counts too, if it asks for more.
+
+What nobody reported is unknown: the ISR of a partition epoch, though earlier ones were committed; or the state under
+which any write of a topic was acknowledged, though clients got acknowledgements of ``acks=all`` since it was created.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from highwater_pipeline.checks.columns import NOTHING, finding, of_kind, rows_of
+import msgspec
+import numpy as np
+
+from highwater_pipeline.checks.columns import NOTHING, finding, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
+from highwater_pipeline.checks.promises import recorded, seen_of
+from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 from highwater_runtime.model.in_sync import too_few_in_sync
@@ -30,7 +38,8 @@ def min_isr(unit: PartitionTables) -> Finding:
         "node", "time_ns", "offset", "end_offset", "min_isr", *_STATE
     )
     if not reports:
-        return NOTHING
+        silent = _acknowledged_in_silence(unit)
+        return Finding(0, [], silent, "no leader reported its acknowledgements") if silent else NOTHING
     committed: dict[tuple[int, int], Example] = {}
     replicas: dict[tuple[int, int], int] = {}
     for state in committed_states(unit.events).to_pylist("replicas", *_STATE):
@@ -39,7 +48,9 @@ def min_isr(unit: PartitionTables) -> Finding:
         replicas[key] = min(len(state["replicas"]), replicas.get(key, len(state["replicas"])))
     fewest = min(replicas.values(), default=None)
     promises = unit.facts.settings.promises(unit.partition)
+    first = min((partition_epoch for _, partition_epoch in committed), default=None)
     found: list[Example] = []
+    unknown = 0
     for report in reports:
         key = report["leader_epoch"], report["partition_epoch"]
         state = committed.get(key, report)
@@ -47,7 +58,28 @@ def min_isr(unit: PartitionTables) -> Finding:
         least = max(report["min_isr"], promised or 0)
         if too_few_in_sync(state["isr"], report["isr"], least) is not None:
             found.append(_example(unit, report, state, least))
-    return finding(len(found), found)
+        elif key not in committed and first is not None and report["partition_epoch"] > first:
+            unknown += 1
+    why = "nobody reported the ISR of the partition epoch under which a write was acknowledged" if unknown else ""
+    return msgspec.structs.replace(finding(len(found), found), unknown=unknown, why=why)
+
+
+def _acknowledged_in_silence(unit: PartitionTables) -> int:
+    """How many records clients got acknowledged, with ``acks=all``, while the topic existed for certain."""
+    settings = unit.facts.settings
+    changed = of_kind(unit.events, "partition-changed")
+    created = ints(changed.where(is_any(changed, "reason", "created")), "time_ns")
+    is_told = recorded(unit.facts, "write-acknowledged") and not unit.facts.why_not_recorded
+    if settings.acks != "all" or not len(created) or not is_told:
+        return 0
+    deleted = ints(changed.where(is_any(changed, "reason", "deleted")), "time_ns")
+    since = int(created.min()) + settings.largest_clock_error_ns
+    until = int(deleted.min(initial=np.iinfo(np.int64).max)) - settings.largest_clock_error_ns
+    count = 0
+    for seen in seen_of(unit):
+        within = (ints(seen.table, "invoke_time") > since) & (ints(seen.table, "end_time") < until)
+        count += int((seen.is_send & (seen.outcome == OK) & (seen.offset >= 0) & within).sum())
+    return count
 
 
 def _example(unit: PartitionTables, report: Example, state: Example, least: int) -> Example:

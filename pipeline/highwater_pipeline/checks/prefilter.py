@@ -206,14 +206,22 @@ def hw_regression(partitions: Partitions) -> Bools:
 
 
 def min_isr(facts: RunFacts, partitions: Partitions) -> Bools:
-    """The least ISR of all is smaller than what some acknowledgement asks for, or the experiment."""
+    """The least ISR of all is smaller than what some acknowledgement asks for, or the experiment; or one names a state
+    that nobody reported, or no acknowledgement was reported."""
     events = partitions.events.of_kind("write-acknowledged", "partition-changed")
     _, parent = events.view.lists("isr")
     size = np.bincount(parent, minlength=len(events.number))
     least = -partitions.highest(events, -size, -(1 << 40))
     asked = partitions.highest(events, events.ints("min_isr")[0], -1)
     promised = [facts.settings.promises(name).largest_min_isr for name in partitions.names]
-    return least < np.maximum(asked, np.array(promised, np.int64))
+    reports, states = (partitions.events.of_kind(kind) for kind in ("write-acknowledged", "partition-changed"))
+    epochs = ("leader_epoch", "partition_epoch")
+    known = occur((reports.number, *reports.ints(*epochs)), (states.number, *states.ints(*epochs)))
+    sends = partitions.history.where(partitions.history.view.bools("is_send"))
+    acknowledged = partitions.those(sends.number[sends.view.ints("outcome", -1) == OK])
+    silent = acknowledged & ~partitions.those(reports.number)
+    too_small = least < np.maximum(asked, np.array(promised, np.int64))
+    return too_small | silent | partitions.those(reports.number[~known])
 
 
 def replica_incomplete(partitions: Partitions) -> Bools:

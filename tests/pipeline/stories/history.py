@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from highwater_pipeline.files import write_jsonl
-from highwater_pipeline.recorded_events import EVERY_KIND, write_recorded_events
+from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
 from highwater_pipeline.rows import (
     NODE_EVENT_ROWS,
     OPERATION_ROWS,
@@ -30,6 +30,8 @@ from highwater_pipeline.tables import RunTables
 
 TOPIC_ID = "0" * 31 + "1"
 P0 = "orders-0"
+
+TOLD = RecordedEvents(EVERY_KIND.kinds, "a story leaves out what it is not about")
 
 _OF_RUNS = msgspec.structs.replace(STRICTEST, headers=True)
 
@@ -356,7 +358,7 @@ class Story:
             OPERATION_ROWS.to_table(self.operations, run_id),
             NODE_EVENT_ROWS.to_table(self.events, run_id) if self.events else None,
             REPLICA_LOG_ROWS.to_table(self.dumps, run_id) if self.dumps else None,
-            recorded_events=EVERY_KIND if self.events else None,
+            recorded_events=TOLD if self.events else None,
             settings=self.settings,
         )
 
@@ -366,7 +368,7 @@ class Story:
         write_jsonl(run_dir / "history" / "operations.jsonl", self.operations)
         if self.events:
             write_jsonl(run_dir / "events" / "nodes.jsonl", self.events)
-            write_recorded_events(run_dir, EVERY_KIND, Counter(event.kind for event in self.events))
+            write_recorded_events(run_dir, TOLD, Counter(event.kind for event in self.events))
         if self.dumps:
             write_jsonl(run_dir / "dumps" / "replica_log.jsonl", self.dumps)
         return run_dir
