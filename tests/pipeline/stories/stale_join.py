@@ -55,4 +55,5 @@ def the_controller_was_deposed(story: Story) -> None:
 def epochs_are_missing(story: Story) -> None:
     """Neither the request nor the proposal nor the controller tell an epoch of broker 1; it registered in between."""
     happy(story).registered(1, epoch=11).state([0], offset=20).proposes(0, [0, 1], [10, -1])
-    story.registered(1, epoch=30).handles([0, 1], [10, -1], [10, -1], offset=40).state([0, 1], offset=40, partition_epoch=1)
+    story.registered(1, epoch=30).handles([0, 1], [10, -1], [10, -1], offset=40)
+    story.state([0, 1], offset=40, partition_epoch=1)
