@@ -279,3 +279,26 @@ def test_a_rule_lingers_until_the_last_message_and_the_last_wait_are_over():
 def test_the_rpcs_that_files_may_name_are_those_that_can_be_drawn():
     assert tuple(RPCS) == RANDOM_RPCS
     assert {"DeleteTopics", "AlterPartitionReassignments"}.isdisjoint(RPCS), "neither may be done late"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "spared"),
+    [
+        ({"runtime": "apache-kafka", "version": "4.1.0"}, True),
+        ({"runtime": "apache-kafka"}, True),  # the newest
+        ({"runtime": "apache-kafka", "version": "4.0.2"}, False),
+        ({}, False),
+    ],
+)
+def test_an_eligible_leader_replica_of_apache_kafka_keeps_its_cache(judge, events, cluster, spared):
+    """The ISR is empty: all that was acknowledged is on those that left it, and no fault is in force any more."""
+    judge.cluster = Cluster(brokers=3, controllers=3, config={"min.insync.replicas": 2}, **cluster)
+    events.partition(isr=[], leader=-1)
+    assert ("only replica" in (judge("powerLoss", "broker-1") or "")) is spared
+    assert judge("kill", "broker-1") is None
+    events.partition(isr=[0], leader=0)
+    assert judge("powerLoss", "broker-1") is None, "broker 0 has everything, and is sound"
+    judge.recently.add("broker-0")
+    assert ("only replica" in (judge("powerLoss", "broker-1") or "")) is spared
+    events.partition(isr=[0, 2], leader=0)
+    assert judge("powerLoss", "broker-1") is None, "the ISR is large enough, so nobody else is eligible"

@@ -38,6 +38,12 @@ controller that is elected then keeps it, since it cannot tell that the broker w
    of the proposed broker (KAFKA-14139).
 9. While there is a suspect, no server of the ensemble is hit or disturbed: sessions of sound brokers might end.
 
+*Apache Kafka from 4.1 on* has eligible leader replicas (KIP-966): replicas that left the ISR when it was smaller than
+``min.insync.replicas``. They have all that was acknowledged, and one of them is elected if the ISR is empty. Who is
+eligible is not seen here, but who may be. So there:
+
+10. While an ISR is smaller than ``min.insync.replicas``, any replica may be one that is counted on, as a member is.
+
 *Members* of a partition are its committed ISR and what its leader has proposed and has got no response for yet. A
 replica that was touched lately may become one by a message that is still on its way. A replica is *sound* if it is in
 both the ISR and the proposal, and its present incarnation is up, registered and unfenced; *steady* if in addition no
@@ -49,10 +55,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.kafka_versions import release_parts
 from highwater_chaos.experiment.nodes import broker_name, node_id, quorum_names
+
+_ELIGIBLE_REPLICAS: Final = (4, 1, 0)
+_MIN_ISR: Final = "min.insync.replicas"
 
 
 def _nothing_moves(partition: str) -> Sequence[Sequence[int]]:
@@ -96,7 +107,7 @@ def why_not(effect: FaultEffect, cluster: Cluster, view: ClusterView, disruption
     for node in dict.fromkeys((*effect.targets, *effect.disturbs)):
         if node.startswith("broker-"):
             for partition in view.partitions.values():
-                reason = _why_not_here(effect, node, partition, view, disruptions)
+                reason = _why_not_here(effect, node, partition, cluster, view, disruptions)
                 if reason is not None:
                     return f"{partition.partition}: {reason}"
     return None
@@ -138,10 +149,16 @@ def _why_not_controllers(
 
 
 def _why_not_here(
-    effect: FaultEffect, node: str, partition: PartitionView, view: ClusterView, disruptions: Disruptions
+    effect: FaultEffect,
+    node: str,
+    partition: PartitionView,
+    cluster: Cluster,
+    view: ClusterView,
+    disruptions: Disruptions,
 ) -> str | None:
     broker = node_id(node)
-    if broker not in partition.members and not _may_join(broker, partition, disruptions):
+    may_count = _may_join(broker, partition, disruptions) or _may_be_eligible(broker, partition, cluster)
+    if broker not in partition.members and not may_count:
         return None
     proposed = partition.isr if partition.proposed_isr is None else partition.proposed_isr
     only_proposed = broker in proposed and broker not in partition.isr
@@ -182,6 +199,16 @@ def _counted_on(nodes: Sequence[str], view: ClusterView, disruptions: Disruption
 def _may_join(broker: int, partition: PartitionView, disruptions: Disruptions) -> bool:
     """Whether a message that is still on its way may make a replica a member."""
     return broker in partition.replicas and disruptions.unsteady(broker_name(broker))
+
+
+def _may_be_eligible(broker: int, partition: PartitionView, cluster: Cluster) -> bool:
+    """Whether a replica outside the ISR may be an eligible leader replica."""
+    if cluster.mode == "zookeeper" or cluster.kafka is None or release_parts(cluster.kafka) < _ELIGIBLE_REPLICAS:
+        return False
+    topic = partition.partition.rpartition("-")[0]
+    configs = [cluster.config, *(one.config for one in cluster.topics if one.name == topic)]
+    least = max(int(config.get(_MIN_ISR, 1)) for config in configs)  # that of its broker may be in force, or its own
+    return broker in partition.replicas and len(partition.isr) < least
 
 
 def _suspects(partition: PartitionView, view: ClusterView, disruptions: Disruptions) -> list[int]:
