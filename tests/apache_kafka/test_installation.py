@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from highwater_chaos.backends.local.apache_kafka import fetching, installation
 from highwater_chaos.backends.local.apache_kafka.fetching import ApacheKafkaUnavailableError
@@ -105,21 +106,28 @@ def test_a_download_that_fails_leaves_nothing_and_the_next_one_succeeds(home: Pa
 
 
 def test_processes_wait_for_the_one_that_fetches(home: Path, maven: Maven, tmp_path: Path) -> None:
-    """The second begins while the first is at it: the script ends only when both are there."""
+    """The second one tries while the first is at it."""
     go = tmp_path / "go"
     os.mkfifo(go)
     maven(f"echo whole > $LIB/kafka.jar; read _ < {go}")
-    processes = [
-        multiprocessing.get_context("spawn").Process(target=installation.install, args=(OLD,)) for _ in range(2)
-    ]
-    for process in processes:
-        process.start()
+    spawn = multiprocessing.get_context("spawn")
+    first, second = (spawn.Process(target=installation.install, args=(OLD,), daemon=True) for _ in range(2))
+    first.start()
+    until(lambda: len(calls(tmp_path)) == 1, "the first fetches")
+    second.start()
+    until(lambda: waits_for_a_lock(second.pid) or len(calls(tmp_path)) == 2, "the second waits, or fetches")
+    assert len(calls(tmp_path)) == 1
     go.write_text("on\n", encoding="utf-8")
-    for process in processes:
+    for process in (first, second):
         process.join(120)
         assert process.exitcode == 0
     assert len(calls(tmp_path)) == 1
     assert (home / "lib" / "kafka.jar").exists()
+
+
+def waits_for_a_lock(pid: int | None) -> bool:
+    lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    return any("-> FLOCK" in line and f" {pid} " in line for line in lines)
 
 
 def test_old_java_is_for_those_that_need_it() -> None:

@@ -135,6 +135,9 @@ def answer_as(server, tools):
                 for key, (low, high) in RECORDED[server].items()
             ]
             request.reply(ApiVersionsResponse(api_keys=keys))
+        elif request.api_key == ApiKey.FIND_COORDINATOR:
+            assert (request.version, request.body.key) == (1, "workload")
+            request.reply(FindCoordinatorResponse(node_id=2, host="there", port=9092))
         else:
             request.reply(tools.metadata(f"in version {request.version}"))
 
@@ -180,6 +183,18 @@ def test_what_the_server_does_not_support_fails_at_once_and_the_rest_goes_on(pla
         assert (await tools.ask(client, at)).cluster_id == "in version 5"
         assert await tools.ask(client, at, ElectLeadersRequest(), 2) is RpcFailure.UNSUPPORTED
         assert [request.api_key for request in core.requests] == [ApiKey.API_VERSIONS, ApiKey.METADATA]
+
+    play(story)
+
+
+def test_a_core_reads_and_writes_the_version_that_it_asked_for(play, tools):
+    async def story(hosts):
+        server, core = await hosts.server()
+        core.answering = answer_as("1.1.1 broker", tools)
+        client = await client_of(hosts)
+        request = FindCoordinatorRequest(coordinator_keys=["workload"])
+        response = await tools.ask(client, server.bound["PLAINTEXT"], request, 4)
+        assert [(one.node_id, one.host) for one in response.coordinators] == [(2, "there")]
 
     play(story)
 
