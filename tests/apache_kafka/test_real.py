@@ -275,12 +275,10 @@ def test_a_session_expires_in_zookeeper_mode(tmp_path: Path, monkeypatch: pytest
     (evidence,) = fault["evidence"]["inject"]
     assert evidence["ok"], evidence
     events = [json.loads(line) for line in (done.directory / "events" / "nodes.jsonl").read_bytes().splitlines()]
-    of_broker = [event for event in events if event.get("broker") == 0 and event["kind"].startswith("broker-")]
-    assert [(event["kind"], event["reason"]) for event in of_broker if event["kind"] == "broker-state"] == [
-        ("broker-state", "registered"),
-        ("broker-state", "running"),
-        ("broker-state", "registered"),
-    ]
-    first, _, second = [event["broker_epoch"] for event in of_broker if event["kind"] == "broker-state"]
+    states = [event for event in events if event["kind"] == "broker-state" and event["broker"] == 0]
+    # What is committed may be seen after the log line that follows it.
+    assert sorted(event["reason"] for event in states[:2]) == ["registered", "running"]
+    assert [event["reason"] for event in states[2:]] == ["registered"]
+    first, second = [event["broker_epoch"] for event in states if event["reason"] == "registered"]
     assert second > first
     assert {"controller-changed", "partition-changed", "high-watermark"} <= {event["kind"] for event in events}
