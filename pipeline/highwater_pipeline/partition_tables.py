@@ -69,7 +69,8 @@ class RunFacts:
     ``recorded_events``: the kinds of node events that were recorded in full; None: the recording does not say, and then
     ``absent_events`` are those kinds of which it has none, so that it is not known whether they were recorded.
     ``why_not_recorded``: why other kinds than ``recorded_events`` were not. ``missing_events``: the kinds that were
-    recorded in full, as the recording says, and of which events are missing. ``producers_dumped``: False if records
+    recorded in full, as the recording says, and of which events are missing (checks run without some of them, which are
+    in ``absent_events`` then). ``producers_dumped``: False if records
     were dumped, and none has the id of a producer.
     """
 
@@ -233,7 +234,7 @@ class Splitter:
                 *_nothing_dumped(run, events, replica_log),
             ),
             recorded_events=in_full,
-            absent_events=() if in_full is not None or not events.rows else events.absent(),
+            absent_events=_absent(in_full, missing, events),
             why_not_recorded=why,
             missing_events=missing,
             producers_dumped=replica_log.has_producers or not replica_log.has_records,
@@ -301,6 +302,17 @@ def counts_of_kinds(events: pa.Table) -> dict[str, int]:
     return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
 
 
+_ONLY_PROVE: Final = ("write-acknowledged",)
+"""Kinds without which less is found, and nothing that was not: a check runs though they are missing."""
+
+
+def _absent(in_full: tuple[str, ...] | None, missing: tuple[str, ...], events: _Events) -> tuple[str, ...]:
+    """The kinds of which there are no events, though there may have been some, and without which checks run."""
+    if in_full is None:
+        return events.absent() if events.rows else ()
+    return tuple(kind for kind in _ONLY_PROVE if kind in missing and kind in in_full)
+
+
 def _recorded_in_full(
     declared: RecordedEvents | None, events: _Events, *, acknowledged: bool, acks_all: bool
 ) -> tuple[tuple[str, ...] | None, str, tuple[str, ...]]:
@@ -320,9 +332,10 @@ def _recorded_in_full(
         whys.append(
             f"there are {'no' if not events.counts[kind] else 'not all'} events of the kind {kind}, though {why}"
         )
-    kinds = tuple(kind for kind in declared.kinds if kind not in lacking and kind not in owed)
+    away = {*lacking, *owed} - (set() if events.evidence.is_older() else {*_ONLY_PROVE} - {*lacking})
     if events.evidence.is_older():
         owed.pop("write-acknowledged", None)  # the leaders may have reported it before the run
+    kinds = tuple(kind for kind in declared.kinds if kind not in away)
     return kinds, "; ".join(whys), (*lacking, *owed)
 
 

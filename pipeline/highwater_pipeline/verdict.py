@@ -322,7 +322,10 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if "lost-commit" in missing:
         reasons.append(f"no commits of offsets acknowledged and fetched{NOT_JUDGED}lost-commit")
         missing.remove("lost-commit")
-    unavailable = [name for name in missing if not has_needed_events(name, facts)]
+    is_known = facts.recorded_events is not None
+    unavailable = [
+        name for name in missing if not has_needed_events(name, facts) or (is_known and _absent_events(name, facts))
+    ]
     if unavailable:
         reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(unavailable)}")
         missing = [name for name in missing if name not in unavailable]

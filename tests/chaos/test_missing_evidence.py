@@ -179,6 +179,21 @@ def test_no_check_is_ok_without_events_that_there_must_have_been(tables: RunTabl
 
 
 @pytest.mark.parametrize("tables", ["kip-903"], indirect=True)
+def test_what_is_found_counts_though_no_acknowledgement_was_reported(tables: RunTables) -> None:
+    """Who breaks a promise may keep silent of it."""
+    events = tables.node_events
+    assert events is not None
+    left = events.filter(pc.not_equal(events["kind"], "write-acknowledged"))
+    offsets = left["offset"].to_pylist()
+    offsets[left["kind"].to_pylist().index("high-watermark")] += 1000
+    field = left.schema.get_field_index("offset")
+    wrong = left.set_column(field, left.schema.field(field), [offsets])
+    judged = check_run(replace(tables, node_events=wrong, recorded_events=EVERY_KIND))
+    assert (judged.verdict, judged.checks["model-step"]) == ("fail", "failed")
+    assert judged.checks["min-isr"] == "not-available"
+
+
+@pytest.mark.parametrize("tables", ["kip-903"], indirect=True)
 def test_a_partition_epoch_that_nobody_reported_is_missed(tables: RunTables) -> None:
     events = tables.node_events
     assert events is not None

@@ -31,6 +31,7 @@ from highwater_pipeline.checks.columns import (
     rows_of,
     who,
 )
+from highwater_pipeline.checks.promises import recorded
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import PartitionTables, RunFacts
 from highwater_pipeline.partitions import Partitions, highest_so_far, ranked
@@ -196,6 +197,8 @@ def _uncommitted(unit: PartitionTables) -> Iterator[Example]:
     """Records that a consumer had read, or of which an acks=all write was acknowledged, before any leader had moved its
     high watermark beyond them."""
     moved = of_kind(unit.events, "high-watermark")
+    if moved.num_rows == 0 and not recorded(unit.facts, "high-watermark"):
+        return
     high_watermark = np.append(np.maximum.accumulate(ints(moved, "offset")), 0)
     times, acks_all = ints(moved, "time_ns"), unit.facts.settings.acks == "all"
     for _, part in unit.history.by_range("row"):

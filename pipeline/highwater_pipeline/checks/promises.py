@@ -208,7 +208,7 @@ def recorded(facts: RunFacts, *kinds: str) -> bool:
         return False
     if facts.recorded_events is None:
         return not any(kind in facts.absent_events for kind in kinds)
-    return all(kind in facts.recorded_events for kind in kinds)
+    return all(kind in facts.recorded_events and kind not in facts.absent_events for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)
