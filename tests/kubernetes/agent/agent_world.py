@@ -132,16 +132,18 @@ class Pod:
         return self.start_container(sys.executable, str(STAND_IN), "highwater-node", "-", str(self.control))
 
     def end(self) -> None:
-        for child in self.children:
+        children, self.children = self.children, []
+        groups, self.groups = self.groups, []
+        for child in children:
             child.kill()
             child.wait()
             for stream in (child.stdout, child.stderr):
                 if stream is not None:
                     stream.close()
-        for group in self.groups:
+        for group in groups:
             until(lambda group=group: not (group / "cgroup.procs").read_text().split(), f"{group} is empty")
             group.rmdir()
-        for parent in {group.parent for group in self.groups}:
+        for parent in {group.parent for group in groups}:
             parent.rmdir()
 
 

@@ -155,3 +155,6 @@ def test_a_link_where_the_socket_should_be_leads_nowhere(agent: Agent, world: Wo
         assert "found a link" in answer.json()["error"]
         with pytest.raises(TimeoutError):
             listener.accept()
+    # The fault may be in force as far as the agent can tell, so it stays until the node has ended.
+    linker.end()
+    until(lambda: agent.ask("DELETE", "/v1/faults/linked-1").status_code == 200, "the node's end has undone it")
