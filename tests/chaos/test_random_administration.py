@@ -27,6 +27,7 @@ def test_a_move_that_is_over_before_it_is_taken_back() -> None:
         made for seed in range(20) if (made := drawn.draw("reassign", 0, Random(seed), lambda _: True)) is not None
     )
     (target,) = drawn.moving_to("orders-0")
+    assert drawn.draw("cancelReassign", 0, Random(1), lambda _: False) is None, "it takes replicas away, as a move does"
     cancel = drawn.draw("cancelReassign", 0, Random(1), lambda _: True)
     assert cancel is not None
     list(move)

@@ -88,7 +88,7 @@ class RandomAdministration:
             case "throttledReassign":
                 return self._reassign(random, may_move, random.choice(_THROTTLES))
             case "cancelReassign":
-                return self._cancel_reassign(random)
+                return self._cancel_reassign(random, may_move)
             case "upgradeMetadata":
                 return self._upgrade_metadata()
             case "deleteRecords":
@@ -184,9 +184,17 @@ class RandomAdministration:
         self._cancelled.pop(name, None)
         return self._move(name, replicas, throttle)
 
-    def _cancel_reassign(self, random: Random) -> Process[None] | None:
-        """Of a partition that moves, if there is one."""
-        moving = [name for name in sorted(self._moving) if self.moving_to(name) and name not in self._cancelled]
+    def _cancel_reassign(self, random: Random, may_move: MayMove) -> Process[None] | None:
+        """Of a partition that moves, if there is one: that takes its new replicas from it, so it is a move too."""
+        partitions = self._view.partitions
+        moving = [
+            name
+            for name in sorted(self._moving)
+            if self.moving_to(name)
+            and name not in self._cancelled
+            and name in partitions
+            and may_move(partitions[name])
+        ]
         if not moving:
             return None
         partition = random.choice(moving)

@@ -22,8 +22,8 @@ These rules keep random schedules within the promise:
    committed ISR loses its cache only once a controller has been active, untouched, for a session time-out, with a
    majority untouched: brokers that cannot find the new controller in time are fenced, sound ones too, and the suspect
    may be the one that is left.
-5. A partition is reassigned only if it has no suspect. A replica that a reassignment under way may remove is not
-   steady.
+5. A partition is reassigned, and a reassignment cancelled, only if it has no suspect. A replica that a reassignment
+   under way may remove is not steady.
 
 *ZooKeeper mode* has no KIP-903. A broker whose session has ended is taken out of the ISRs by the controller, which is
 itself a broker, after the broker may have registered again. Until then it is a member that lacks records, and a
