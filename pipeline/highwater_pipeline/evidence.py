@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_runtime.model.decisions import Decided, leaves_gap
+from highwater_runtime.model.decisions import NO_LEADER, Decided, leaves_gap
 
 _COMMITTED: Final = ("log-appended", "batch-committed", "high-watermark")
 _DECISIONS: Final = "partition-changed"
@@ -121,12 +121,20 @@ class Evidence:
         if self._those("alter-partition-handled") and not self._those("isr-proposed"):
             yield "isr-proposed", "a controller judged proposals"
         in_kraft = any(node.startswith("controller-") for node, _ in self._those(_DECISIONS))
-        if in_kraft and self._those("isr-proposal-ended", "committed") and not self._those("alter-partition-handled"):
-            yield "alter-partition-handled", "leaders' proposals were committed"
+        has_judged = not in_kraft or bool(self._those("alter-partition-handled"))
         for (partition, _), states in sorted(self._states.items(), key=lambda one: (one[0][0], one[0][1] or "")):
             before: Decided | None = None
             for _, state in sorted(states.items()):
                 if before is not None and leaves_gap(before, state):
                     epochs = f"partition epoch {state.partition_epoch}, and none that follows {before.partition_epoch}"
                     yield _DECISIONS, f"{partition} has {epochs}"
+                if not has_judged and before is not None and _joined_on_its_word(before, state):
+                    yield "alter-partition-handled", f"the ISR of {partition} became {state.isr} after {before.isr}"
                 before = state
+
+
+def _joined_on_its_word(before: Decided, state: Decided) -> bool:
+    """Whether a replica joined the ISR of a leader that stayed: only a proposal of the leader can do that. (A member
+    may leave by the controller's own decision, which commits the leader's proposal by the way.)"""
+    stayed = state.reason != "created" and state.leader == before.leader != NO_LEADER
+    return stayed and not {*state.isr} <= {*before.isr}

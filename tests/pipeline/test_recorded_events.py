@@ -85,6 +85,31 @@ def test_acknowledgements_that_nobody_reported_are_not_ok(
     assert judged.verdict == ("pass" if state == "ok" else "inconclusive")
 
 
+def test_a_leader_of_a_deleted_topic_may_have_acknowledged(story: Any) -> None:
+    """The topic was deleted and created again, and its former leader did not hear of it."""
+    _of_two_partitions(story)
+    state = {"leader": 0, "leader_epoch": 0, "isr": [0, 1], "replicas": [0, 1], "partition_epoch": 0}
+    for number in (0, 1):
+        for topic_id, offset, reason in ((TOPIC_ID, 40, "deleted"), (TOPIC_ID[:-1] + "2", 50, "created")):
+            of = {"partition": f"orders-{number}", "topic_id": topic_id, "metadata_offset": offset + number}
+            story.event("controller-0", "partition-changed", **of, **state, reason=reason)
+        story.send(3 + number, at=1, key=f"orders-{number}")
+    of = {"partition": "orders-0", "topic_id": TOPIC_ID, "leader_epoch": 0, "isr": [0, 1], "min_isr": 2}
+    story.event("broker-0", "write-acknowledged", **of, partition_epoch=0, offset=0, end_offset=1)
+    assert check_run(replace(story.tables(), recorded_events=EVERY_KIND), ["min-isr"]).checks["min-isr"] == "ok"
+
+
+@pytest.mark.parametrize(("isr", "missing"), [([0], False), ([0, 1, 2], True)])
+def test_a_proposal_may_be_committed_without_a_judgement(isr: list[int], missing: bool, story: Any) -> None:
+    """The controller took broker 1 out by itself, as its leader had proposed. It takes nobody in by itself."""
+    of = {"partition": "orders-0", "leader_epoch": 0, "isr": isr}
+    story.event("controller-0", "node-started").event("broker-0", "node-started").state([0, 1], offset=20)
+    story.event("broker-0", "isr-proposed", **of, partition_epoch=20, isr_epochs=[-1 for _ in isr], reason="shrink")
+    story.state(isr, offset=21).event("broker-0", "isr-proposal-ended", **of, partition_epoch=21, reason="committed")
+    judged = check_run(replace(story.tables(), recorded_events=EVERY_KIND), ["stale-isr-join"])
+    assert judged.checks["stale-isr-join"] == ("not-available" if missing else "ok")
+
+
 def test_what_was_told_in_full_is_judged(story: Any) -> None:
     tables = story.send(1, at=0).poll((0, 1)).state([1], offset=20, leader=0).tables()
     run_verdict = check_run(replace(tables, recorded_events=SOME))

@@ -65,12 +65,13 @@ def min_isr(unit: PartitionTables) -> Finding:
 
 
 def _acknowledged_in_silence(unit: PartitionTables) -> int:
-    """How many records clients got acknowledged, with ``acks=all``, while the topic existed for certain."""
+    """How many records clients got acknowledged, with ``acks=all``, while the topic existed for certain. If there was
+    another one of its name, a leader that had not heard of its end may have acknowledged them."""
     settings = unit.facts.settings
     changed = of_kind(unit.events, "partition-changed")
     created = ints(changed.where(is_any(changed, "reason", "created")), "time_ns")
     is_told = recorded(unit.facts, "write-acknowledged") and not unit.facts.why_not_recorded
-    if settings.acks != "all" or not len(created) or not is_told:
+    if settings.acks != "all" or not len(created) or not is_told or not unit.is_only_topic:
         return 0
     deleted = ints(changed.where(is_any(changed, "reason", "deleted")), "time_ns")
     since = int(created.min()) + settings.largest_clock_error_ns
