@@ -35,3 +35,12 @@ def test_a_campaign_counts_what_its_seeds_drew_and_reached() -> None:
     assert (group.seeds, group.of, group.transitions) == (len(of_group), 8, 1 + len(of_group))
     assert group.only_here == tuple(sorted(f"of-{seed}" for seed in of_group)), "any seed reached log-created"
     assert drawn_by(Plan((Series("x", "pass"),), range(1, 9)), []) == []
+
+
+def test_a_commit_of_every_partition_fits_into_a_segment() -> None:
+    """A dozen partitions of each of three topics, at about 100 bytes: else a group never commits again."""
+    for seed in range(1, 201):
+        spec = draw_experiment(seed).spec
+        if "addPartitions" in str(spec.schedule):
+            assert spec.cluster is not None
+            assert int(spec.cluster.config["offsets.topic.segment.bytes"]) >= 3 * 12 * 100

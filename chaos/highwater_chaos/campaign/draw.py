@@ -77,6 +77,8 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     workload = draw_workload(random, mode, cluster)
     if "groupMembers" not in workload and derive_random(seed, "groups").random() < 0.25:
         workload["groupMembers"] = 2
+    schedule = [*schedule_of(parts), *_upgrade(random, cluster), *_in_peace(random, cluster)]
+    _let_commits_fit(cluster, schedule)
     return {
         "apiVersion": API_VERSION,
         "kind": "ChaosExperiment",
@@ -86,7 +88,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
             "timeout": "5m",
             "cluster": cluster,
             "workload": workload,
-            "schedule": [*schedule_of(parts), *_upgrade(random, cluster), *_in_peace(random, cluster)],
+            "schedule": schedule,
         },
     }
 
@@ -120,6 +122,13 @@ def _let_tombstones_go(random: Random, cluster: dict[str, Any]) -> None:
         config = topic.get("config", {})
         if "cleanup.policy" in config and random.random() < 0.5:
             config["delete.retention.ms"] = random.choice((0, 3000, 10_000))
+
+
+def _let_commits_fit(cluster: dict[str, Any], schedule: list[dict[str, Any]]) -> None:
+    """One commit of a group is one batch, which is refused if it does not fit into a segment. Partitions are added up
+    to a dozen a topic, and each takes 100 bytes of a commit."""
+    if "addPartitions" in str(schedule):
+        cluster["config"]["offsets.topic.segment.bytes"] = 6000
 
 
 def _keep_by_size(cluster: dict[str, Any]) -> None:
