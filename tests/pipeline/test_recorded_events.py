@@ -85,8 +85,10 @@ def test_acknowledgements_that_nobody_reported_are_not_ok(
     assert judged.verdict == ("pass" if state == "ok" else "inconclusive")
 
 
-def test_a_leader_of_a_deleted_topic_may_have_acknowledged(story: Any) -> None:
-    """The topic was deleted and created again, and its former leader did not hear of it."""
+@pytest.mark.parametrize("partition_epoch", [0, 7])
+def test_a_leader_of_a_deleted_topic_may_have_acknowledged(story: Any, partition_epoch: int) -> None:
+    """The topic was deleted and created again, and its former leader did not hear of it. In ZooKeeper mode it may even
+    have written a state, which nobody reported."""
     _of_two_partitions(story)
     state = {"leader": 0, "leader_epoch": 0, "isr": [0, 1], "replicas": [0, 1], "partition_epoch": 0}
     for number in (0, 1):
@@ -95,7 +97,7 @@ def test_a_leader_of_a_deleted_topic_may_have_acknowledged(story: Any) -> None:
             story.event("controller-0", "partition-changed", **of, **state, reason=reason)
         story.send(3 + number, at=1, key=f"orders-{number}")
     of = {"partition": "orders-0", "topic_id": TOPIC_ID, "leader_epoch": 0, "isr": [0, 1], "min_isr": 2}
-    story.event("broker-0", "write-acknowledged", **of, partition_epoch=0, offset=0, end_offset=1)
+    story.event("broker-0", "write-acknowledged", **of, partition_epoch=partition_epoch, offset=0, end_offset=1)
     assert check_run(replace(story.tables(), recorded_events=EVERY_KIND), ["min-isr"]).checks["min-isr"] == "ok"
 
 

@@ -78,7 +78,9 @@ class ClaimInvariants:
                 self._changed(known, node, event)
             case WriteAcknowledged():
                 known = self._reports.of(node, event)
-                if (event.leader_epoch, event.partition_epoch) not in known.states and known.state is not None:
+                # A leader may write the state of a topic on after its deletion was committed: nobody reports that.
+                is_there = known.state is not None and known.state.reason != "deleted"
+                if is_there and (event.leader_epoch, event.partition_epoch) not in known.states:
                     under = f"leader epoch {event.leader_epoch} and partition epoch {event.partition_epoch}"
                     self._found(node, known.name, event, f"an acknowledgement under {under}, which nobody decided")
 
