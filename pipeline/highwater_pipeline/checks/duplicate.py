@@ -11,7 +11,9 @@ Apache Kafka does the same: ``truncateFullyAndStartAt`` clears the producer stat
 producer accepts any sequence (releases from 2.5, KIP-360). Such a copy is not a duplicate.
 
 The leader that appended a copy is the one whose leader epoch was committed at its offset. A running log keeps
-its producer state when its log start moves, so retention alone excuses nothing.
+its producer state when its log start moves, so retention alone excuses nothing. It does where a follower never got the
+copy: its log ended with a record of an older epoch at that offset, retention moved its leader's log start beyond both,
+and the follower went on from there.
 
 A leader also forgets a producer that sent nothing for ``producer.id.expiration.ms`` (``checks.producer_expiry``).
 
@@ -169,10 +171,15 @@ class _Logs:
     """From where on the leaders of a partition knew their producers, each time they appended.
 
     ``known_from``: one entry for each append of a leader; ``otherwise``: the answer where that was not recorded.
+    ``held``: what every log got, with the leader epoch in which it did.
     """
 
     appends: _Intervals
     leader_epoch: Ints
+    leader: list[str]
+    held: _Intervals
+    held_by: list[str]
+    held_epoch: Ints
     known_from: Ints
     committed: _Intervals
     committed_epoch: Ints
@@ -185,11 +192,15 @@ class _Logs:
         otherwise = YES if unit.facts.settings.deletes(unit.partition) is False else UNKNOWN
         events = of_kind(unit.events, *_LIFE, "log-appended") if is_recorded else unit.events.slice(0, 0)
         by_leader = events.where(~is_any(events, "kind", "log-appended") | is_any(events, "reason", "leader"))
-        appends = of_kind(by_leader, "log-appended")
+        appends, every = of_kind(by_leader, "log-appended"), of_kind(events, "log-appended")
         committed = of_kind(unit.events, "batch-committed")
         return cls(
             _Intervals.of(appends),
             ints(appends, "leader_epoch"),
+            appends.values("node"),
+            _Intervals.of(every),
+            every.values("node"),
+            ints(every, "leader_epoch"),
             _known_from(by_leader),
             _Intervals.of(committed),
             ints(committed, "epoch"),
@@ -203,7 +214,14 @@ class _Logs:
         theirs = theirs[np.isin(self.leader_epoch[theirs], epochs)]
         if not len(theirs):
             return self.otherwise
-        return YES if (self.known_from[theirs] <= first).any() else NO
+        knew = self.known_from[theirs] <= first
+        return YES if any(self._got(self.leader[one], first) for one in theirs[knew].tolist()) else NO
+
+    def _got(self, node: str, offset: int) -> bool:
+        """Whether a node's log may have had the committed copy at ``offset``, and not only one of an older epoch."""
+        epochs = self.committed_epoch[self.committed.at(offset)]
+        own = [one for one in self.held.at(offset).tolist() if self.held_by[one] == node]
+        return not len(epochs) or not own or bool((self.held_epoch[own] >= epochs.min()).any())
 
 
 @dataclass(frozen=True, slots=True)

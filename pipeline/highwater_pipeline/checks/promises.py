@@ -3,6 +3,8 @@
 * An acknowledgement of ``acks=all`` promises that the record stays at its offset. One of ``acks=1`` promises nothing
   until the record passes the high watermark. Node events show that: the leader that appended at that offset while the
   send was open gives the leader epoch, and ``batch-committed`` shows that a batch of that epoch passed the HW there.
+  Nothing is promised of a record that retention had removed before its send ended: a leader that never got it may know
+  an attempt of it at another offset, and answers with that.
 * A record is promised to be there at the end unless its topic was deleted, its offset lies below the log start, or
   compaction may have removed it. Compaction keeps the last record of each key, where keys are known; one without a
   value (a tombstone) for as long as the settings say, and then it may go only after all records of its key before it.
@@ -122,7 +124,7 @@ class Promised:
     def _placed(self, seen: Seen) -> tuple[Answers, str]:
         acks = self._unit.facts.settings.acks
         if acks == "all":
-            return np.full(seen.table.num_rows, YES, np.int8), ""
+            return np.where(self._was_removed(seen), NO, YES).astype(np.int8), ""
         are_recorded = recorded(self._unit.facts, "log-appended", "batch-committed")
         placed = np.full(seen.table.num_rows, NO if acks is not None and are_recorded else UNKNOWN, np.int8)
         if are_recorded:
@@ -132,6 +134,21 @@ class Promised:
         if are_recorded:
             return placed, ""
         return placed, f"with acks={acks} only node events show which records passed the high watermark"
+
+    def _was_removed(self, seen: Seen) -> Bools:
+        """Sends whose offset was below a log start before they ended."""
+        times, furthest = self._log_starts
+        end = ints(seen.table, "end_time") + self._unit.facts.settings.largest_clock_error_ns
+        before: Bools = seen.offset < furthest[np.searchsorted(times, end, "right")]
+        return before & seen.is_send & (seen.offset >= 0)
+
+    @cached_property
+    def _log_starts(self) -> tuple[Ints, Ints]:
+        """When log starts moved, ascending (run time, ns); and the furthest before the first, after it, …"""
+        moved = of_kind(self._unit.events, LOG_START_MOVED)
+        time, to = ints(moved, "time_ns"), ints(moved, "end_offset")
+        order = np.argsort(time, kind="stable")
+        return time[order], np.maximum.accumulate(np.concatenate([NO_OFFSETS, np.zeros(1, np.int64), to[order]]))
 
     def _passed_high_watermark(self, seen: Seen) -> Bools:
         """Sends of which every append that may be theirs, and at least one, passed a leader's HW."""

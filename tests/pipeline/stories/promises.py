@@ -449,6 +449,52 @@ def its_leader_forgot_too_late(story: Story) -> None:
     _written_again(story.under(retention=("orders",)), began_at=2, begins_late=True)
 
 
+def _followed_on(story: Story, *, stale: bool, late: bool = True) -> None:
+    """Broker 0 leads in epoch 1, appends values 1 and 8, and retention takes both. Broker 1 leads in epoch 2, and appends
+    value 1 again at offset 2. ``stale``: it had records of epoch 0 at offsets 0 and 1, which it never cut off, and
+    thereby knows value 8 at offset 0. ``late``: it says so to the producer of value 8 at the end, else broker 0 does
+    when it has appended it."""
+    story.under(retention=("orders",)).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0)
+    for process, value in enumerate((1, 8)):
+        story._row(process, "invoke", "send", [MicroOp("send", P0, None, value)], f"producer-{process}")
+    if stale:
+        story.leads(1, 0, leo=0).appends(1, 0, 2, leader=True)
+    story.leads(0, 1, leo=0)
+    for at in range(2):
+        story.appends(0, at, at + 1, leader_epoch=1, leader=True).commits(0, at, at + 1, leader_epoch=1)
+    if not stale:
+        story.appends(1, 0, 2, leader_epoch=1)
+    story.assign(orders_0=0).poll((0, 1), (1, 8))
+    if not late:
+        story._row(1, "ok", "send", [MicroOp("send", P0, 0, 8)], "producer-1")
+    for start in (1, 2):
+        story.moves_start(0, start - 1, start, "retention-size", retention_bytes=5, size_left=5)
+    story.moves_start(1, 0, 2, "leader").leads(1, 2, leo=2, hw=2)
+    story.appends(1, 2, 3, leader_epoch=2, leader=True).commits(1, 2, 3, leader_epoch=2)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 2, 1)], "producer-0")
+    if late:
+        story._row(1, "ok", "send", [MicroOp("send", P0, 0 if stale else 1, 8)], "producer-1")
+    story.poll((2, 1))
+
+
+@case("pass")
+def its_leader_has_old_records_in_their_place(story: Story) -> None:
+    """Broker 1 never got what broker 0 had appended, so it does not know value 1, and knows another place of value 8."""
+    _followed_on(story, stale=True)
+
+
+@case(duplicate=1)
+def its_leader_got_the_records(story: Story) -> None:
+    """Broker 1 fetched value 1 before it was removed, so it had to know it."""
+    _followed_on(story, stale=False)
+
+
+@case(duplicate=1, inconsistent_offsets=1)
+def another_place_is_acknowledged_at_once(story: Story) -> None:
+    """Broker 0 acknowledged value 8 at offset 0, where value 1 stands, and nothing was removed yet."""
+    _followed_on(story, stale=True, late=False)
+
+
 @case("inconclusive")
 def nobody_says_what_its_leader_knew(story: Story) -> None:
     """Old records may be deleted, and without node events nobody knows what the leader of the second copy knew."""
