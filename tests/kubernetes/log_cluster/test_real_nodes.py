@@ -82,7 +82,7 @@ def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, reco
         asyncio.run(_reassign(nodes, name, index))
     real.until_settled(patience=LONG)
     assert "demo-broker-2" not in real.pods()
-    assert sorted(look(nodes).brokers) == [0, 1], "unregistered"
+    wait_for(lambda: sorted(look(nodes).brokers) == [0, 1], "the unregistration, in a broker's metadata", LONG)
 
     # Changes of configuration: controllers first, the active one last of them, then brokers; clients of others go on.
     nodes.order.clear()

@@ -102,7 +102,7 @@ def fetch_old_java(home: Path) -> None:
             requirement.write_text(_OLD_JAVA_REQUIREMENT, encoding="utf-8")
             run_tool(
                 (
-                    sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes",
+                    sys.executable, "-I", "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes",
                     "--only-binary", ":all:", "--target", str(scratch / "java"), "--requirement", str(requirement),
                 ),
                 _FETCH_SECONDS,

@@ -50,6 +50,8 @@ def zookeeper_mode_properties(
     """``server.properties`` of a broker of ZooKeeper mode. ``servers``: where ZooKeeper's clients reach it."""
     return {
         **_small(brokers),
+        # Its default is the session time-out: a broker that is slow to start would give up, and end.
+        "zookeeper.connection.timeout.ms": 60_000,
         **config,
         "broker.id": node_id,
         "zookeeper.connect": ",".join(map(str, servers)),
