@@ -450,8 +450,8 @@ def its_leader_forgot_too_late(story: Story) -> None:
 
 
 def _followed_on(story: Story, *, stale: bool, late: bool = True) -> None:
-    """Broker 0 leads in epoch 1, appends values 1 and 8, and retention takes both. Broker 1 leads in epoch 2, and appends
-    value 1 again at offset 2. ``stale``: it had records of epoch 0 at offsets 0 and 1, which it never cut off, and
+    """Broker 0 leads in epoch 1, appends values 1 and 8, and retention takes both. Broker 1 leads in epoch 2, and
+    appends value 1 again at offset 2. ``stale``: it had records of epoch 0 at offsets 0 and 1, which it never cut off, and
     thereby knows value 8 at offset 0. ``late``: it says so to the producer of value 8 at the end, else broker 0 does
     when it has appended it."""
     story.under(retention=("orders",)).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0)
@@ -479,7 +479,7 @@ def _followed_on(story: Story, *, stale: bool, late: bool = True) -> None:
 
 @case("pass")
 def its_leader_has_old_records_in_their_place(story: Story) -> None:
-    """Broker 1 never got what broker 0 had appended, so it does not know value 1, and knows another place of value 8."""
+    """Broker 1 never got what broker 0 had appended: it does not know value 1, and knows another place of value 8."""
     _followed_on(story, stale=True)
 
 
