@@ -451,9 +451,11 @@ def its_leader_forgot_too_late(story: Story) -> None:
 
 def _followed_on(story: Story, *, stale: bool, late: bool = True) -> None:
     """Broker 0 leads in epoch 1, appends values 1 and 8, and retention takes both. Broker 1 leads in epoch 2, and
-    appends value 1 again at offset 2. ``stale``: it had records of epoch 0 at offsets 0 and 1, which it never cut off, and
-    thereby knows value 8 at offset 0. ``late``: it says so to the producer of value 8 at the end, else broker 0 does
-    when it has appended it."""
+    appends value 1 again at offset 2.
+
+    ``stale``: it had records of epoch 0 at offsets 0 and 1, which it never cut off, and thereby knows value 8 at offset
+    0. ``late``: it says so to the producer of value 8 at the end, else broker 0 does when it has appended it.
+    """
     story.under(retention=("orders",)).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0)
     for process, value in enumerate((1, 8)):
         story._row(process, "invoke", "send", [MicroOp("send", P0, None, value)], f"producer-{process}")
