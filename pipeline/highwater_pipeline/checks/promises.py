@@ -145,10 +145,12 @@ class Promised:
     @cached_property
     def _log_starts(self) -> tuple[Ints, Ints]:
         """When log starts moved, ascending (run time, ns); and the furthest before the first, after it, …"""
+        if not recorded(self._unit.facts, LOG_START_MOVED):
+            return NO_OFFSETS, np.zeros(1, np.int64)
         moved = of_kind(self._unit.events, LOG_START_MOVED)
         time, to = ints(moved, "time_ns"), ints(moved, "end_offset")
         order = np.argsort(time, kind="stable")
-        return time[order], np.maximum.accumulate(np.concatenate([NO_OFFSETS, np.zeros(1, np.int64), to[order]]))
+        return time[order], np.maximum.accumulate(np.concatenate([np.zeros(1, np.int64), to[order]]))
 
     def _passed_high_watermark(self, seen: Seen) -> Bools:
         """Sends of which every append that may be theirs, and at least one, passed a leader's HW."""
