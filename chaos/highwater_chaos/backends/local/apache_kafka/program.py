@@ -44,27 +44,18 @@ from highwater_runtime.ports.trace import (
     RaftStateChanged,
 )
 
+_IN_EITHER_MODE: Final[tuple[type[NodeEvent], ...]] = (
+    NodeStarted,
+    NodeStopped,
+    NodeCrashed,
+    BrokerRegistered,
+    BrokerRegistrationChanged,
+    BrokerStateChanged,
+    PartitionChanged,
+)
 OBSERVED: Final[Mapping[Mode, tuple[type[NodeEvent], ...]]] = {
-    "kraft": (
-        NodeStarted,
-        NodeStopped,
-        NodeCrashed,
-        BrokerRegistered,
-        BrokerRegistrationChanged,
-        BrokerStateChanged,
-        PartitionChanged,
-        RaftStateChanged,
-    ),
-    "zookeeper": (
-        NodeStarted,
-        NodeStopped,
-        NodeCrashed,
-        BrokerRegistered,
-        BrokerRegistrationChanged,
-        BrokerStateChanged,
-        PartitionChanged,
-        ControllerChanged,
-    ),
+    "kraft": (*_IN_EITHER_MODE, RaftStateChanged),
+    "zookeeper": (*_IN_EITHER_MODE, ControllerChanged),
 }
 """The kinds of events of which none is missed. High watermarks are sampled, and so are not among them."""
 
