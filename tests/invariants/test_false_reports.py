@@ -5,6 +5,7 @@ One run is watched by many: each but the first is told one lie, again and again.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -129,3 +130,24 @@ def test_each_lie_on_a_replica_is_found(simulate: Any, monkeypatch: pytest.Monke
 def test_each_lie_on_a_decision_is_found(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lies = [*CLAIMS, *((one, "") for one in UNCLAIMED), ("partition-changed", "", 2), ("partition-changed", "", 3)]
     assert _believed(simulate, monkeypatch, lies, REJOINS, "{producers: 1, rate: 50/s}") == []
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+def test_a_leader_may_acknowledge_under_a_state_that_it_wrote_after_the_topics_deletion(deleted: bool) -> None:
+    """In ZooKeeper mode one that has not heard of it does, and nobody reports the state. Before, that is a lie."""
+    live: Any = SimpleNamespace(topic_of=lambda node, event: event.topic_id)
+    violations = Violations()
+    reports = ReportInvariants(live, violations)
+    claims = ClaimInvariants(live, reports, violations)
+    state = {"partition": "orders-0", "topic_id": "t", "leader_epoch": 0, "isr": [1, 0]}
+    changes = ("created", "deleted") if deleted else ("created",)
+    for at, reason in enumerate(changes):
+        change = trace.PartitionChanged(
+            **state, replicas=[1, 0], leader=1, partition_epoch=0, metadata_offset=20 + at, reason=reason
+        )
+        claims.on_event("zookeeper-0", 1, change)
+        reports.on_event("zookeeper-0", 1, change)
+    claims.on_event(
+        "broker-1", 1, trace.WriteAcknowledged(**state, partition_epoch=1, offset=0, end_offset=1, min_isr=1)
+    )
+    assert [found.name for found in violations.found] == ([] if deleted else ["false-report"])
