@@ -49,8 +49,10 @@ _MKFS: Final[dict[FileSystem, tuple[str, ...]]] = {
     "ext4": ("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"),
     "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
 }
-_OPTIONS: Final[dict[FileSystem, str]] = {"ext4": "", "xfs": "nouuid"}
-"""XFS refuses a second file system of the same UUID: of a copied image, while the old one lives."""
+_OPTIONS: Final[dict[FileSystem, str]] = {"ext4": "noinit_itable", "xfs": "nouuid"}
+"""ext4 would zero its inode tables in the background, which a loop device turns into holes in the image: blocks that
+were kept for the volume would be others'. XFS refuses a second file system of the same UUID: of a copied image, while
+the old one lives."""
 _FREE_WITHIN: Final = 10.0
 
 
