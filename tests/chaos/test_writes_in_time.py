@@ -34,6 +34,9 @@ CASES: list[tuple[str, Made, float, Late]] = [
     ),
     (WRITES, lambda: Run().appends(20).commits(22), BOTH, [(20.25, 22, SLOW)]),
     (WRITES, lambda: Run().appends(20).commits(20.25), BOTH, []),
+    # One that has not heard that its topic was deleted and created anew commits nothing; nobody owes it.
+    (WRITES, lambda: Run().leads(19, "1" * 32).appends(20, end=9).leads(21).appends(22).commits(22.2), BOTH, []),
+    (WRITES, lambda: Run().leads(19).appends(20), BOTH, [(20.25, 100, SLOW)]),
     (WRITES, lambda: Run().appends(20), BOTH, [(20.25, 100, SLOW)]),
     (
         WRITES,

@@ -14,6 +14,7 @@ from highwater_chaos.liveness.promptness import Bounds, Owed, Promptness
 from highwater_chaos.workload.history import MicroOp, Operation
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import (
+    BecameLeader,
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
@@ -145,6 +146,13 @@ class Run:
         return self.tell(
             at, f"broker-{broker}", HighWatermarkAdvanced(partition="orders-0", leader_epoch=epoch, offset=end)
         )
+
+    def leads(self, at: float, topic_id: str = "0" * 32) -> Run:
+        began = BecameLeader(
+            partition="orders-0", topic_id=topic_id, leader_epoch=0, partition_epoch=0, offset=0, end_offset=0,
+            isr=[0, 1, 2], replicas=[0, 1, 2],
+        )  # fmt: skip
+        return self.tell(at, "broker-0", began)
 
     def stops(self, at: float, node: str) -> Run:
         return self.tell(at, node, NodeStopped(reason="kill"))

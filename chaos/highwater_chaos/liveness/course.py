@@ -15,6 +15,7 @@ from highwater_chaos.experiment.nodes import broker_name, quorum_names
 from highwater_chaos.liveness.health import Interval
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import (
+    BecameLeader,
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
@@ -80,6 +81,8 @@ class Course:
         self._uncommitted: dict[str, deque[tuple[int, int]]] = {}
         """End offset and time of each batch that the present leader has appended and not committed."""
         self._commits: list[Commit] = []
+        self._led: dict[tuple[str, str], str] = {}
+        """The topic id under which each node last began to lead each partition."""
         self._sessions: dict[int, list[tuple[int, bool]]] = {broker: [] for broker in range(cluster.brokers)}
         self._live: dict[int, list[tuple[int, bool]]] = {broker: [] for broker in range(cluster.brokers)}
         self._controllers: list[tuple[int, str | None]] = []
@@ -157,15 +160,23 @@ class Course:
                     self._appended(event, timed)
                 case HighWatermarkAdvanced() as event:
                     self._committed(event, timed)
+                case BecameLeader() as event:
+                    self._led[timed.node, event.partition] = event.topic_id
                 case event if type(event) in _ABOUT:
                     self._changed(timed)
                 case _:
                     pass
 
     def _leads(self, timed: TimedEvent, partition: str, leader_epoch: int) -> bool:
-        """Whether it is the leader that speaks. One that has not heard that it is deposed may go on for a while."""
+        """Whether it is the leader that speaks. One that has not heard that it is deposed, or that its topic was
+        deleted and created anew, may go on for a while."""
         part = self._view.partitions.get(partition)
-        return part is not None and part.leader_epoch == leader_epoch and broker_name(part.leader) == timed.node
+        return (
+            part is not None
+            and part.leader_epoch == leader_epoch
+            and broker_name(part.leader) == timed.node
+            and self._led.get((timed.node, partition), part.topic_id) == part.topic_id
+        )
 
     def _appended(self, event: LogAppended, timed: TimedEvent) -> None:
         if event.reason == "leader" and self._leads(timed, event.partition, event.leader_epoch):

@@ -46,6 +46,8 @@ _REBALANCE_MS: Final = 6_000
 _BEAT_NS: Final = 1 * SECOND
 _STAY_NS: Final = 15 * SECOND
 """How long a member stays on average."""
+_LONGEST_STAY_NS: Final = 45 * SECOND
+"""Less than a group has for a join once faults are over: each member asks for one in that time."""
 _AWAY_NS: Final = 2 * SECOND
 _LAST_LOOK_NS: Final = 20 * SECOND
 _REFUSED: Final = frozenset(
@@ -151,8 +153,8 @@ class GroupMember:
 
     def _live(self) -> _Life:
         while not self._finishing:
-            until = self._ports.clock.now_ns() + int(self._ports.random.expovariate(1.0) * _STAY_NS)
-            yield from self._take_part(until)
+            stay_ns = min(int(self._ports.random.expovariate(1.0) * _STAY_NS), _LONGEST_STAY_NS)
+            yield from self._take_part(self._ports.clock.now_ns() + stay_ns)
             if self._member_id and (self._ports.random.random() < 0.5 or self._finishing):
                 yield from self._leave()
             self._member_id = ""
