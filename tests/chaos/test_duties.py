@@ -56,6 +56,10 @@ ZOOKEEPER = {
 CONTROLLER_2 = node_id("controller-2")
 HELD = "[{inject: {hold: {rpc: Fetch, from: {broker: 1}, of: request}, for: 15s}}, {wait: 20s}]"
 DEAD = "[{inject: {kill: {target: {broker: 2}, restartAfter: 25s}, for: 25s}}, {wait: 30s}]"
+LATE_BEATS = (
+    "[{inject: {delay: {rpc: BrokerHeartbeat, from: {broker: 2}, of: request, by: 14s}, for: 3s}}, {wait: 2s}, "
+    "{inject: {kill: {target: {broker: 2}, restartAfter: 25s}, for: 25s}}, {wait: 30s}]"
+)
 FOLLOWER_DEAD = "[{inject: {kill: {target: {controller: 2}, restartAfter: 2s}, for: 2s}}, {wait: 30s}]"
 BACK = "[{inject: {kill: {target: {broker: 0}, restartAfter: 6s}, for: 6s}}, {wait: 40s}]"
 
@@ -110,6 +114,10 @@ def test_what_one_node_owes_is_asked_of_it(
     broken(monkeypatch)
     result = _run(mode, schedule)
     assert feature in _late(result)
+
+
+def test_a_broker_that_is_gone_is_unfenced_by_what_it_sent_before() -> None:
+    assert _late(_run(KRAFT, LATE_BEATS)) == set()
 
 
 def test_a_voter_that_follows_nobody_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,10 +113,16 @@ class Duties(Promptness):
         # A session with the ensemble is kept by its client until that has found a server that ends it.
         bound_ns = session_timeout_ms(self._cluster) * MS * (1 if self._kraft else 2) + SLACK_NS
         down = self._course.down(self._now_ns).get(name, [])
+
+        def may(at_ns: int) -> bool:
+            # A heartbeat that was held or delayed may arrive long after its sender has gone, and unfence it again.
+            gone = any(time.begin_ns <= at_ns < time.end_ns for time in down)
+            return gone and sight.condition(name, at_ns) is not Condition.TROUBLED
+
         owed = self._windows(
             sight,
             lambda one: self._quorum_lasts(sight, one, bound_ns),
-            lambda at_ns: any(time.begin_ns <= at_ns < time.end_ns for time in down),
+            may,
             [(at_ns, bound_ns) for at_ns, _ in self._course.controllers],
         )
         states = each_state(self._course.live[broker], self._now_ns)
