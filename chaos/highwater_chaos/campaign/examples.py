@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from highwater_chaos.campaign.seed import ASSERTION, Outcome, SeedJob, experiment_of
 from highwater_chaos.shrink import CannotShrinkError, file_text
 from highwater_chaos.shrink import shrink as find_smallest
 from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_pipeline.anomalies import BY_WEIGHT
+
+RUNS: Final = "runs"
+"""The folder of a campaign with run directories."""
 
 
 class Example(NamedTuple):
@@ -29,11 +32,16 @@ class Example(NamedTuple):
     sizes: str = ""
 
 
+def kept_example(unit: SeedJob, outcome: Outcome, campaign: Path) -> Example:
+    """A failing seed whose run directory was kept when it ran, as it cannot be run again."""
+    return Example(unit, campaign / RUNS / outcome.directory, same=True)
+
+
 def write_example(unit: SeedJob, outcome: Outcome, campaign: Path, around: AbstractContextManager[None]) -> Example:
     """Run a failing seed again, within ``around``, and leave its run directory below ``campaign``."""
     with around:
         done = run_and_check(
-            experiment_of(unit), "sim", campaign / "runs", _quiet, varied=dict(unit.switches), wire=unit.wire
+            experiment_of(unit), "sim", campaign / RUNS, _quiet, varied=dict(unit.switches), wire=unit.wire
         )
     return Example(unit, done.directory, same=done.verdict["traceDigest"] == outcome.trace_digest)
 

@@ -32,6 +32,8 @@ def write_page(
     examples: Sequence[tuple[Example, Outcome]],
     drawn: Sequence[Drawn] = (),
     remark: str = "",
+    *,
+    is_simulated: bool = True,
 ) -> Path:
     """Write the page into the campaign's directory; returns its path. ``remark``: see :func:`sentence_of`."""
     reached = Counter(name for one in outcomes for name in one.transitions)
@@ -45,7 +47,7 @@ def write_page(
         title=title,
         verdict="pass" if not wrong else next((row.verdict for row in wrong if row.verdict != "pass"), "fail"),
         sentence=sentence_of(rows, remark),
-        facts=facts_of(outcomes),
+        facts=facts_of(outcomes, is_simulated=is_simulated),
         variants=rows[0].variant_is if any(row.variant for row in rows) else "",
         figures=list(rows[0].figures) if rows else [],
         rows=[_shown_row(row) for row in rows],
@@ -55,7 +57,9 @@ def write_page(
             for one in questions[:_QUESTIONS]
         ],
         more=max(0, len(questions) - _QUESTIONS),
-        coverage=f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions of the protocol were reached.",
+        coverage=f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions of the protocol were reached."
+        if is_simulated
+        else "",
         never=[name for name in CATALOGUE if not reached[name]],
         transitions=[
             {
@@ -89,14 +93,16 @@ def sentence_of(rows: Sequence[Row], remark: str = "") -> str:
     return text + (f" {unclear} seed{'' if unclear == 1 else 's'} came to no verdict." if unclear else "")
 
 
-def facts_of(outcomes: Sequence[Outcome]) -> str:
+def facts_of(outcomes: Sequence[Outcome], *, is_simulated: bool = True) -> str:
     """Sizes and costs of all seeds together."""
-    cpu = sum(one.cpu_seconds for one in outcomes)
+    cpu, ran = sum(one.cpu_seconds for one in outcomes), sum(one.run_seconds for one in outcomes)
     return (
         f"{len(outcomes)} seeds, {sum(one.faults for one in outcomes)} faults,"
-        f" {sum(one.acknowledged for one in outcomes)} records acknowledged,"
-        f" {sum(one.run_seconds for one in outcomes):.0f} s simulated in {cpu:.0f} s of processor time"
-        f" ({cpu / max(1, len(outcomes)):.2f} s a seed)"
+        f" {sum(one.acknowledged for one in outcomes)} records acknowledged, "
+    ) + (
+        f"{ran:.0f} s simulated in {cpu:.0f} s of processor time ({cpu / max(1, len(outcomes)):.2f} s a seed)"
+        if is_simulated
+        else f"{ran:.0f} s of runs in real time"
     )
 
 

@@ -22,6 +22,7 @@ class Series:
     """The seeds of one experiment, on one variant of the runtime.
 
     ``text`` is empty where the seeds draw the experiment. ``mode`` is that of its clusters; empty if seeds draw it.
+    ``release``: of Apache Kafka, for seeds that draw on it; empty: on our own runtime.
     """
 
     experiment: str
@@ -30,6 +31,7 @@ class Series:
     mode: str = ""
     variant: str = ""
     until_failure: bool = False
+    release: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -39,7 +41,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All seeds of a campaign. ``combinations``: outcomes have those of the transitions, too."""
+    """All seeds of a campaign. ``combinations``: outcomes have those of the transitions, too. ``is_real``: seeds run on
+    real processes of this machine, not in the simulator."""
 
     series: tuple[Series, ...]
     seeds: range
@@ -48,6 +51,7 @@ class Plan:
     patience: int = 300
     store: str = ""
     combinations: bool = False
+    is_real: bool = False
 
     def describe(self) -> dict[str, Any]:
         """What makes it this campaign and no other, as JSON."""
@@ -56,6 +60,7 @@ class Plan:
             "switches": dict(self.switches),
             "wire": self.wire,
             **({"store": self.store} if self.store else {}),
+            **({"backend": "local"} if self.is_real else {}),
             "experiments": [
                 [one.experiment, one.mode, one.variant, sha256(one.text.encode()).hexdigest()[:16]]
                 for one in self.series
@@ -76,15 +81,18 @@ class Plan:
             combinations=self.combinations,
             patience=self.patience,
             store=self.store,
+            release=series.release,
         )
 
 
-def series_of_file(experiment: ChaosExperiment, switches: Mapping[str, str], *, until_failure: bool) -> Series:
-    """The series of an experiment file."""
+def series_of_file(
+    experiment: ChaosExperiment, switches: Mapping[str, str], *, until_failure: bool, versions: str = ""
+) -> Series:
+    """The series of an experiment file. ``versions``: those that tell it from the others of its file."""
     given = {**experiment.cluster.switches, **switches}
     expected = expectation_for(experiment.spec, given).verdict
     return Series(
-        experiment.metadata.name,
+        f"{experiment.metadata.name} {versions}".rstrip(),
         "fail" if expected == "fail" else "pass",
         text_of(experiment),
         experiment.cluster.mode,
@@ -92,18 +100,20 @@ def series_of_file(experiment: ChaosExperiment, switches: Mapping[str, str], *, 
     )
 
 
-def series_of_random(switches: Mapping[str, str], *, until_failure: bool) -> Series:
-    """The series whose seeds draw their experiments, in a mode that knows all of these switches.
+def series_of_random(switches: Mapping[str, str], *, until_failure: bool, release: str = "") -> Series:
+    """The series whose seeds draw their experiments, in a mode that knows all of these switches, or on this release of
+    Apache Kafka.
 
     With a fix turned off a fail is expected.
     """
     modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
     turned = any(SWITCHES[name].default != value for name, value in switches.items())
     return Series(
-        RANDOM,
+        f"{RANDOM} kafka={release}" if release else RANDOM,
         "fail" if turned else "pass",
         mode=modes[0] if len(modes) == 1 else "",
         until_failure=until_failure,
+        release=release,
     )
 
 

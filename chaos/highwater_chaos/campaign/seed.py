@@ -48,9 +48,10 @@ class SeedJob(msgspec.Struct, frozen=True, rename="camel"):
     """One seed of one experiment, everything included that another process needs to run it.
 
     ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``mode`` may
-    restrict them). ``variant``: on which variant of the runtime (see :mod:`.definition`); empty: on the runtime as it
-    is. ``combinations``: report them as well. ``patience``: seconds of processor time. ``store``: where the run is
-    kept, as a path or an address that every worker can open; empty: nowhere.
+    restrict them; ``release``: on this release of Apache Kafka). ``variant``: on which variant of the runtime (see
+    :mod:`.definition`); empty: on the runtime as it is. ``combinations``: report them as well. ``patience``: seconds
+    of processor time. ``store``: where the run is kept, as a path or an address that every worker can open; empty:
+    nowhere.
     """
 
     experiment: str
@@ -63,6 +64,7 @@ class SeedJob(msgspec.Struct, frozen=True, rename="camel"):
     combinations: bool = False
     patience: int = 300
     store: str = ""
+    release: str = ""
 
     @property
     def key(self) -> Key:
@@ -100,6 +102,8 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     wall_seconds: float = 0.0
     attempts: int = 1
     stored: str = ""
+    directory: str = ""
+    """The name of its run directory, where the seed cannot be run again to have one."""
 
     @property
     def key(self) -> Key:
@@ -191,12 +195,13 @@ def failed(unit: SeedJob, why: str, attempts: int = 1) -> Outcome:
 
 def experiment_of(unit: SeedJob) -> ChaosExperiment:
     """The experiment that a unit runs, with its seed and switches."""
-    experiment = _parsed(unit.text, unit.experiment) if unit.text else draw_experiment(unit.seed, unit.mode)
+    experiment = parsed(unit.text, unit.experiment) if unit.text else draw_experiment(unit.seed, unit.mode)
     return experiment.with_seed_and_switches(unit.seed, dict(unit.switches))
 
 
 @lru_cache(maxsize=32)
-def _parsed(text: str, source: str) -> ChaosExperiment:
+def parsed(text: str, source: str) -> ChaosExperiment:
+    """The experiment of a file's text, which is read once for all its seeds."""
     return parse_experiment(text, source)
 
 

@@ -19,16 +19,19 @@ from highwater_chaos.cli.campaign_options import (
     Store,
     Switch,
     UntilFailure,
+    Where,
     Wire,
     plan_of,
 )
 from highwater_chaos.cli.campaign_run import run_campaign
+from highwater_chaos.cli.plan import Kafka, MetadataVersion, versions_of
 from highwater_chaos.cli.watching import Metrics
 
 
 def campaign(
     experiments: Experiments = None,
     seeds: Seeds = "1..100",
+    backend: Where = "sim",
     switch: Switch = None,
     engine: Engine = "process",
     master: Master = None,
@@ -41,17 +44,27 @@ def campaign(
     shrink: Shrink = 0,
     patience: Patience = 300,
     wire: Wire = False,
+    kafka: Kafka = None,
+    metadata_version: MetadataVersion = None,
     as_json: Json = False,
     metrics: Metrics = None,
 ) -> int:
-    """Run many seeds of experiments in the simulator, and count.
+    """Run many seeds of experiments and count, in the simulator or on real processes.
 
     A seed that raises, hangs or ends its process is counted as an error, and the others go on. Exits 0 if all seeds
     came out as expected; if a fail is expected, one failing seed is enough.
     """
     plan = plan_of(
-        experiments or [], seeds, switch, until_failure=until_failure, wire=wire, patience=patience, store=store
+        experiments or [],
+        seeds,
+        switch,
+        until_failure=until_failure,
+        wire=wire,
+        patience=patience,
+        store=store,
+        backend=backend,
+        versions=versions_of(kafka, metadata_version),
     )
-    title = plan.series[0].experiment if len(plan.series) == 1 else "campaign"
+    title = plan.series[0].experiment.replace(" ", "-") if len(plan.series) == 1 else "campaign"
     options = Options(engine, master, jobs, resume, out, keep, shrink, as_json, metrics)
     return run_campaign(Campaign(title, plan), options)

@@ -11,13 +11,15 @@ import typer
 
 from highwater_chaos.backends import make_backend
 from highwater_chaos.campaign import RANDOM, Plan, Series, series_of_file, series_of_random
+from highwater_chaos.campaign.real import drawn_for_this_machine
+from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.choices import Engine as EngineName
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.output import check_output
-from highwater_chaos.cli.plan import switch_values
+from highwater_chaos.cli.plan import NO_VERSIONS, Versions, switch_values, with_versions
 from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
 from highwater_chaos.experiment import ExperimentError, load_experiment
-from highwater_chaos.experiment.consistency import switch_problem
+from highwater_chaos.experiment.consistency import problems_of, switch_problem
 from highwater_chaos.schedule.capability import refusals
 from highwater_pipeline.remote import AnyPath, BadAddressError, located
 from highwater_runtime.switches import SWITCHES
@@ -65,6 +67,7 @@ Patience = Annotated[
 ]
 Wire = Annotated[bool, typer.Option("--wire", help="Encode and decode every message of the simulator.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Where = Annotated[BackendHere, typer.Option("--backend", help="Where to run: in the simulator, or on real processes.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,12 @@ class Options:
     as_json: bool
     metrics: str | None
 
-    def check(self) -> None:
+    def check(self, plan: Plan) -> None:
         """Raises :class:`UsageError` for options that do not go together."""
+        if plan.is_real and self.engine != "process":
+            raise UsageError("--engine spark runs seeds in the simulator; leave it out with --backend local")
+        if plan.is_real and self.shrink:
+            raise UsageError("--shrink runs seeds again, in the simulator; leave it out with --backend local")
         if self.engine == "process" and self.master is not None:
             raise UsageError("--master needs --engine spark; leave it out, or add it")
         if self.resume and self.out is None:
@@ -98,16 +105,21 @@ def plan_of(
     wire: bool,
     patience: int,
     store: str | None,
+    backend: BackendHere = "sim",
+    versions: Versions = NO_VERSIONS,
 ) -> Plan:
     """The plan of a campaign of these experiments. Raises :class:`UsageError`."""
+    if wire and backend != "sim":
+        raise UsageError("--wire is for the simulator: real messages always go through the codec")
     switches = {name: values[0] for name, values in switch_values(switch or [], several=False)}
     return Plan(
-        _series(experiments, switches, until_failure=until_failure),
+        _series(experiments, switches, versions, backend, until_failure=until_failure),
         _seeds(seeds),
         tuple(sorted(switches.items())),
         wire=wire,
         patience=patience,
         store="" if store is None else str(place_of(store).absolute()),
+        is_real=backend != "sim",
     )
 
 
@@ -125,7 +137,9 @@ def check_place(place: AnyPath) -> None:
         check_output(place.parent, "--out")
 
 
-def _series(given: Sequence[str], switches: Mapping[str, str], *, until_failure: bool) -> tuple[Series, ...]:
+def _series(
+    given: Sequence[str], switches: Mapping[str, str], versions: Versions, backend: BackendHere, *, until_failure: bool
+) -> tuple[Series, ...]:
     if not given:
         raise UsageError("expected an experiment, or 'random'; see 'highwater campaign --help'")
     files = files_of([name for name in given if name != RANDOM])
@@ -133,26 +147,47 @@ def _series(given: Sequence[str], switches: Mapping[str, str], *, until_failure:
     errors: list[str] = []
     for file in files:
         try:
-            experiment = load_experiment(file)
+            variants = list(with_versions(file, load_experiment(file), versions))
         except ExperimentError as error:
             errors.append(str(error))
             continue
-        errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend("sim"))]
-        errors += [
-            f"--switch {name}={value}: {experiment.metadata.name}: {problem}"
-            for name, value in switches.items()
-            if (problem := switch_problem(name, value, experiment.cluster))
-        ]
-        if experiment.metadata.name in (RANDOM, *(one.experiment for one in found)):
-            errors.append(f"{file}: metadata.name: {experiment.metadata.name!r} is taken; give each experiment its own")
-        found.append(series_of_file(experiment, switches, until_failure=until_failure))
+        for experiment, varied in variants:
+            errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend(backend))]
+            errors += [
+                f"--switch {name}={value}: {experiment.metadata.name}: {problem}"
+                for name, value in switches.items()
+                if (problem := switch_problem(name, value, experiment.cluster))
+            ]
+            name = experiment.metadata.name
+            series = series_of_file(
+                experiment,
+                switches,
+                until_failure=until_failure,
+                versions=" ".join(f"{what}={version}" for what, version in varied.items()),
+            )
+            if series.experiment in (RANDOM, *(one.experiment for one in found)):
+                errors.append(f"{file}: metadata.name: {name!r} is taken; give each experiment its own")
+            found.append(series)
     if errors:
         raise UsageError("\n".join(errors))
     if RANDOM in given:
         modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
         if not modes:
             raise UsageError(f"--switch: no mode has both of {', '.join(switches)}; run a campaign for each")
-        found.append(series_of_random(switches, until_failure=until_failure))
+        if versions.metadata:
+            raise UsageError("--metadata-version: 'random' draws it; leave it out, or give files")
+        if versions.kafka and backend == "sim":
+            raise UsageError("--kafka: the simulator runs no Apache Kafka; add --backend local")
+        for release in versions.kafka or [""]:
+            series = series_of_random(switches, until_failure=until_failure, release=release)
+            found.append(series)
+            if backend != "sim":
+                drawn = drawn_for_this_machine(1, series.mode, release)
+                problems = [f"{one.path}: {one.message}" for one in problems_of(drawn)]
+                problems = problems or refusals(drawn, make_backend(backend))
+                errors += [f"{series.experiment}: {problem}" for problem in problems]
+        if errors:
+            raise UsageError("\n".join(errors))
     return tuple(found)
 
 

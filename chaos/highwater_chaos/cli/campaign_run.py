@@ -10,15 +10,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from highwater_chaos.campaign import Campaign, CampaignDirectory, Outcome, Progress, Row, on_processes
 from highwater_chaos.campaign.dimensions import drawn_by
-from highwater_chaos.campaign.examples import Example, shrink_example, write_example
+from highwater_chaos.campaign.examples import RUNS, Example, kept_example, shrink_example, write_example
 from highwater_chaos.campaign.on_spark import SparkGoneError, batch_size, on_spark
 from highwater_chaos.campaign.page import facts_of, sentence_of, why_of, write_page
 from highwater_chaos.campaign.plan import Engine
+from highwater_chaos.campaign.real import jobs_here, run_on_this_machine
 from highwater_chaos.campaign.remote import Copy, copied_to
 from highwater_chaos.cli.campaign_options import Options, check_place, place_of
 from highwater_chaos.cli.exits import Exit, UsageError
@@ -35,7 +37,7 @@ _LINE_SECONDS: Final = 10.0
 
 def run_campaign(campaign: Campaign, options: Options) -> int:
     """Run a campaign and print its results; returns the exit status. Raises :class:`UsageError`."""
-    options.check()
+    options.check(campaign.plan)
     place = place_of(options.out or f"campaigns/{campaign.title}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}")
     check_place(place)
     try:
@@ -83,7 +85,7 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
     seeds_in_all = len(plan.seeds) * len(plan.series)
     watched = CampaignMetrics(campaign.title, list(dict.fromkeys(one.experiment for one in plan.series)), seeds_in_all)
     with directory, served(options.metrics, watched.exposition):
-        with _engine(campaign, options, seeds_in_all) as run:
+        with _engine(campaign, options, seeds_in_all, out) as run:
             _run(progress, directory, run, campaign.title, watched)
         outcomes = progress.outcomes()
         directory.finish(outcomes)
@@ -100,6 +102,7 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
                 examples,
                 drawn_by(plan, outcomes),
                 campaign.remark(rows),
+                is_simulated=not plan.is_real,
             )
     if copy is not None:
         copy.finish()
@@ -148,9 +151,12 @@ def _print(campaign: Campaign, results: _Results, stored: Sequence[str], place: 
     for example, outcome in results.examples:
         _print_example(example, outcome, place)
     sentence = sentence_of(results.rows, campaign.remark(results.rows))
-    print(f"{sentence} {facts_of(outcomes)}, {results.wall_seconds:.0f} s")
+    print(f"{sentence} {facts_of(outcomes, is_simulated=not plan.is_real)}, {results.wall_seconds:.0f} s")
     if plan.store:
         print(f"{len(stored)} of {len(outcomes)} runs stored in {plan.store}")
+    if plan.is_real:
+        print(f"page {place(results.page)}")
+        return
     missing = unreached({name for one in outcomes for name in one.transitions})
     reached = f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions"
     combinations = f" and {_combinations(outcomes)} combinations" if plan.combinations else ""
@@ -178,8 +184,12 @@ def _stored(store: str, outcomes: Sequence[Outcome]) -> list[str]:
 
 
 @contextmanager
-def _engine(campaign: Campaign, options: Options, seeds: int) -> Iterator[Engine]:
+def _engine(campaign: Campaign, options: Options, seeds: int, out: Path) -> Iterator[Engine]:
     jobs, master = options.jobs, options.master
+    if campaign.plan.is_real:
+        run_here = partial(run_on_this_machine, runs=out / RUNS)
+        yield lambda units: on_processes(units, jobs or jobs_here(campaign.plan), run_here)
+        return
     if options.engine == "process":
         yield lambda units: on_processes(units, jobs or os.cpu_count() or 1, campaign.run)
         return
@@ -239,6 +249,9 @@ def _examples(
     written: list[tuple[Example, Outcome]] = []
     for series in campaign.plan.series:
         failing = [one for one in progress.of_series(series) if one.verdict == "fail"][: options.keep]
+        if campaign.plan.is_real:
+            written += [(kept_example(progress.unit(series, one.seed), one, out), one) for one in failing]
+            continue
         for outcome in failing:
             with ProgressShown(f"{_name(outcome)}") as say:
                 say("writing its run directory")

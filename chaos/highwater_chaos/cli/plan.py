@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.exits import UsageError
@@ -14,6 +16,23 @@ from highwater_chaos.experiment.consistency import problems_of, switch_problem
 from highwater_chaos.experiment.software import KAFKA, METADATA_VERSION
 from highwater_chaos.schedule.capability import refusals
 
+Kafka = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RELEASE[,RELEASE]",
+        show_default=False,
+        help="Run these releases of Apache Kafka, one after the other, not the file's.",
+    ),
+]
+MetadataVersion = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERSION[,VERSION]",
+        show_default=False,
+        help="Begin with these values of metadata.version, one after the other, not with the file's.",
+    ),
+]
+
 
 class Versions(NamedTuple):
     """Releases of Apache Kafka and values of metadata.version to run with; empty: what the file says."""
@@ -21,6 +40,8 @@ class Versions(NamedTuple):
     kafka: Sequence[str] = ()
     metadata: Sequence[str] = ()
 
+
+NO_VERSIONS = Versions()
 
 Planned = tuple[ChaosExperiment, dict[str, str]]
 """An experiment, and what it differs in from the other runs of its file: name and value."""
@@ -39,7 +60,7 @@ def plan(
     for file in files:
         try:
             loaded = load_experiment(file, references=backend in ELSEWHERE)
-            for experiment, varied in _with_versions(file, loaded, versions):
+            for experiment, varied in with_versions(file, loaded, versions):
                 if backend not in ELSEWHERE:  # there the operator refuses, and says why
                     title = " ".join([str(file), *(f"{name}={value}" for name, value in varied.items())])
                     errors += [f"{title}: {problem}" for problem in refusals(experiment, make_backend(backend))]
@@ -53,8 +74,8 @@ def plan(
     return [one for run in planned for one in _with_switches(*run, seed, switches)]
 
 
-def _with_versions(file: Path, experiment: ChaosExperiment, versions: Versions) -> Iterator[Planned]:
-    """Raises ExperimentError: the experiment cannot be one of these versions."""
+def with_versions(file: Path, experiment: ChaosExperiment, versions: Versions) -> Iterator[Planned]:
+    """Yield the experiment with each of these versions. Raises ExperimentError: it cannot be one of them."""
     cluster = experiment.spec.cluster
     if versions.kafka and (cluster is None or cluster.kafka is None):
         raise UsageError(f"{file}: --kafka needs spec.cluster.runtime: apache-kafka")
@@ -84,7 +105,12 @@ def _with_switches(
         yield experiment.with_seed_and_switches(seed, varied), {**versions, **varied}
 
 
-def values_of(option: str, given: str | None) -> list[str]:
+def versions_of(kafka: str | None, metadata_version: str | None) -> Versions:
+    """The values of ``--kafka`` and ``--metadata-version``. Raises :class:`UsageError`."""
+    return Versions(_values_of("--kafka", kafka), _values_of("--metadata-version", metadata_version))
+
+
+def _values_of(option: str, given: str | None) -> list[str]:
     """The values of an option, separated by commas. Raises :class:`UsageError`."""
     if given is None:
         return []

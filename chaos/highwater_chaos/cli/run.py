@@ -15,7 +15,7 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarlyError, ending_early
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.output import check_output, writing
-from highwater_chaos.cli.plan import Versions, plan, switch_values, values_of
+from highwater_chaos.cli.plan import Kafka, MetadataVersion, plan, switch_values, versions_of
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
@@ -54,22 +54,8 @@ def run(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE[,VALUE]", help="Set a switch. With several values, run once for each value."),
     ] = None,
-    kafka: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RELEASE[,RELEASE]",
-            show_default=False,
-            help="Run these releases of Apache Kafka, one after the other, not the file's.",
-        ),
-    ] = None,
-    metadata_version: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION[,VERSION]",
-            show_default=False,
-            help="Begin with these values of metadata.version, one after the other, not with the file's.",
-        ),
-    ] = None,
+    kafka: Kafka = None,
+    metadata_version: MetadataVersion = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Write run directories below this one.")] = Path("runs"),
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the verdicts of all runs to this file as JUnit XML.")
@@ -87,7 +73,7 @@ def run(
     place = context if namespace is None else namespace
     _check_backend(backend, place, wire=wire, tables=tables, metrics=metrics, grafana=grafana)
     _check_places(out, junit, summary)
-    versions = Versions(values_of("--kafka", kafka), values_of("--metadata-version", metadata_version))
+    versions = versions_of(kafka, metadata_version)
     planned = list(plan(files_of(experiments), seed, switch_values(switch or []), versions, backend))
     runs: list[CheckedRun] = []
     verdicts: list[dict[str, Any]] = []

@@ -28,6 +28,7 @@ class HighwaterProgram:
 
     name = "highwater"
     stopped_status = 0
+    memory_mib = 100
     says_why_it_ends = True
 
     def problems(self, cluster: Cluster) -> list[str]:

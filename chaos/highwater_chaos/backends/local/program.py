@@ -150,6 +150,8 @@ class NodeProgram(Protocol):
     name: str
     stopped_status: int
     """The exit status of a node that was asked to stop (SIGTERM) and did so cleanly."""
+    memory_mib: int
+    """What a node takes under load."""
     says_why_it_ends: bool
     """Whether a node that ends by an exception reports it (``node-crashed``). Of other software every end that no fault
     asked for is taken for a crash."""

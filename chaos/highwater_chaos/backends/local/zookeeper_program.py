@@ -38,6 +38,7 @@ class ZooKeeperProgram:
     name = "zookeeper"
     stopped_status = 143
     """A JVM that SIGTERM has ended says so, however cleanly it went."""
+    memory_mib = 150
     says_why_it_ends = False
 
     def __init__(self, *, is_observed: bool = True) -> None:

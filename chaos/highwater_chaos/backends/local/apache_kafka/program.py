@@ -79,6 +79,7 @@ class ApacheKafkaProgram:
     name = "apache-kafka"
     stopped_status = 143
     """A JVM that SIGTERM has ended says so, however cleanly it went."""
+    memory_mib = 420
     says_why_it_ends = False
 
     def __init__(self, release: str | None = None) -> None:
