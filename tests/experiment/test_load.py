@@ -142,6 +142,16 @@ BAD = [
         "schedule:\n    - holds: {underReplicated: 0, within: 1s}",
         "holds.within: unknown field",
     ),
+    (
+        "committed-loss]}",
+        "committed-loss], logged: [{node: broker-7, line: x}]}",
+        "expect[0].logged[0].node: there is no node 'broker-7'; there are: broker-0, broker-1",
+    ),
+    (
+        "committed-loss]}",
+        "committed-loss], logged: [{line: ' * '}]}",
+        "expect[0].logged[0].line: every line has it: give a part of the line; found ' * '",
+    ),
     ("kind: Chaos", "kind: [", "is not YAML"),
 ]
 

@@ -271,7 +271,8 @@ def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, ke
         print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
     else:
         outcomes = check_assertions(experiment.spec, history)
-        found = verdict_of(experiment, summary, run_verdict, outcomes, machine_troubles(history), new_disks(history))
+        troubles, disks = machine_troubles(history), new_disks(history)
+        found = verdict_of(experiment, summary, run_verdict, outcomes, troubles, disks, history)
     return {**found, "asRecorded": as_recorded(found, summary), "verified": has_manifest(history)}
 
 

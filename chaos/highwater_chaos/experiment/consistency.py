@@ -17,7 +17,8 @@ from highwater_chaos.experiment.conditions import ClusterCondition
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.extent import MOST_STEPS, least_ns, steps_done
 from highwater_chaos.experiment.faults import Inject, fault_kinds
-from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Workload
+from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Expectation, Workload
+from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.partitions import (
     internal_topics,
     listed,
@@ -412,6 +413,16 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
                 )
         if entry.assertions and entry.verdict != "fail":
             yield Problem(f"{path}.assertions", f"verdict {entry.verdict!r} goes without failed assertions")
+        yield from _logged(f"{path}.logged", entry, experiment.spec.cluster)
+
+
+def _logged(path: str, entry: Expectation, cluster: Cluster | None) -> Iterator[Problem]:
+    names = None if cluster is None else list(node_names(cluster))
+    for number, one in enumerate(entry.logged):
+        if not one.line.strip("* "):
+            yield Problem(f"{path}[{number}].line", f"every line has it: give a part of the line; found {one.line!r}")
+        if one.node is not None and names is not None and one.node not in names:
+            yield Problem(f"{path}[{number}].node", f"there is no node {one.node!r}; there are: {listed(names)}")
 
 
 def _assertions(experiment: ChaosExperiment) -> Iterator[Problem]:

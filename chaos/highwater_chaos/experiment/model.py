@@ -258,9 +258,25 @@ class Workload(Model):
     ] = 30_000_000_000
 
 
+class LoggedLine(Model):
+    """A line that a node must have logged: what shows why a run came out as it did."""
+
+    node: Annotated[
+        str | None, Field(max_length=60, description="The node that logged it, such as broker-1; absent: any node.")
+    ] = None
+    line: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=500,
+            description="A part of the line; * stands for any text, as in 'orders-0*INELIGIBLE_REPLICA'.",
+        ),
+    ]
+
+
 class Expectation(Model):
-    """The verdict expected with these switches and versions. All ``anomalies`` must be among those found, and all
-    ``assertions`` of these names must have failed."""
+    """The verdict expected with these switches and versions. All ``anomalies`` must be among those found, all
+    ``assertions`` of these names must have failed, and nodes must have ``logged`` all these lines."""
 
     when: SwitchValues = Field(
         description="Switches in force: {replica-epoch-check: off}; kafka and metadataVersion: conditions on versions,"
@@ -272,6 +288,11 @@ class Expectation(Model):
         description="Anomalies that a fail must show, and may show more, such as lost-write.", default_factory=list
     )
     assertions: list[str] = Field(description="Names of assertions that must fail, at least.", default_factory=list)
+    logged: list[LoggedLine] = Field(
+        max_length=20,
+        description="Lines that nodes must have logged; not in the simulator, whose nodes write no logs.",
+        default_factory=list,
+    )
 
 
 class ExperimentSpec(Model):
@@ -380,6 +401,7 @@ __all__ = [
     "Cluster",
     "Expectation",
     "ExperimentSpec",
+    "LoggedLine",
     "MetadataWorkload",
     "NodeIndex",
     "PrometheusServer",

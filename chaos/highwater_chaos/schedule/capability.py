@@ -45,6 +45,8 @@ def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
             ] = None
     if backend.name != "sim":
         missing |= dict.fromkeys(_unseen_invariants(experiment, backend.name))
+    elif any(entry.logged for entry in experiment.spec.expect):
+        missing["spec.expect: logged needs logs of nodes, which sim does not write: leave it out there"] = None
     if experiment.spec.prometheus is not None and backend.name == "sim":
         missing["spec.prometheus needs real time, which sim does not have: leave it out there"] = None
     driver = DRIVERS.get(experiment.spec.workload.driver)

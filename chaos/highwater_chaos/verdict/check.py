@@ -46,7 +46,8 @@ def write_verdict(
     """
     summary = read_summary(directory)
     outcomes = assertions.check_assertions(experiment.spec, directory)
-    verdict = verdict_of(experiment, summary, run_verdict, outcomes, machine_troubles(directory), new_disks(directory))
+    troubles, disks = machine_troubles(directory), new_disks(directory)
+    verdict = verdict_of(experiment, summary, run_verdict, outcomes, troubles, disks, directory)
     write_json(directory / "verdict.json", verdict)
     write_junit(directory / "junit.xml", [verdict])
     # Imported here: a campaign writes no report for a seed, so its processes need not import this.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +13,7 @@ from highwater_chaos.base.machine_record import EXPLAINED
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
 from highwater_chaos.experiment.software import VERSIONS, matches, software_of
 from highwater_chaos.run.summary import RunSummary
+from highwater_chaos.verdict.logged import Logged, find_lines
 from highwater_pipeline.anomalies import AVAILABILITY, MEANINGS, ON_REQUEST, QUORUM_INVARIANTS, STATE_INVARIANTS
 from highwater_pipeline.verdict import NO_CHECKS, RunVerdict
 from highwater_runtime.switches import SWITCHES
@@ -41,9 +43,14 @@ def expectation_for(spec: ExperimentSpec, given: Mapping[str, str]) -> Expectati
 
 
 def why_not_as_expected(
-    expected: Expectation, verdict: str, anomalies: Sequence[str], assertions: Sequence[str] = ()
+    expected: Expectation,
+    verdict: str,
+    anomalies: Sequence[str],
+    assertions: Sequence[str] = (),
+    lines: Sequence[Logged] = (),
 ) -> str:
-    """How a verdict differs from the expected one; empty where it does not. ``assertions``: those that failed.
+    """How a verdict differs from the expected one; empty where it does not. ``assertions``: those that failed;
+    ``lines``: those that nodes should have logged.
 
     A fail may show more anomalies than those expected: one loss is often seen by several checks.
     """
@@ -57,6 +64,9 @@ def why_not_as_expected(
     held = [name for name in expected.assertions if name not in assertions]
     if held:
         return f"expected {', '.join(held)} among the failed assertions, found {', '.join(assertions) or 'none'}"
+    unlogged = [one.asked for one in lines if one.found is None]
+    if unlogged:
+        return f"expected {', '.join(unlogged)} in the nodes' logs; found no such line"
     return ""
 
 
@@ -67,10 +77,11 @@ def verdict_of(
     assertions: Sequence[Outcome] = (),
     troubles: Sequence[str] = (),
     new_disks: Sequence[str] = (),
+    directory: Path | None = None,
 ) -> dict[str, Any]:
     """The content of ``verdict.json``. ``troubles``: limits that the machines exceeded. A fail for which they may be
     the whole cause is inconclusive. ``new_disks``: nodes that got a new disk which the experiment did not order. They
-    may be the cause of any fail.
+    may be the cause of any fail. ``directory``: of the run, for what nodes logged; None: it has no logs.
 
     A found anomaly, or an assertion that did not hold, is a fail, inconclusive reasons or not; without it such a
     reason makes a pass inconclusive.
@@ -104,7 +115,8 @@ def verdict_of(
         verdict = "inconclusive"
     unjudged = reasons_of(assertions, None)
     expected = expectation_for(experiment.spec, experiment.cluster.switches)
-    why_not = why_not_as_expected(expected, verdict, list(anomalies), failed)
+    lines = find_lines(directory, expected.logged)
+    why_not = why_not_as_expected(expected, verdict, list(anomalies), failed, lines)
     return {
         "name": run.name,
         "verdict": verdict,
@@ -113,6 +125,7 @@ def verdict_of(
             "verdict": expected.verdict,
             "anomalies": expected.anomalies,
             "assertions": expected.assertions,
+            "logged": [one.to_dict() for one in lines],
             "whyNot": why_not,
         },
         "reasons": [*excused, *broken, *reasons_of(assertions, False), *reasons_of_run, *judged, *unjudged],
