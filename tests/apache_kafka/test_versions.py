@@ -23,6 +23,7 @@ from highwater_chaos.experiment.kafka_versions import (
     newest,
     release_parts,
 )
+from highwater_chaos.experiment.software import elects_by_znode
 from highwater_chaos.schedule.random_administration import RandomAdministration
 from highwater_chaos.verdict.verdict import expectation_for
 from highwater_runtime.metadata.metadata_version import MetadataVersion
@@ -168,6 +169,13 @@ def test_what_cannot_be_is_refused_in_the_file(found: str, replacement: str, com
     assert complaint in str(refused.value)
 
 
+def test_releases_without_a_request_elect_preferred_leaders_by_a_znode() -> None:
+    """Our own runtime has the request."""
+    found = {version: elects_by_znode(Cluster(version=version, runtime="apache-kafka")) for version in TESTED}
+    assert [version for version, by_znode in found.items() if by_znode] == ["1.0.2", "1.1.1", "2.0.1"]
+    assert not elects_by_znode(Cluster())
+
+
 OLD = EXPERIMENT[: EXPERIMENT.index("  expect:")].replace("version: 3.4.1", "version: 1.1.1\n    mode: zookeeper")
 
 
@@ -175,12 +183,15 @@ OLD = EXPERIMENT[: EXPERIMENT.index("  expect:")].replace("version: 3.4.1", "ver
     ("step", "complaint"),
     [
         (
-            "admin: {electLeaders: {}}",
-            "admin.electLeaders: needs ElectLeaders, which is in 2.2.0 or later; found 1.1.1",
+            "admin: {removeThrottle: {topic: orders}}",
+            "admin.removeThrottle: needs IncrementalAlterConfigs, which is in 2.3.0 or later; found 1.1.1",
         ),
         ("admin: {reassign: {partition: orders-0, replicas: [0, 1]}}", "needs AlterPartitionReassignments"),
         ("admin: {createTopic: {name: more}}", "admin.createTopic.replicationFactor: is required below 2.4.0"),
-        ("repeat: {times: 2, steps: [{admin: {electLeaders: {}}}]}", "repeat.steps[0].admin.electLeaders: needs"),
+        (
+            "repeat: {times: 2, steps: [{admin: {removeThrottle: {topic: orders}}}]}",
+            "repeat.steps[0].admin.removeThrottle: needs",
+        ),
         ("random: {for: 5s, every: 1s, faults: {reassign: 1}}", "random.faults.reassign: needs"),
     ],
 )

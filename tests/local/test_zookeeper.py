@@ -199,6 +199,12 @@ def test_an_expiry_that_does_nothing_is_not_confirmed(site: Site, monkeypatch: p
     assert site.backend.state("broker-0").value == "up"
     assert site.view.nodes["broker-0"].incarnation == 1
 
+    outcomes: list[str | None] = []
+    for _ in range(2):  # nobody here takes the first one away, as Apache Kafka's controllers do
+        site.backend.post(lambda: site.backend.elect_preferred([("orders", 0)], outcomes.append))
+    assert site.until(lambda: len(outcomes) == 2)
+    assert outcomes == [None, "/admin/preferred_replica_election was not created: node-exists"]
+
     monkeypatch.setattr(SessionsClient, "end", lambda self, key: None)
     monkeypatch.setattr(session_expiry, "_SLACK_NS", 3 * SECOND)
     record = site.expire({"broker": 0})

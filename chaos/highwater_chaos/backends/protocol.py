@@ -11,7 +11,7 @@ Time is the backend's: virtual in the simulator, real elsewhere. The harness nev
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -196,6 +196,18 @@ class ObservesWithDelay(Protocol):
 
     def observed_until_ns(self) -> int:
         """Return the run time up to which :meth:`Observation.events_since` has handed out all that happened."""
+
+
+@runtime_checkable
+class ElectsByZnode(Protocol):
+    """A place where releases run that have no request to elect preferred leaders: their controllers watch a znode."""
+
+    def elects_by_znode(self) -> bool:
+        """Return whether the release of this run is one of them."""
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]], on_outcome: Callable[[str | None], None]) -> None:
+        """Ask for an election of these partitions. ``on_outcome`` gets why that failed, or None. To be called by
+        :meth:`Backend.post`."""
 
 
 @runtime_checkable

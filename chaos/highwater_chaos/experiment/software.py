@@ -28,13 +28,14 @@ VERSIONS: Final[Mapping[str, Callable[[str], Parts]]] = {KAFKA: release_parts, M
 
 _COMPRESSION: Final = "compression.type"
 _ADMINISTRATION: Final[Mapping[str, tuple[Parts, str]]] = {
-    "electLeaders": ((2, 2, 0), "ElectLeaders"),
     "reassign": ((2, 4, 0), "AlterPartitionReassignments"),
     "throttledReassign": ((2, 4, 0), "AlterPartitionReassignments"),
     "cancelReassign": ((2, 4, 0), "AlterPartitionReassignments"),
     "removeThrottle": ((2, 3, 0), "IncrementalAlterConfigs"),
 }
 """Administration by a request that a release may not have: the first that has it, and the request."""
+_FIRST_ELECT_LEADERS: Final[Parts] = (2, 2, 0)
+"""The first release with a request for preferred elections; before, a znode asks for them."""
 _EPOCH_INFLATION: Final = "epoch-inflation"
 _PRE_VOTE: Final[Parts] = (4, 0, 0)
 """The first release with KIP-996 for controllers."""
@@ -120,6 +121,11 @@ def _text(release: Parts) -> str:
 
 
 # --- expectations ---------------------------------------------------------------------------------------------------
+
+
+def elects_by_znode(cluster: Cluster) -> bool:
+    """Whether the release has no request to elect preferred leaders. Such a one has ZooKeeper, and watches a znode."""
+    return cluster.kafka is not None and release_parts(cluster.kafka) < _FIRST_ELECT_LEADERS
 
 
 def versions_of(cluster: Cluster) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from highwater_chaos.backends.protocol import Backend, ObservesWithDelay
+from highwater_chaos.backends.protocol import Backend, ElectsByZnode, ObservesWithDelay
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.base.process import Process, Until
 from highwater_chaos.experiment.steps import (
@@ -179,8 +179,7 @@ class Administration:
                 brokers = [str(broker) for broker in self._view.brokers]
                 admin.alter_configs(_not_throttled(topic_name, brokers), timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
             case ElectLeaders(partitions=names):
-                partitions = None if names is None else [_split(name) for name in names]
-                admin.elect_leaders(partitions, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+                self._elect(names, on_outcome)
             case DeleteRecords(partition=name, before=before):
                 topic_name, index = _split(name)
                 admin.delete_records(topic_name, index, before, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
@@ -235,6 +234,17 @@ class Administration:
                     return None
                 before, target = had, sorted(move.replicas)
         return before
+
+    def _elect(self, names: Sequence[str] | None, on_outcome: Callable[[AdminOutcome], None]) -> None:
+        backend = self._backend
+        if isinstance(backend, ElectsByZnode) and backend.elects_by_znode():
+            every = list(self._view.partitions) if names is None else names
+            backend.elect_preferred(
+                [_split(name) for name in every], lambda error: on_outcome(AdminOutcome("electLeaders", error))
+            )
+            return
+        partitions = None if names is None else [_split(name) for name in names]
+        self._clients.admin.elect_leaders(partitions, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
 
     def _reassign(self, move: Reassign, on_outcome: Callable[[AdminOutcome], None]) -> None:
         topic, index = _split(move.partition)

@@ -12,7 +12,17 @@ from typing import Final
 
 from highwater_runtime.metadata.znodes import broker_path
 from highwater_runtime.ports import MS, InboundRequest, Ports
-from highwater_runtime.ports.coordination import Coordination, Exists, Failure, Session, SessionEvent, SessionKey, Stat
+from highwater_runtime.ports.coordination import (
+    Coordination,
+    Create,
+    Created,
+    Exists,
+    Failure,
+    Session,
+    SessionEvent,
+    SessionKey,
+    Stat,
+)
 
 CLIENT: Final = "harness-zookeeper"
 _SESSION_MS: Final = 10_000
@@ -93,6 +103,17 @@ class SessionsClient:
             self._taken.pop(key, None)
 
         self._taken[key] = self._coordination.open(_SESSION_MS, on_event, key=key)
+
+    def create(self, path: str, data: bytes, on_outcome: Callable[[str | None], None]) -> None:
+        """Create a node; ``on_outcome`` gets why that failed, or None."""
+        if self._own is None:
+            on_outcome(f"{path} was not created: there is no session")
+            return
+
+        def answered(result: Created | Failure) -> None:
+            on_outcome(f"{path} was not created: {result.value}" if isinstance(result, Failure) else None)
+
+        self._own.submit(Create(path, data), answered)
 
     def owner(self, broker: int) -> int | None:
         """The session that a broker's node ``/brokers/ids/N`` belongs to, 0 if there is none; None: it is not known

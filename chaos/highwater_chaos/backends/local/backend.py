@@ -50,6 +50,7 @@ from highwater_chaos.backends.protocol import (
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
+from highwater_chaos.experiment.software import elects_by_znode
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_freeze import DiskFreeze
 from highwater_chaos.machine.errors import PlaceError
@@ -142,7 +143,8 @@ class LocalBackend(RealNodes):
         self._clients = LocalClients(self.enter_network, seed, negotiates=cluster.runtime != "highwater")
         if servers := [place.advertised for place in self.plan.of_role("zookeeper")]:
             asked = isinstance(self._programs["broker"], HasControlSocket)
-            self._sessions = Sessions(self._clients, servers, self._session_key if asked else None)
+            key_of = self._session_key if asked else None
+            self._sessions = Sessions(self._clients, servers, key_of, elects_preferred=elects_by_znode(cluster))
         for name in self._nodes:
             self.start(name)
 

@@ -56,6 +56,15 @@ class RealNodes:
         assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
         self._sessions.end(node, session)
 
+    def elects_by_znode(self) -> bool:
+        """By the release."""
+        return self._sessions is not None and self._sessions.elects_preferred
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]], on_outcome: Callable[[str | None], None]) -> None:
+        """By the harness's own session with the ensemble."""
+        assert self._sessions is not None, "such releases have ZooKeeper"
+        self._sessions.elect_preferred(partitions, on_outcome)
+
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
         """A core on the clients' thread."""
         assert self._clients is not None

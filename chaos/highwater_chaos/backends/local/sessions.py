@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from highwater_chaos.backends.ensemble.sessions import CLIENT, SessionsClient, password_of
 from highwater_chaos.backends.local.clients import LocalClients
@@ -20,6 +22,9 @@ from highwater_runtime.host.node import CoreFactory, HostedNode
 from highwater_runtime.ports import Endpoint, NodeCore, Ports
 from highwater_runtime.ports.coordination import SessionKey
 
+_PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
+"""What Apache Kafka's controllers watch, and remove once they have elected."""
+
 
 class Sessions:
     """The sessions of one run's brokers.
@@ -28,6 +33,7 @@ class Sessions:
         servers: of the ensemble, for clients.
         key_of: asks a broker for the key of its session: ``id`` and ``password`` (hex); None if it has none. Raises
             ``BackendError`` if the broker does not run. None: no broker can be asked.
+        elects_preferred: preferred replicas are elected by way of the ensemble.
     """
 
     def __init__(
@@ -35,6 +41,8 @@ class Sessions:
         clients: LocalClients,
         servers: Sequence[Endpoint],
         key_of: Callable[[str], Mapping[str, Any] | None] | None,
+        *,
+        elects_preferred: bool = False,
     ) -> None:
         from highwater_runtime.host.zookeeper import KazooCoordination  # noqa: PLC0415 - needs kazoo, which is optional
 
@@ -42,6 +50,7 @@ class Sessions:
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
         self._clients = clients
         self._key_of = key_of
+        self.elects_preferred: Final = elects_preferred
         self._keys: dict[int, SessionKey] = {}
         self._core: SessionsClient
 
@@ -65,6 +74,12 @@ class Sessions:
         """Begin to end that session of a broker. Raises ``BackendError``: the broker does not give its key."""
         key = self._keys.get(session) or self._keys.setdefault(session, self._ask(node, session))
         self._clients.post(lambda: self._core.end(key))
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]], on_outcome: Callable[[str | None], None]) -> None:
+        """Create the node by which the controller is asked to let preferred replicas lead. On the clients' thread."""
+        named = [{"topic": topic, "partition": index} for topic, index in partitions]
+        data = msgspec.json.encode({"version": 1, "partitions": named})
+        self._core.create(_PREFERRED_ELECTION, data, on_outcome)
 
     def _ask(self, node: str, session: int) -> SessionKey:
         if self._key_of is None:
