@@ -7,7 +7,7 @@ VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test thorough style lint docs coverage benchmark compiled clean
+.PHONY: help setup demo test thorough style lint docs coverage benchmark compiled track-record clean
 
 help:
 	@echo "make demo   runs KAFKA-14139 with KIP-903 off, then on, and prints both verdicts and reports"
@@ -17,6 +17,7 @@ help:
 	@echo "make coverage  runs all tests and writes build/coverage/html: which lines and branches they reach"
 	@echo "make setup  leaves $(BIN)/highwater"
 	@echo "make benchmark  loads real brokers, and Apache Kafka's beside them, for some minutes (docs/performance.md)"
+	@echo "make track-record [BUG=NAME] [RUNS=N]  finds bugs of Apache Kafka in releases that have them (docs/track-record.md)"
 	@echo "make compiled  compiles the runtime with mypyc into build/compiled; optional (docs/performance.md)"
 
 setup: $(VENV)/.complete
@@ -64,6 +65,11 @@ coverage: setup
 
 benchmark: setup
 	$(BIN)/python -m highwater_lab.benchmarks.broker
+
+# Resumable: finished runs are kept below build/track-record.
+track-record: setup
+	@sh scripts/system-packages
+	$(BIN)/python -m highwater_lab track-record $(BUG) $(if $(RUNS),--runs $(RUNS))
 
 compiled: setup
 	$(BIN)/python scripts/compile_runtime.py build/compiled

@@ -1,4 +1,5 @@
-"""``python -m highwater_lab campaign``: that of ``highwater``, with mutants and with guided search."""
+"""``python -m highwater_lab``: ``campaign``, as that of ``highwater``, with mutants and with guided search;
+``track-record``."""
 
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ from highwater_chaos.cli.watching import Metrics
 from highwater_lab.guided import GuidedProgress, guided_plan
 from highwater_lab.mutants import SETS, Mutant, mutant_named
 from highwater_lab.mutated import MutantRow, around, rate_of_mutants, run_mutated, series_of_mutant
+from highwater_lab.track_record import track_record
 from highwater_runtime.compiled import SETTING, in_force
 
 MutantSet = Literal["known", "held-out"]
@@ -138,6 +140,7 @@ def command_line(_wanted: str | None = None) -> typer.Typer:
     )
     app.callback()(_laboratory)
     app.command("campaign", cls=Command)(campaign)
+    app.command("track-record", cls=Command)(track_record)
     return app
 
 

@@ -18,6 +18,7 @@ from highwater_chaos.experiment import load_experiment, parse_experiment
 from highwater_chaos.experiment.kafka_versions import TESTED, Mode
 from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
+from highwater_lab.track_record import bugs_in
 from highwater_pipeline.settings import is_tombstone
 from highwater_runtime.ports import SECOND
 
@@ -188,6 +189,18 @@ def test_a_leader_whose_disk_takes_no_writes_keeps_its_session(tmp_path: Path) -
     # As soon as its disk is healed, the leader may find its followers behind, before it has answered their requests.
     assert [event for event in partitions if event["time_ns"] < fault["heal_started_ns"]] == []
     assert {(event["leader"], event["leader_epoch"]) for event in partitions} <= {(0, 0)}
+
+
+@pytest.mark.usefixtures("apache_kafka")
+@pytest.mark.skipif(os.geteuid() != 0, reason="losing power needs root (loop devices, mounts)")
+def test_a_bug_of_the_track_record_is_found_by_one_metadata_version_alone(tmp_path: Path) -> None:
+    """One release is enough for both sides, and each logs why."""
+    (bug,) = [one for one in bugs_in() if one.name == "KAFKA-15495"]
+    for side, found in ((bug.has_bug, "fail"), (bug.has_fix, "pass")):
+        done = run(side.experiment, tmp_path)
+        assert done.verdict["asExpected"], done.verdict["expected"]["whyNot"]
+        assert done.verdict["verdict"] == found
+        assert all(line["found"].startswith("broker-1.1.log: ") for line in done.verdict["expected"]["logged"])
 
 
 def test_the_simulator_refuses_it() -> None:

@@ -18,7 +18,7 @@ from highwater_lab.mutants import SETS
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yaml"))
 # Of ubuntu-24.04's image, and of POSIX.
-ON_THE_RUNNER = {"docker", "echo", "gh", "grep", "helm", "jq", "kind", "kubectl", "make", "sudo"}
+ON_THE_RUNNER = {"cat", "docker", "echo", "gh", "grep", "helm", "jq", "kind", "kubectl", "make", "sudo"}
 PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40}")
 
 
