@@ -18,19 +18,19 @@ def test_a_campaign_on_real_processes_keeps_what_failed(highwater: Any, tiny: st
     lasting = "max(kafka_controller_kafkacontroller_offlinepartitionscount) == 7"
     failing += f"  assertions: [{{name: none, during: steady, promql: '{lasting}', always: true}}]\n"
     fails, out = highwater.write("fails.yaml", failing), highwater.folder / "c"
-    command = ("campaign", passes, fails, "--backend", "local", "--seeds", "1..2", "--out", out)
+    command = ("campaign", passes, fails, "--backend", "local", "--seeds", "1", "--out", out)
     done = highwater(*command, "--json")
     rows = {row["experiment"]: row["verdicts"] for row in done.json["rows"]}
-    assert (done.status, rows) == (1, {"tiny": {"pass": 2}, "tiny-failing": {"fail": 2}})
+    assert (done.status, rows) == (1, {"tiny": {"pass": 1}, "tiny-failing": {"fail": 1}})
     kept = sorted((out / "runs").iterdir())
-    assert [json.loads((run / "verdict.json").read_text())["seed"] for run in kept] == [1, 2]
+    assert [json.loads((run / "verdict.json").read_text())["seed"] for run in kept] == [1]
     page = (out / "campaign.html").read_text(encoding="utf-8")
     assert f"runs/{kept[0].name}/report.html" in page.replace("%3D", "=")
     assert "transitions" not in page
     # What is known is not run again.
     done = highwater(*command, "--resume")
     assert (done.status, sorted((out / "runs").iterdir())) == (1, kept)
-    assert "2 seeds of 4 failed" in done.out
+    assert "1 seed of 2 failed" in done.out
 
 
 @pytest.mark.parametrize(
