@@ -315,6 +315,21 @@ def test_observers_find_the_leader_wherever_it_is(cluster) -> None:
     assert not c.raft("broker-0").is_voter
 
 
+def test_a_voter_that_does_not_answer_is_not_asked_again_and_again(cluster) -> None:
+    """A request to a paused voter takes its whole time-out; the other voters know the new leader meanwhile."""
+    for seed in range(1, 21):
+        c = cluster(3, observers=1, seed=seed)
+        first = c.await_leader()
+        c.append(b"a")
+        c.await_everywhere([b"a"])
+        c.sim.pause(first)
+        second = c.await_leader(other_than=first)
+        c.until(
+            lambda c=c, second=second: c.raft("broker-0").leader_id == c.ids[second],
+            within_ms=2 * c.config.quorum_request_timeout_ms,
+        )
+
+
 def test_an_observer_alone_is_patient(cluster) -> None:
     c = cluster(3, observers=1, started=False)
     c.start("broker-0")

@@ -8,7 +8,9 @@ If the answer names a snapshot, the leader's log no longer has the records that 
 the snapshot and restarts its log with it (KIP-630).
 
 A voter fetches from its leader alone, and stands for election when no answer has come for a fetch time-out. An
-observer that knows no leader, or cannot reach it, asks any voter; the refusal names the leader.
+observer that knows no leader, or cannot reach it, asks any voter; the refusal names the leader. Apache Kafka 4.0 may
+ask the voter again that did not answer, as often as it is drawn; this one asks another first, so that how long it looks
+for a leader has a bound.
 
 An address can come to be that of another voter. It shows if a voter that was taken for the leader says that it does not
 lead, and names the leader. Then the replica connects anew.
@@ -44,6 +46,8 @@ class Fetching:
         self._actions = actions
         self._leader_id = leader_id
         self._failures = 0
+        self._unanswered: int | None = None
+        """The voter that was asked last and did not answer."""
         self._is_sure = False
         self._is_fetching = False
         self._waits_for_flush = False
@@ -115,12 +119,15 @@ class Fetching:
 
     def _target(self, failures: int) -> int:
         quorum = self._shared.quorum
-        if self._leader_id is not None and (quorum.is_voter or failures % 2 == 0):
-            return self._leader_id
-        return self._shared.ports.random.choice(quorum.voters)
+        leader = self._leader_id
+        if leader is not None and (quorum.is_voter or (failures % 2 == 0 and leader != self._unanswered)):
+            return leader
+        others = [voter for voter in quorum.voters if voter != self._unanswered]
+        return self._shared.ports.random.choice(others or quorum.voters)
 
     def _fetched(self, asked: int, response: Any) -> None:
         self._is_fetching = False
+        self._unanswered = asked if isinstance(response, RpcFailure) else None
         parts = None if isinstance(response, RpcFailure) else fetched_of(response)
         if parts is None:
             self._failed()
