@@ -58,6 +58,9 @@ def test_what_differs_is_said(runs: tuple[Path, Path], tmp_path: Path, capsys: p
     assert int(lines["leader changes"][0]) >= 1
     assert int(lines["ISR shrinks"][0]) >= 1
     assert lines["assertion one-active-controller"] == ("holds", "–")
+    assert lines["orders-0: leaders and ISRs"][1] == "1 in epoch 0, ISR 0 1"
+    assert lines["orders-0: leaders and ISRs"][0].startswith("1 in epoch 0, ISR 0 1 → 0 in epoch 1, ISR 0")
+    assert lines["orders-0: logs at the end"] == ("the same on 0 1", "the same on 0 1")
     acknowledged = [int(text.replace(",", "")) for text in lines["records acknowledged"]]
     verdicts = [json.loads((run / "verdict.json").read_text())["acknowledged"] for run in runs]
     assert acknowledged == verdicts

@@ -20,6 +20,7 @@ from highwater_chaos.campaign.plan import Plan
 from highwater_chaos.campaign.seed import ASSERTION, Outcome, SeedJob, bounded, parsed
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.faults import fault_kinds
+from highwater_chaos.experiment.on_apache_kafka import on_apache_kafka
 from highwater_chaos.faults import kind_named
 from highwater_chaos.verdict.check import HasRegistersError, store_run
 from highwater_chaos.verdict.checked_run import run_and_check
@@ -30,9 +31,6 @@ REAL: Final = "local"
 """The backend."""
 
 _HARNESS_MIB: Final = 400
-_OTHER_IN_KAFKA: Final = ("log.segment.bytes", "offsets.topic.segment.bytes", "leader.imbalance.check.interval.ms")
-"""Kafka 4 refuses segments below 1 MiB, and measures the last one in seconds."""
-_DEFAULTS: Final = {"replica.lag.time.max.ms": 30_000, "replica.fetch.wait.max.ms": 500}
 
 
 def run_on_this_machine(unit: SeedJob, runs: Path) -> Outcome:
@@ -53,11 +51,16 @@ def drawn_for_this_machine(seed: int, mode: str, release: str) -> ChaosExperimen
     runtime. May be left without a fault."""
     data = draw_data(derive_random(seed, "campaign"), seed, "kraft" if release else mode)
     if release:
-        _make_apache_kafka(data, release)
-    able = make_backend(REAL).can(ChaosExperiment.model_validate(data).cluster)
+        data["spec"]["cluster"].pop("metadataVersion", None)  # the release has its own
+
+    def drawn() -> ChaosExperiment:
+        experiment = ChaosExperiment.model_validate(data)
+        return on_apache_kafka(experiment, release) if release else experiment
+
+    able = make_backend(REAL).can(drawn().cluster)
     here = {kind for kind in fault_kinds() if kind_named(kind).example().needs <= able}
     _keep_faults(data["spec"]["schedule"], here)
-    return ChaosExperiment.model_validate(data)
+    return drawn()
 
 
 def _checked(unit: SeedJob, runs: Path) -> Outcome:
@@ -93,18 +96,6 @@ def _experiment_of(unit: SeedJob) -> ChaosExperiment:
     else:
         experiment = drawn_for_this_machine(unit.seed, unit.mode, unit.release)
     return experiment.with_seed_and_switches(unit.seed, dict(unit.switches))
-
-
-def _make_apache_kafka(data: dict[str, Any], release: str) -> None:
-    cluster = data["spec"]["cluster"]
-    cluster.update(runtime="apache-kafka", version=release)
-    cluster.pop("metadataVersion", None)
-    data["spec"]["workload"].pop("metadata", None)  # it judges what only our nodes answer
-    config = cluster["config"]
-    lag, wait = (config.get(name, _DEFAULTS[name]) for name in _DEFAULTS)
-    config["replica.fetch.wait.max.ms"] = min(wait, lag)  # Kafka does not start with a longer one
-    for name in _OTHER_IN_KAFKA:
-        config.pop(name, None)
 
 
 def _keep_faults(steps: list[dict[str, Any]], here: set[str]) -> None:

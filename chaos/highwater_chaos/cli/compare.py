@@ -51,13 +51,14 @@ def compare(
         lines = [{"what": one.label, "first": one.first, "second": one.second} for one in found.lines]
         print(json.dumps({"runs": list(found.names), "lines": lines, "settings": list(found.settings)}, indent=2))
     else:
-        _print(found)
+        print_comparison(found)
         if out is not None:
             print(f"page {out}")
     return Exit.OK
 
 
-def _print(found: Comparison) -> None:
+def print_comparison(found: Comparison) -> None:
+    """A sentence and a table on stdout."""
     console = Console(highlight=False)
     console.print(Text(found.sentence))
     table = Table(box=None, pad_edge=False, header_style="bold")

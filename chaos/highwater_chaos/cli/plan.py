@@ -13,6 +13,7 @@ from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import problems_of, switch_problem
+from highwater_chaos.experiment.on_apache_kafka import on_apache_kafka
 from highwater_chaos.experiment.software import KAFKA, METADATA_VERSION
 from highwater_chaos.schedule.capability import refusals
 
@@ -53,14 +54,21 @@ def plan(
     switches: Sequence[tuple[str, list[str]]],
     versions: Versions,
     backend: str,
+    against: str | None = None,
 ) -> list[Planned]:
-    """Every run, validated before the first one starts. Raises :class:`UsageError`."""
+    """Every run, validated before the first one starts. ``against``: each run of our own runtime is followed by those
+    of the same experiment on Apache Kafka, of the versions given. Raises :class:`UsageError`."""
+    if against is not None and backend != "local":
+        raise UsageError("--against: Apache Kafka runs in real processes only: add --backend local")
     planned: list[Planned] = []
     errors: list[str] = []
     for file in files:
         try:
             loaded = load_experiment(file, references=backend in ELSEWHERE)
-            for experiment, varied in with_versions(file, loaded, versions):
+            if against is not None and loaded.cluster.runtime == against:
+                raise UsageError(f"{file}: --against {against}: the file runs that already")
+            variants = list(with_versions(file, loaded, versions)) if against is None else [(loaded, {})]
+            for experiment, varied in variants:
                 if backend not in ELSEWHERE:  # there the operator refuses, and says why
                     title = " ".join([str(file), *(f"{name}={value}" for name, value in varied.items())])
                     errors += [f"{title}: {problem}" for problem in refusals(experiment, make_backend(backend))]
@@ -71,7 +79,17 @@ def plan(
             errors.append(str(error))
     if errors:
         raise UsageError("\n".join(errors))
-    return [one for run in planned for one in _with_switches(*run, seed, switches)]
+    ours = [one for run in planned for one in _with_switches(*run, seed, switches)]
+    return ours if against is None else [each for one in ours for each in (one, *_on_apache_kafka(*one, versions))]
+
+
+def _on_apache_kafka(experiment: ChaosExperiment, varied: dict[str, str], versions: Versions) -> Iterator[Planned]:
+    name = Path(experiment.metadata.name)
+    for changed, versioned in with_versions(name, on_apache_kafka(experiment), versions):
+        problems = [f"{one.path}: {one.message}" for one in problems_of(changed)]
+        if problems := problems or refusals(changed, make_backend("local")):
+            raise UsageError("\n".join(f"{name} on Apache Kafka: {problem}" for problem in problems))
+        yield changed, {**varied, KAFKA: changed.cluster.kafka or "", **versioned}
 
 
 def with_versions(file: Path, experiment: ChaosExperiment, versions: Versions) -> Iterator[Planned]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -56,6 +56,10 @@ def run(
     ] = None,
     kafka: Kafka = None,
     metadata_version: MetadataVersion = None,
+    against: Annotated[
+        Literal["apache-kafka"] | None,
+        typer.Option(show_default=False, help="Run each file here too, on the newest release or on those of --kafka."),
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Write run directories below this one.")] = Path("runs"),
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the verdicts of all runs to this file as JUnit XML.")
@@ -74,7 +78,7 @@ def run(
     _check_backend(backend, place, wire=wire, tables=tables, metrics=metrics, grafana=grafana)
     _check_places(out, junit, summary)
     versions = versions_of(kafka, metadata_version)
-    planned = list(plan(files_of(experiments), seed, switch_values(switch or []), versions, backend))
+    planned = list(plan(files_of(experiments), seed, switch_values(switch or []), versions, backend, against))
     runs: list[CheckedRun] = []
     verdicts: list[dict[str, Any]] = []
     ended_early = False
@@ -121,7 +125,27 @@ def run(
     _write(runs, junit, summary)
     if ended_early:
         raise EndedEarlyError
+    if against is not None:
+        return _compared(runs, verdicts, as_json=as_json)
     return exit_status(verdicts)
+
+
+def _compared(runs: Sequence[CheckedRun], verdicts: Sequence[dict[str, Any]], *, as_json: bool) -> Exit:
+    """Show each run of Apache Kafka beside the run of our own runtime before it. Those on Kafka expect nothing, but one
+    that came to nothing can be compared with nothing."""
+    from highwater_chaos.cli.compare import print_comparison  # noqa: PLC0415 - with PyArrow, which few runs need here
+    from highwater_chaos.report.comparison import compare  # noqa: PLC0415
+
+    ours = [verdict for verdict in verdicts if verdict["software"]["runtime"] == "highwater"]
+    last: CheckedRun | None = None
+    for done in runs:
+        if done.verdict["software"]["runtime"] == "highwater":
+            last = done
+        elif last is not None and not as_json:
+            print_comparison(compare(last.directory, done.directory))
+    status = exit_status(ours)
+    unclear = any(verdict["verdict"] == "inconclusive" for verdict in verdicts)
+    return Exit.INCONCLUSIVE if unclear and status == Exit.OK else status
 
 
 def _check_backend(

@@ -14,6 +14,7 @@ from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.experiment.software import software_text
 from highwater_chaos.records.removed import removed_text
 from highwater_chaos.report.files import Row, RunFiles
+from highwater_chaos.report.happened import Happened, happened
 from highwater_chaos.report.html import render_page
 from highwater_chaos.report.timeline import Timeline, timeline_of
 from highwater_chaos.report.tracks import draw
@@ -21,6 +22,8 @@ from highwater_chaos.report.tracks import draw
 _SECOND: Final = 1_000_000_000
 _MS: Final = 1_000_000
 _NONE: Final = "–"
+_MOST: Final = 100
+"""How many lines are about single partitions."""
 
 
 class Line(NamedTuple):
@@ -54,6 +57,7 @@ class _Side:
     experiment: ChaosExperiment
     clients: _Clients
     partitions: Counter[str]
+    happened: Happened
     timeline: Timeline
 
 
@@ -94,7 +98,13 @@ def _side(directory: Path) -> _Side:
     run = RunFiles.read(directory)
     experiment = parse_experiment(run.experiment, str(directory / "experiment.yaml"))
     return _Side(
-        directory.resolve().name, run, experiment, _clients(run.operations), _changes(run.events), timeline_of(run)
+        directory.resolve().name,
+        run,
+        experiment,
+        _clients(run.operations),
+        _changes(run.events),
+        happened(directory, run.events),
+        timeline_of(run),
     )
 
 
@@ -136,6 +146,8 @@ def _lines(first: _Side, second: _Side) -> Iterator[Line]:
     for label in ("leader changes", "ISR shrinks", "ISR expansions"):
         yield line(label, first.partitions[label], second.partitions[label])
     yield line("faults", *(_faults(side.run.faults) for side in (first, second)))
+    for partition, label in sorted({*first.happened, *second.happened})[:_MOST]:
+        yield line(f"{partition}: {label}", *(side.happened.get((partition, label)) for side in (first, second)))
     for name in dict.fromkeys([*one["anomalies"], *other["anomalies"]]):
         yield line(name, *(_count(verdict["anomalies"].get(name)) for verdict in (one, other)))
     held = [{row["name"]: row["holds"] for row in verdict["assertions"]} for verdict in (one, other)]
