@@ -197,7 +197,7 @@ class PartitionInvariants:
         except LogOfflineError:  # the disk has failed since: there is nothing to compare
             return
         for batch in held:
-            known = record.committed.get(batch.base_offset)
+            known = _promised(record, batch.base_offset)
             if known is not None and (known.crc, known.epoch) != (batch.crc, batch.leader_epoch):
                 where = f"committed offset {batch.base_offset}"
                 what = f"{node} leads epoch {event.leader_epoch} with another batch at {where}"
@@ -233,8 +233,19 @@ class PartitionInvariants:
         except LogError:  # the disk has failed since
             return
         for mark in held:
-            known = record.committed.get(mark.base_offset)
+            known = _promised(record, mark.base_offset)
             if known is not None and known != CommittedBatch(mark.end_offset, mark.epoch, mark.crc):
                 what = f"broker {broker_id} joined the ISR with another batch at committed offset {mark.base_offset}"
                 self._violations.add("isr-incomplete", record.name, what, (record.topic_id, broker_id))
                 return
+
+
+def _promised(record: PartitionRecord, offset: int) -> CommittedBatch | None:
+    """The committed batch at an offset, which all who lead or join must have; None if there is none.
+
+    An unclean election that was allowed promises nothing of what had been written before. Replicas may differ there for
+    ever, as in Kafka: one that cut its log only back to where that of its leader began, and whose own beginning was
+    forgotten in a crash, has the same last epoch and end as a leader with other batches below.
+    """
+    known = record.committed.get(offset)
+    return None if known is None or known.epoch < record.reported.since_epoch else known
