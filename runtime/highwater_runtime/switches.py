@@ -114,7 +114,7 @@ SWITCHES: Final[Mapping[str, Switch]] = {
         ),
         Switch(
             "truncation",
-            ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
+            ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "as-1.1.1", "to-high-watermark"),
             "KIP-320, KIP-279, KIP-101, Design V3",
             "how a follower finds the offset at which its log diverges from its leader's, as releases of Kafka did",
         ),
@@ -164,7 +164,9 @@ class Switches:
     stray_cleanup: Literal["on", "off"] = "on"
     controller_epoch_fencing: Literal["on", "off"] = "on"
     stale_command_check: Literal["on", "off"] = "on"
-    truncation: Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"] = "fenced"
+    truncation: Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "as-1.1.1", "to-high-watermark"] = (
+        "fenced"
+    )
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Switches:

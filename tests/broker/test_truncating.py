@@ -23,7 +23,7 @@ from highwater_runtime.wire.messages.offset_for_leader_epoch_response import (
     OffsetForLeaderTopicResult,
 )
 
-ASKING = ("by-exact-leader-epoch", "by-leader-epoch")
+ASKING = ("by-exact-leader-epoch", "by-leader-epoch", "as-1.1.1")
 
 
 def with_two_epochs(follower: Follower) -> Follower:

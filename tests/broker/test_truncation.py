@@ -94,7 +94,7 @@ def cut_of(protocol: ProtocolName, follower: Replica, leader: Replica) -> Cut | 
     match protocol:
         case "to-high-watermark":
             return cut_to_high_watermark(high_watermark, follower.end)
-        case "by-leader-epoch":
+        case "by-leader-epoch" | "as-1.1.1":  # the cut is the same
             first = leader.epochs[0][0] if leader.epochs else -1
             return cut_by_leader_epoch(end_without_epoch(asked, end, first), high_watermark, follower.end)
         case "by-exact-leader-epoch":
@@ -233,7 +233,8 @@ def test_the_rungs_speak_as_the_releases_did():
         "fenced": (15, None, 7, True),
         "by-exact-leader-epoch": (8, 1, 3, False),
         "by-leader-epoch": (7, 0, 1, False),
+        "as-1.1.1": (7, 0, 1, False),
         "to-high-watermark": (4, None, 1, False),
     }
-    assert [protocol.goes_on(3, 4) for protocol in PROTOCOLS.values()] == [False, True, True, True]
-    assert [protocol.goes_on(3, 5) for protocol in PROTOCOLS.values()] == [False, False, True, True]
+    assert [protocol.goes_on(3, 4) for protocol in PROTOCOLS.values()] == [False, True, True, True, True]
+    assert [protocol.goes_on(3, 5) for protocol in PROTOCOLS.values()] == [False, False, True, True, True]

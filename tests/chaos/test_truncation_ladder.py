@@ -23,6 +23,9 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios/kafka-6361"
 
 
 N_CASES = [
+    ("n-below-20", "as-1.1.1", 16, None, "unavailable"),
+    ("n-is-20", "as-1.1.1", 21, None, "divergence"),
+    ("n-above-20", "as-1.1.1", 31, 11, "replica-incomplete"),
     ("n-below-20", "by-leader-epoch", 16, None, "unavailable"),
     ("n-is-20", "by-leader-epoch", 21, None, "divergence"),
     ("n-above-20", "by-leader-epoch", 31, 11, None),

@@ -336,7 +336,7 @@ class LeaderFetcher:
                     self._cut(followed, lambda: partition.cut_by_exact_leader_epoch(known))
                 else:
                     offset = None if known is None else known.end_offset
-                    self._cut(followed, lambda: partition.cut_by_leader_epoch(offset))
+                    self._cut(followed, lambda: partition.cut_by_leader_epoch(offset, self._context.protocol))
             case ErrorCode():
                 self._refused(followed, _REFUSALS.get(end, "fetch-refused-other"))
             case None:

@@ -28,6 +28,7 @@ from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.truncation import (
     Cut,
     EpochEnd,
+    TruncationProtocol,
     cut_by_exact_leader_epoch,
     cut_by_leader_epoch,
     cut_for_divergence,
@@ -293,10 +294,16 @@ class Partition:
         """Truncate to the HW that this follower knows (Design V3)."""
         return self._cut(cut_to_high_watermark(self._high_watermark, self.log.log_end_offset), by_epoch=False)
 
-    def cut_by_leader_epoch(self, leader_end: int | None) -> Cut:
-        """Truncate to where this log's last epoch ends at the leader; None: the leader does not know (KIP-101)."""
+    def cut_by_leader_epoch(self, leader_end: int | None, protocol: TruncationProtocol) -> Cut:
+        """Truncate to where this log's last epoch ends at the leader; None: the leader does not know (KIP-101).
+
+        A protocol that ``leaves_hole`` goes on at the cut, although the batch that holds it has gone as a whole.
+        """
         cut = cut_by_leader_epoch(leader_end, self._high_watermark, self.log.log_end_offset)
-        return self._cut(cut, by_epoch=leader_end is not None)
+        self._cut(cut, by_epoch=leader_end is not None)
+        if protocol.leaves_hole and cut.offset > self.log.log_end_offset:
+            self.log.leave_hole(cut.offset)
+        return cut
 
     def cut_by_exact_leader_epoch(self, leader: EpochEnd | None) -> Cut:
         """Truncate by the leader's largest epoch that is not above this log's last one; None: it has none (KIP-279)."""

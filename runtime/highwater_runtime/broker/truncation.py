@@ -5,9 +5,12 @@ requests that it sent (:data:`PROTOCOLS`); the highest is the default.
 
 ``to-high-watermark`` (Design V3, becomeFollower; Kafka before 0.11, rules as in 0.10.2)
     Cut to the HW that the follower knows, without asking. That HW may lag behind the leader's, so committed records go.
-``by-leader-epoch`` (KIP-101; Kafka 0.11 to 1.1, rules as in 1.1.1)
+``by-leader-epoch`` (KIP-101 and KAFKA-6361, as their texts say)
     Ask the leader where the epoch of the own last record ends. The answer is an offset and no epoch. A leader that has
     not got that epoch names the start of its next larger one, which says nothing of the records below: KAFKA-6361.
+``as-1.1.1`` (Kafka 0.11 to 1.1, rules as in 1.1.1)
+    The same, but for a cut within a batch. The batch goes as a whole, and the follower goes on at the cut. So its log
+    has a hole, and the third case of KAFKA-6361 does not heal, as its text says it does.
 ``by-exact-leader-epoch`` (KIP-279; Kafka 2.0, rules as in 2.0.1)
     The answer carries the epoch that it is about: the largest one of the leader that is not above the asked one. Cut to
     the own end of that epoch, and ask again if it is not here. No request names the leader epoch that it is for, so a
@@ -16,7 +19,7 @@ requests that it sent (:data:`PROTOCOLS`); the highest is the default.
     Each Fetch names the leader epoch that the follower believes in, and the epoch of its last record. The leader
     answers with a *diverging epoch* as above, or with an error if it is not in that leader epoch.
 
-A follower of one of the lower three is first TRUNCATING, and FETCHING once it has cut its log.
+A follower of one of the lower four is first TRUNCATING, and FETCHING once it has cut its log.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-ProtocolName = Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"]
+ProtocolName = Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "as-1.1.1", "to-high-watermark"]
 
 _FENCED_SINCE: Final = 9
 """The first version of Fetch that names the leader epoch of the request (KIP-320)."""
@@ -42,6 +45,7 @@ class TruncationProtocol:
         truncates_first: whether a follower is TRUNCATING before it is FETCHING.
         epochs_of_same_leader: how many leader epochs of one and the same leader may pass without a new truncation;
             ``None``: any number. Kafka's ``Partition.makeFollower`` has that rule up to 2.0.
+        leaves_hole: whether a follower whose cut is within a batch, which goes as a whole, goes on at the cut.
     """
 
     latest_fetch: int | None
@@ -49,6 +53,7 @@ class TruncationProtocol:
     list_offsets: int
     truncates_first: bool
     epochs_of_same_leader: int | None
+    leaves_hole: bool = False
 
     def fetch_version(self, allowed: int) -> int:
         """The version of Fetch to send, where the metadata version allows up to ``allowed``."""
@@ -73,6 +78,14 @@ PROTOCOLS: Final[Mapping[ProtocolName, TruncationProtocol]] = {
     ),
     "by-leader-epoch": TruncationProtocol(
         latest_fetch=7, epoch_request=0, list_offsets=1, truncates_first=True, epochs_of_same_leader=None
+    ),
+    "as-1.1.1": TruncationProtocol(
+        latest_fetch=7,
+        epoch_request=0,
+        list_offsets=1,
+        truncates_first=True,
+        epochs_of_same_leader=None,
+        leaves_hole=True,
     ),
     # Kafka 0.10.2 sent Fetch v3. Batches of format v2, the only one here, need v4.
     "to-high-watermark": TruncationProtocol(

@@ -213,6 +213,14 @@ class Log(AppendableLog):
         self._report_truncated(old_end, leader_epoch, reason)
         return True
 
+    def leave_hole(self, offset: int) -> None:
+        """Let the next append begin at ``offset``, behind the end: there are no records between.
+
+        Only a follower of Kafka 1.1.1 does that (KAFKA-6361). What is not appended by the next start is forgotten.
+        """
+        assert offset >= self.log_end_offset
+        self.log_end_offset = offset
+
     def truncate_fully_and_start_at(self, offset: int, *, leader_epoch: int = -1) -> None:
         """Drop everything and begin again, empty, at ``offset``: the leader has deleted all that this replica has.
 
