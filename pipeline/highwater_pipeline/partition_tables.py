@@ -22,7 +22,7 @@ from highwater_pipeline.evidence import Evidence
 from highwater_pipeline.group_commits import CommitFindings
 from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
 from highwater_pipeline.partitions import Grouped, Partitions
-from highwater_pipeline.recorded_events import RecordedEvents
+from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
 from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
 from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.spool import Spool
@@ -326,7 +326,9 @@ def _recorded_in_full(
     if lacking:
         there = [f"{events.counts[kind]} of {counts.get(kind, 0)} events of the kind {kind}" for kind in lacking]
         whys.append(f"the node events are not those that were recorded: there are {', '.join(there)}")
-    owed = {} if declared.why else events.evidence.missing(acknowledged=acknowledged, acks_all=acks_all)
+    # With every kind declared, ``why`` is about events of these that are left out on purpose.
+    leaves_out = bool(declared.why) and {*EVERY_KIND.kinds} <= {*declared.kinds}
+    owed = {} if leaves_out else events.evidence.missing(acknowledged=acknowledged, acks_all=acks_all)
     owed = {kind: why for kind, why in owed.items() if kind in declared.kinds and kind not in lacking}
     for kind, why in owed.items():
         whys.append(

@@ -19,11 +19,13 @@ from highwater_runtime.ports.trace import NodeEvent
 class RecordedEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which ``kinds`` of node events were recorded in full, also those that never happened; ``why`` the others were not
     (a clause: "Apache Kafka does not tell …"; empty if there are no others); and how many there are of each kind
-    (``counts``; None: not counted)."""
+    (``counts``; None: not counted). ``seen``: kinds of which some were recorded, each true, and some were
+    missed."""
 
     kinds: tuple[str, ...]
     why: str
     counts: dict[str, int] | None = None
+    seen: tuple[str, ...] = ()
 
 
 def event_classes(base: type[NodeEvent] = NodeEvent) -> Iterator[type[NodeEvent]]:

@@ -18,6 +18,7 @@ from waiting import until
 from highwater_chaos.backends.local.apache_kafka import fetching, installation
 from highwater_chaos.backends.local.apache_kafka.fetching import ApacheKafkaUnavailableError
 from highwater_chaos.experiment.kafka_versions import needs_old_java, release_parts
+from highwater_pipeline.java import Java
 
 pytestmark = pytest.mark.usefixtures("apache_kafka")
 
@@ -35,16 +36,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maven:
-    """Puts a script in the place of mvn; ``$POM`` is what it is to fetch, ``$LIB`` where."""
+    """Puts a script in the place of mvn; ``$POM`` is what it is to fetch, ``$LIB`` where. It gives Log4j at once."""
 
     def put(body: str) -> None:
         program = tmp_path / "bin" / "mvn"
         program.parent.mkdir(exist_ok=True)
         program.write_text(
             "#!/bin/sh\n"
-            f'echo "$@" >> {tmp_path}/calls\n'
-            'while [ $# -gt 0 ]; do case "$1" in --file) POM=$2;; -DoutputDirectory=*) LIB=${1#*=};; esac\n'
+            'ALL="$*"\nwhile [ $# -gt 0 ]; do case "$1" in --file) POM=$2;; -DoutputDirectory=*) LIB=${1#*=};; esac\n'
             "shift; done\n"
+            "if grep -q log4j-slf4j-impl $POM; then mkdir -p $LIB; exit; fi\n"
+            f'echo "$ALL" >> {tmp_path}/calls\n'
             f"mkdir -p $LIB\n{body}\n",
             encoding="utf-8",
         )
@@ -65,7 +67,6 @@ def test_a_release_is_fetched_once_and_hashes_must_be_right(home: Path, maven: M
     pom = (home / "lib" / "kafka.jar").read_text(encoding="utf-8")
     assert "<artifactId>kafka_2.13</artifactId>" in pom
     assert f"<version>{OLD}</version>" in pom
-    assert "slf4j-simple" in pom
     assert installed.release == OLD
     assert sorted(path.name for path in home.iterdir()) == ["lib"]
     (call,) = calls(tmp_path)
@@ -75,7 +76,7 @@ def test_a_release_is_fetched_once_and_hashes_must_be_right(home: Path, maven: M
 
 
 @pytest.mark.parametrize(
-    ("release", "artifact", "has_binding"),
+    ("release", "artifact", "by_log4j_2"),
     [
         ("1.0.2", "kafka_2.12", False),
         ("1.1.1", "kafka_2.12", True),
@@ -84,13 +85,22 @@ def test_a_release_is_fetched_once_and_hashes_must_be_right(home: Path, maven: M
     ],
 )
 def test_releases_are_packaged_and_log_in_their_own_ways(
-    tmp_path: Path, maven: Maven, release: str, artifact: str, has_binding: bool
+    tmp_path: Path, maven: Maven, monkeypatch: pytest.MonkeyPatch, release: str, artifact: str, by_log4j_2: bool
 ) -> None:
+    """Of a release that logs by SLF4J, whatever stands behind it gives way to Log4j 2, also in caches of before."""
     maven("cp $POM $LIB/kafka.jar")
     fetching.fetch_jars(release, tmp_path / "jars")
     pom = (tmp_path / "jars" / "lib" / "kafka.jar").read_text(encoding="utf-8")
     assert f"<artifactId>{artifact}</artifactId>" in pom
-    assert ("slf4j-simple" in pom) is has_binding
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    fetching.fetch_log4j(tmp_path / "highwater" / f"log4j-{fetching.LOG4J}")
+    for jar in ("slf4j-simple-1.7.36.jar", "slf4j-log4j12-1.7.25.jar"):
+        (tmp_path / "jars" / "lib" / jar).touch()
+    (tmp_path / "highwater" / f"log4j-{fetching.LOG4J}" / "lib" / "log4j-core.jar").touch()
+    jars = installation.Installation(tmp_path / "jars", Java((17, 0, 0), tmp_path, "a test"), release).class_path
+    names = [Path(jar).name for jar in jars.split(":")]
+    bindings = ["log4j-core.jar"] if by_log4j_2 else ["slf4j-log4j12-1.7.25.jar", "slf4j-simple-1.7.36.jar"]
+    assert names == ["kafka.jar", *bindings]
 
 
 def test_a_download_that_fails_leaves_nothing_and_the_next_one_succeeds(home: Path, maven: Maven) -> None:

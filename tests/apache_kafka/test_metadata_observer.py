@@ -47,7 +47,7 @@ class Told:
             cluster_id=CLUSTER_ID,
             voters={1000 + i: Endpoint(f"controller-{i}", CONTROLLER_PORT) for i in range(controllers)},
             brokers={i: Endpoint(f"broker-{i}", BROKER_PORT) for i in range(brokers)},
-            report=lambda node, event: self.events.append((node, event)),
+            report=lambda node, *events: self.events.extend((node, event) for event in events),
             complain=self.complaints.append,
         )
 

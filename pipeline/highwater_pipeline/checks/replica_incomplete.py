@@ -75,7 +75,7 @@ def _may_have_gaps(unit: PartitionTables) -> bool:
     """Whether compaction may leave gaps: that of our own nodes keeps offsets of what it removes, Kafka's does not."""
     is_internal = unit.partition.rpartition("-")[0] in INTERNAL_TOPICS
     compacts = unit.facts.settings.compacts(unit.partition) is not False or is_internal
-    return compacts and not recorded(unit.facts, "log-appended")
+    return compacts and not recorded(unit.facts, "transition")
 
 
 def _committed(unit: PartitionTables) -> Example | None:

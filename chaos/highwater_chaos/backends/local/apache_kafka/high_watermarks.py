@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.ports.trace import HighWatermarkAdvanced, NodeEvent
@@ -28,8 +28,13 @@ _EVERY_NS: Final = 250 * MS
 _TIMEOUT_NS: Final = 2 * SECOND
 _INTERNAL: Final = "__"
 
-Report = Callable[[int, NodeEvent], None]
-"""Gets each event with the id of the node whose word it is: a controller's for the metadata, a broker's for its HW."""
+
+class Report(Protocol):
+    """Gets events with the id of the node whose word they are: a controller's for the metadata, a broker's for its HW.
+    Events that come in one call happened at one moment."""
+
+    def __call__(self, node_id: int, /, *events: NodeEvent) -> None:
+        """Take them."""
 
 
 class Led(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.backends.local.apache_kafka.high_watermarks import Report
 from highwater_chaos.backends.local.apache_kafka.tails import wall_of
 from highwater_chaos.backends.local.client_loop import ClientLoop, ClientLoopError
 from highwater_chaos.backends.local.program import Observed, Site
@@ -30,7 +31,7 @@ class HostedObserver:
         self,
         site: Site,
         what: str,
-        factory_for: Callable[[Callable[[int, NodeEvent], None], Callable[[str], None]], CoreFactory],
+        factory_for: Callable[[Report, Callable[[str], None]], CoreFactory],
     ) -> None:
         self._site = site
         self._what = what
@@ -74,9 +75,10 @@ class HostedObserver:
 
     # --- from the core's thread ---
 
-    def _report(self, node_id: int, event: NodeEvent) -> None:
+    def _report(self, node_id: int, *events: NodeEvent) -> None:
         name, now = self._names[node_id], time.monotonic_ns()
-        self._events.append(Observed(now, wall_of(now), name, self._site.incarnation(name), event))
+        wall, incarnation = wall_of(now), self._site.incarnation(name)
+        self._events += [Observed(now, wall, name, incarnation, event) for event in events]
 
     def _complain(self, what: str) -> None:
         if len(self._notes) < _MAX_NOTES:

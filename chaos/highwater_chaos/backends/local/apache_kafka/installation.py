@@ -20,9 +20,12 @@ from typing import Final
 
 from highwater_chaos.backends.local.apache_kafka.disks import META
 from highwater_chaos.backends.local.apache_kafka.fetching import (
+    LOG4J,
+    LOGS_BY_SLF4J,
     OLD_JAVA,
     ApacheKafkaUnavailableError,
     fetch_jars,
+    fetch_log4j,
     fetch_old_java,
     maven,
     only_one,
@@ -49,13 +52,23 @@ class Installation:
 
     @property
     def class_path(self) -> str:
-        """All jars in order of name: a class-data archive is for one class path, letter by letter."""
-        return ":".join(str(jar) for jar in sorted((self.directory / "lib").glob("*.jar")))
+        """All jars in order of name, then those of Log4j 2, if the release logs by it: a class-data archive is for one
+        class path, letter by letter."""
+        jars = sorted((self.directory / "lib").glob("*.jar"))
+        if self.logs_by_slf4j:
+            jars = [jar for jar in jars if not jar.name.startswith(("slf4j-", "log4j-"))]
+            jars += sorted((_log4j_home() / "lib").glob("*.jar"))
+        return ":".join(map(str, jars))
+
+    @property
+    def logs_by_slf4j(self) -> bool:
+        """Whether the release logs by SLF4J, and so by the Log4j 2 that is put behind it."""
+        return release_parts(self.release) >= LOGS_BY_SLF4J
 
     @property
     def class_archive(self) -> Path:
         """Where the class-data archive for this Java is, or would be."""
-        return self.directory / f"classes-java-{self.java.full_version}.jsa"
+        return self.directory / f"classes-log4j-{LOG4J}-java-{self.java.full_version}.jsa"
 
     def command(self, main: str, *arguments: str, options: Sequence[str] = ()) -> tuple[str, ...]:
         """The command line that runs the class ``main``; ``options`` are the JVM's."""
@@ -101,8 +114,8 @@ def available(release: str | None = None) -> str | None:
     """Why a release (None: the newest that was tested) cannot be run here; None where it can, if need be after a
     download. Quick: fetches nothing."""
     release = release or newest("kraft")
-    directory = _directory(release)
-    places = [directory, *directory.rglob("*")]  # what is in them is run
+    directory, log4j = _directory(release), _log4j_home()
+    places = [directory, *directory.rglob("*"), log4j, *log4j.rglob("*")]  # what is in them is run
     if needs_old_java(release_parts(release)):
         places.append(_old_java_home())
     else:
@@ -115,9 +128,12 @@ def available(release: str | None = None) -> str | None:
             check_kept(place, "set XDG_CACHE_HOME to a directory of your own")
     except MachineError as error:
         return str(error)
-    if not is_fetched(release) and maven() is None:
+    lacking = [f"Apache Kafka {release} are not in {directory}"] if not is_fetched(release) else []
+    if release_parts(release) >= LOGS_BY_SLF4J and not (log4j / "lib").is_dir():
+        lacking.append(f"Log4j {LOG4J} are not in {log4j}")
+    if lacking and maven() is None:
         return (
-            f"the jars of Apache Kafka {release} are not in {directory}, and there is no mvn on PATH to fetch"
+            f"the jars of {' and those of '.join(lacking)}, and there is no mvn on PATH to fetch"
             " them: install Maven (apt install maven)"
         )
     return None
@@ -146,6 +162,8 @@ def install(release: str | None = None) -> Installation:
             _log.info("fetching Apache Kafka %s from Maven Central into %s", release, directory)
             fetch_jars(release, directory)
         installation = Installation(directory, _java_for(release), release)
+        if installation.logs_by_slf4j:
+            fetch_log4j(_log4j_home())
         if release_parts(release) >= FIRST_KRAFT:
             if not installation.class_archive.exists():
                 problem = make_class_archive(installation.command, installation.class_archive)
@@ -176,6 +194,10 @@ def _cache() -> Path:
 
 def _directory(release: str) -> Path:
     return _cache() / f"apache-kafka-{release}"
+
+
+def _log4j_home() -> Path:
+    return _cache() / f"log4j-{LOG4J}"
 
 
 def _old_java_home() -> Path:

@@ -71,13 +71,14 @@ _DIRECTORY: Final = "__cluster_metadata-0"
 @dataclass(frozen=True, slots=True)
 class ObserverOptions:
     """``voters``: where the controllers listen, by id; ``brokers``: where brokers do. ``report`` gets the events,
-    ``complain`` sentences on what could not be understood."""
+    ``complain`` sentences on what could not be understood. ``asks``: whether leaders are asked for high watermarks."""
 
     cluster_id: str
     voters: Mapping[int, Endpoint]
     brokers: Mapping[int, Endpoint]
     report: Report
     complain: Callable[[str], None]
+    asks: bool = True
 
 
 class MetadataObserver:
@@ -100,7 +101,8 @@ class MetadataObserver:
     def start(self) -> None:
         """Look for the leader, and begin to ask for high watermarks."""
         self._raft.start()
-        self._high_watermarks.start()
+        if self._options.asks:
+            self._high_watermarks.start()
 
     def on_request(self, request: InboundRequest) -> None:
         """An observer serves nothing."""
@@ -117,8 +119,9 @@ class MetadataObserver:
     # --- RaftListener ---
 
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes], last_offset: int) -> None:
-        """Tell what a committed batch changed."""
+        """Tell what a committed batch changed, all at once: it was committed as a whole."""
         del epoch, last_offset
+        events: list[NodeEvent] = []
         for offset, data in enumerate(records, start=base_offset):
             record = self._read(data, offset)
             if record is None:
@@ -128,7 +131,8 @@ class MetadataObserver:
             except MetadataReplayError as error:
                 self._options.complain(f"a record of the metadata log does not fit those before it: {error}")
                 continue
-            self._tell(change, offset)
+            events += _events(change, offset)
+        self._options.report(self._spokesman, *events)
 
     def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:
         """Tell how the state of a snapshot differs from what was known."""
@@ -141,8 +145,10 @@ class MetadataObserver:
                     self.image.apply_snapshot_record(record, end_offset - 1)
                 except MetadataReplayError as error:
                     self._options.complain(f"a record of a metadata snapshot does not fit those before it: {error}")
-        for change in differences(before, self.image):
-            self._tell(change, end_offset - 1)
+        changes = differences(before, self.image)
+        self._options.report(
+            self._spokesman, *(event for change in changes for event in _events(change, end_offset - 1))
+        )
 
     def on_leader_change(self, leader_id: int | None, epoch: int) -> None:
         """From now on it is this controller's word that is reported."""
@@ -162,10 +168,6 @@ class MetadataObserver:
         except (DecodeError, IndexError) as error:
             self._options.complain(f"record {offset} of the metadata log cannot be read: {error}")
             return None
-
-    def _tell(self, change: Change, offset: int) -> None:
-        for event in _events(change, offset):
-            self._options.report(self._spokesman, event)
 
     def _led(self) -> Iterator[Led]:
         for topic, index, state in self.image.all_partitions():

@@ -139,7 +139,6 @@ def jvm_options(log_file: Path, *, heap_mb: int = 256, compile_fully: bool = Fal
         if compile_fully
         else ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
     )
-    logger = "-Dorg.slf4j.simpleLogger"
     return (
         f"-Xms{min(64, heap_mb)}m",
         f"-Xmx{heap_mb}m",
@@ -151,12 +150,4 @@ def jvm_options(log_file: Path, *, heap_mb: int = 256, compile_fully: bool = Fal
         "-Djava.awt.headless=true",
         # Native libraries are unpacked there; a JVM that is killed leaves them behind.
         f"-Djava.io.tmpdir={log_file.parent}",
-        f"{logger}.logFile={log_file}",
-        f"{logger}.showDateTime=true",
-        f"{logger}.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
-        f"{logger}.showThreadName=false",
-        # Each prints its whole configuration, a hundred lines at a time.
-        f"{logger}.log.org.apache.kafka.common.config.AbstractConfig=warn",
-        f"{logger}.log.kafka.server.KafkaConfig=warn",
-        f"{logger}.log.kafka.utils.Log4jControllerRegistration$=error",
     )

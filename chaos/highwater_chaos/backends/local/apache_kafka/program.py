@@ -7,13 +7,11 @@ flushes) are refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from highwater_chaos.backends.local.apache_kafka.disks import format_disk, is_formatted
+from highwater_chaos.backends.local.apache_kafka.evidence import Declaration, lines_known
 from highwater_chaos.backends.local.apache_kafka.fetching import LOGS_BY_SLF4J, ApacheKafkaUnavailableError
 from highwater_chaos.backends.local.apache_kafka.installation import Installation, install
 from highwater_chaos.backends.local.apache_kafka.node_config import (
@@ -23,50 +21,15 @@ from highwater_chaos.backends.local.apache_kafka.node_config import (
     node_properties,
     zookeeper_mode_properties,
 )
+from highwater_chaos.backends.local.apache_kafka.node_logging import events_file, log4j2_properties
 from highwater_chaos.backends.local.apache_kafka.observing import ClusterObserver
+from highwater_chaos.backends.local.apache_kafka.white_box import WhiteBox
 from highwater_chaos.backends.local.apache_kafka.zookeeper_observing import ZooKeeperModeObserver
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.kafka_versions import Mode, release_parts
-from highwater_pipeline.recorded_events import RecordedEvents
+from highwater_chaos.experiment.kafka_versions import release_parts
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
-from highwater_runtime.ports.trace import (
-    BrokerRegistered,
-    BrokerRegistrationChanged,
-    BrokerStateChanged,
-    ControllerChanged,
-    NodeCrashed,
-    NodeEvent,
-    NodeStarted,
-    NodeStopped,
-    PartitionChanged,
-    RaftStateChanged,
-)
-
-_IN_EITHER_MODE: Final[tuple[type[NodeEvent], ...]] = (
-    NodeStarted,
-    NodeStopped,
-    NodeCrashed,
-    BrokerRegistered,
-    BrokerRegistrationChanged,
-    BrokerStateChanged,
-    PartitionChanged,
-)
-OBSERVED: Final[Mapping[Mode, tuple[type[NodeEvent], ...]]] = {
-    "kraft": (*_IN_EITHER_MODE, RaftStateChanged),
-    "zookeeper": (*_IN_EITHER_MODE, ControllerChanged),
-}
-"""The kinds of events of which none is missed. High watermarks are sampled, and so are not among them."""
-
-
-def recorded_events(mode: Mode) -> RecordedEvents:
-    """What a run of this mode declares of its events."""
-    return RecordedEvents(
-        kinds=tuple(str(kind.__struct_config__.tag) for kind in OBSERVED[mode]),
-        why="Apache Kafka's nodes do not report what they append and commit",
-    )
-
 
 _CONFIG: Final = "server.properties"
 _LOG4J: Final = "log4j.properties"
@@ -108,20 +71,21 @@ class ApacheKafkaProgram:
         properties = self._kraft_node(plan, place) if plan.cluster.mode == "kraft" else _zookeeper_node(plan, place)
         config, log = place.files / _CONFIG, log_file(place, incarnation)
         config.write_text(render_properties(properties), encoding="utf-8")
-        recorded = place.files / _RECORDED
-        recorded.write_bytes(msgspec.json.encode(recorded_events(plan.cluster.mode)))
-        options = jvm_options(log)
+        log4j, tells = place.files / _LOG4J, lines_known(self._installation().release, plan.cluster.mode)
         if release_parts(self._installation().release) < LOGS_BY_SLF4J:
-            log4j = place.files / _LOG4J
             log4j.write_text(log4j_properties(log), encoding="utf-8")
-            options = (*options, f"-Dlog4j.configuration={log4j.as_uri()}")
+            configured = f"-Dlog4j.configuration={log4j.as_uri()}"
+        else:
+            log4j.write_text(log4j2_properties(log, place.role if tells else None), encoding="utf-8")
+            configured = f"-Dlog4j2.configurationFile={log4j.as_uri()}"
+        options = (*jvm_options(log), configured)
         return Launch(
             argv=self._installation().command("kafka.Kafka", str(config), options=options),
             paths={
                 f"config/{place.name}.properties": config,
                 f"logs/{place.name}.{incarnation}.log": log,
                 f"logs/{place.name}.{incarnation}.log.crash": Path(f"{log}.crash"),  # if the JVM itself dies
-                RECORDED_EVENTS_FILE: recorded,  # the same of every node
+                RECORDED_EVENTS_FILE: place.files / _RECORDED,  # the same of every node
             },
             log=log,
         )
@@ -144,9 +108,14 @@ class ApacheKafkaProgram:
 
     def observer(self, site: Site) -> Observer:
         """Follows the metadata log or the ensemble's transactions, and the nodes' logs."""
-        if site.plan.cluster.mode == "zookeeper":
+        release, mode = self._installation().release, site.plan.cluster.mode
+        nodes = [place for place in site.plan.places if place.role != "zookeeper"]
+        declaration = Declaration(release, mode, [place.files / _RECORDED for place in nodes])
+        declaration.write()
+        if mode == "zookeeper":
             return ZooKeeperModeObserver(site, log_file)
-        return ClusterObserver(site, log_file)
+        known = lines_known(release, mode)
+        return ClusterObserver(site, log_file, WhiteBox(site, _events_file, declaration.lose) if known else None)
 
     def _installation(self) -> Installation:
         if self._installed is None:
@@ -169,3 +138,7 @@ def _zookeeper_node(plan: ClusterPlan, place: NodePlace) -> dict[str, str | int 
 def log_file(place: NodePlace, incarnation: int) -> Path:
     """Where one incarnation of a node logs."""
     return place.files / f"kafka.{incarnation}.log"
+
+
+def _events_file(place: NodePlace, incarnation: int) -> Path:
+    return events_file(log_file(place, incarnation))

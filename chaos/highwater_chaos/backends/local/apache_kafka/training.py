@@ -16,6 +16,8 @@ from typing import Final, Protocol
 from highwater_chaos.backends.local.layout import free_ports
 
 _UP: Final = "Kafka Server started"
+_INFO: Final = "-Dorg.apache.logging.log4j.level=INFO"
+"""Without a configuration Log4j 2 writes to the standard output, and by default errors only."""
 _START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.05
@@ -36,7 +38,7 @@ def make_class_archive(command: CommandLine, archive: Path) -> str | None:
         config = _node(scratch)
         output = scratch / "output"
         format_disk = command("kafka.tools.StorageTool", "format", "-t", "highwater-training-000", "-c", str(config))
-        run_node = command("kafka.Kafka", str(config), options=(f"-XX:ArchiveClassesAtExit={unfinished}",))
+        run_node = command("kafka.Kafka", str(config), options=(f"-XX:ArchiveClassesAtExit={unfinished}", _INFO))
         with output.open("ab") as file:
             try:
                 subprocess.run(format_disk, stdout=file, stderr=file, timeout=_START_SECONDS, check=True)  # noqa: S603

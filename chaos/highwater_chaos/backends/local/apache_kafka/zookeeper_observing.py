@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from highwater_chaos.backends.ensemble.kafka_nodes import as_our_nodes
-from highwater_chaos.backends.local.apache_kafka.high_watermarks import HighWatermarks, Led
+from highwater_chaos.backends.local.apache_kafka.high_watermarks import HighWatermarks, Led, Report
 from highwater_chaos.backends.local.apache_kafka.hosted_observer import HostedObserver
 from highwater_chaos.backends.local.apache_kafka.node_log import SessionLog
 from highwater_chaos.backends.local.apache_kafka.tails import NodeLogs
@@ -20,7 +20,7 @@ from highwater_chaos.backends.local.program import NodePlace, Observed, Site
 from highwater_chaos.backends.local.zookeeper_program import committed, observe_ensemble
 from highwater_chaos.experiment.nodes import broker_name
 from highwater_runtime.host.node import CoreFactory
-from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent, PartitionChanged
+from highwater_runtime.ports.trace import BrokerRegistered, PartitionChanged
 
 
 class ZooKeeperModeObserver:
@@ -37,7 +37,7 @@ class ZooKeeperModeObserver:
         """By partition. Replaced as a whole, since another thread reads it."""
         self._ensemble = observe_ensemble(site, as_our_nodes)
 
-        def factory_for(report: Callable[[int, NodeEvent], None], complain: Callable[[str], None]) -> CoreFactory:
+        def factory_for(report: Report, complain: Callable[[str], None]) -> CoreFactory:
             del complain
             brokers = {place.node_id: place.advertised for place in site.plan.of_role("broker")}
             return lambda ports: HighWatermarks(brokers, self._leading, report, ports)
