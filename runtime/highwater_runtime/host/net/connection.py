@@ -173,6 +173,7 @@ class ServerConnection(FrameReceiver):
         return self._reading
 
     def _take_in(self, nbytes: int) -> None:
+        self._wait_if_too_much_is_kept_back()
         self.take_in(nbytes)
         unfinished = self.unfinished_capacity
         if unfinished != self.unfinished_bytes and not self._closed:
@@ -211,21 +212,26 @@ class ServerConnection(FrameReceiver):
         """A request, or what claims to be one."""
         if self.unfinished_bytes:
             self._unfinished_is(0)
+        request = self.request_of(frame)
+        if request is None:
+            return
+        self._request_received(request)
+        if perf_counter_ns() >= self._server.line.until_ns:
+            self._wait_for_turn()
+
+    def request_of(self, frame: bytes | memoryview) -> HostRequest | None:
+        """The request in a frame; None: there is none, and the connection is closed."""
         if len(frame) > MOST_BYTES_BUT_OF_DATA and int.from_bytes(frame[:2]) not in _DATA:
             self.malformed(f"a request of {len(frame)} bytes; at most {MOST_BYTES_BUT_OF_DATA}, unless it brings data")
-            return
+            return None
         try:
             _, version, correlation_id, client_id, body = decode_request(frame)
         except WireError as error:
             request = self._from_the_future(frame)
             if request is None:
                 self.malformed(str(error))
-                return
-        else:
-            request = HostRequest(self, body, version, correlation_id, client_id or "", len(frame))
-        self._request_received(request)
-        if perf_counter_ns() >= self._server.line.until_ns:
-            self._wait_for_turn()
+            return request
+        return HostRequest(self, body, version, correlation_id, client_id or "", len(frame))
 
     def _request_received(self, request: HostRequest) -> None:
         server = self._server
@@ -238,6 +244,17 @@ class ServerConnection(FrameReceiver):
         if request.body.API_KEY == ApiKey.API_VERSIONS and server.on_introduction is not None:
             server.on_introduction(self, request.body)
         self.hand_over(request)
+
+    def keep_back(self, request: HostRequest) -> None:
+        self._server.keep_back(request)
+        self._wait_if_too_much_is_kept_back()
+
+    def _wait_if_too_much_is_kept_back(self) -> None:
+        if self._server.keeps_back_too_much and self._must_wait:
+            self._pause()
+
+    def let_go(self, request: HostRequest) -> None:
+        self._server.let_go(request)
 
     def hand_over(self, request: HostRequest) -> None:
         """Let the core see a request, its answer's place at the end of the line."""

@@ -1,7 +1,8 @@
 """What the harness does to single messages of a live node: hold, drop, delay, duplicate; by API, client and server.
 
-Rules act at the receiving end: the server knows its clients by client id (nodes send their names). Semantics are those
-of the simulator (``sim/faults.py``):
+Rules act at the receiving end: the server knows its clients by client id (nodes send their names). In front of
+software that is not ours the server is a proxy (:mod:`highwater_runtime.host.proxy`). Semantics are those of the
+simulator (``sim/faults.py``):
 
 * A *held* or *delayed* request steps out of its connection's line, as if held in the sender's network layer: later
   ones overtake it. It arrives after its release even if its sender has given up by then, as a request in the server's
@@ -9,6 +10,7 @@ of the simulator (``sim/faults.py``):
 * A held or delayed *response* keeps its place: responses behind it on the same connection wait. A connection that
   closes loses it.
 * A *dropped* message vanishes alone; the client's time-out follows.
+* What is kept back counts as bytes that the server holds: beyond its bound it reads from nobody.
 * A *duplicated* request is handed to the core twice; the second response goes nowhere.
 """
 
@@ -118,13 +120,15 @@ class Interference:
             case "drop":
                 return True
             case "hold":
+                request.connection.keep_back(request)
                 rule.held.append(lambda: self._arrive(request))
                 return True
             case "delay":
+                request.connection.keep_back(request)
                 self._node.loop.call_later(rule.delay_ns / 1e9, self._arrive, request)
                 return True
             case "duplicate":
-                twin = _twin(request)
+                twin = request.twin()
                 self._node.loop.call_soon(self._in_turn, lambda: self._node.take(twin))
                 return False
 
@@ -156,6 +160,7 @@ class Interference:
     def _arrive(self, request: HostRequest) -> None:
         """A request that was kept back reaches the core."""
         connection = request.connection
+        connection.let_go(request)
         if connection.is_closed:
             self._in_turn(lambda: self._node.take(request))
         else:
@@ -171,10 +176,3 @@ def _send_held(connection: RequestSource) -> None:
 
 def _call(action: Callable[[], Any]) -> None:
     action()
-
-
-def _twin(request: HostRequest) -> HostRequest:
-    """The same request once more, with no place in line."""
-    return HostRequest(
-        request.connection, request.body, request.version, request.correlation_id, request.client_id, request.size
-    )

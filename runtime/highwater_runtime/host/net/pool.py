@@ -11,10 +11,13 @@ from highwater_runtime.host.limits import ServerLimits
 from highwater_runtime.host.logs import LimitedLog
 from highwater_runtime.host.net.fairness import TurnLine
 from highwater_runtime.host.net.interference import Interference
+from highwater_runtime.host.net.requests import HostRequest
 from highwater_runtime.ports import Endpoint
 
 _KEPT_BUFFERS_BYTES: Final = 64 * 1024 * 1024
 """Larger buffers than needed are kept for speed, as long as all buffers together have no more than this."""
+_KEPT_BACK_EXTRA_BYTES: Final = 1024
+"""Of each request that a rule keeps back, beyond its frame."""
 _FINISHING_CHECK_S: Final = 1.0
 _LEAST_PROGRESS_BYTES: Final = 64 * 1024
 """What must come of an unfinished request in that time, if its memory is beyond the bound."""
@@ -64,6 +67,10 @@ class ConnectionPool:
         """Sees every ApiVersions request with its connection, before the core does."""
         self.queued_bytes = 0
         """Of requests that are not answered yet, and of those of which only a part has come."""
+        self.kept_back_bytes = 0
+        """Of requests that rules keep back, also of connections that have ended."""
+        self.keeps_back_too_much = False
+        """Whether no further request is to be looked at until rules let some go."""
         self.buffer_bytes = 0
         """Of the buffers of connections, beyond what each connection has from the start."""
         self.received_bytes = 0
@@ -127,7 +134,12 @@ class ConnectionPool:
         to its end, above the bound (as Kafka's memory pool gives out its last bytes to a request of any size).
         """
         most = self.limits.max_queued_bytes
-        if most < 0 or self.queued_bytes <= most:
+        if most < 0:
+            return False
+        if self.keeps_back_too_much:
+            self.over_share[connection] = None
+            return True
+        if self.queued_bytes <= most:
             return False
         if connection.queued_bytes * len(self._connections) <= most and (
             # Shares get smaller as connections come. Those that are there already keep what they have.
@@ -178,10 +190,23 @@ class ConnectionPool:
 
     def released(self) -> None:
         """Bytes were given back: who waited for that may go on."""
-        if self.over_share and self.queued_bytes <= self.limits.max_queued_bytes:
+        if self.over_share and not self.keeps_back_too_much and self.queued_bytes <= self.limits.max_queued_bytes:
             waiting, self.over_share = self.over_share, {}
             for connection in waiting:
                 connection.read_on()
+
+    def keep_back(self, request: HostRequest) -> None:
+        """Count a request that a rule keeps back."""
+        self._keep_back(request.size + _KEPT_BACK_EXTRA_BYTES)
+
+    def let_go(self, request: HostRequest) -> None:
+        """The rule lets a request go that was counted."""
+        self._keep_back(-request.size - _KEPT_BACK_EXTRA_BYTES)
+        self.released()
+
+    def _keep_back(self, more: int) -> None:
+        self.kept_back_bytes += more
+        self.keeps_back_too_much = 0 <= self.limits.max_queued_bytes < self.kept_back_bytes
 
     def may_keep(self, nbytes: int) -> bool:
         """Whether a connection may have a buffer of ``nbytes`` more than it needs."""

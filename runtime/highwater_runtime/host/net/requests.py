@@ -32,6 +32,12 @@ class RequestSource(Protocol):
     def hand_over(self, request: HostRequest) -> None:
         """Let the core see a request, its answer's place at the end of the line."""
 
+    def keep_back(self, request: HostRequest) -> None:
+        """A rule keeps a request from the core for now."""
+
+    def let_go(self, request: HostRequest) -> None:
+        """It does not any more."""
+
     def send_answers(self) -> None:
         """Send the answers that are ready, up to the first that is not."""
 
@@ -69,6 +75,10 @@ class HostRequest(InboundRequest):
     def principal(self) -> str:
         """Who sent it, as ``User:alice``."""
         return self.connection.principal
+
+    def twin(self) -> HostRequest:
+        """The same request once more, with no place in line."""
+        return HostRequest(self.connection, self.body, self.version, self.correlation_id, self.client_id, self.size)
 
     def reply(self, response: ApiMessage) -> None:
         if self.answer is not None:

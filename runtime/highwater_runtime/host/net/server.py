@@ -58,6 +58,7 @@ class Server(ConnectionPool):
         """Refuse new connections; those that stand go on."""
         for acceptor in self._acceptors:
             acceptor.close()
+        self._acceptors.clear()
         for _, sock in self._sockets:
             sock.close()
         self._sockets.clear()
@@ -84,11 +85,15 @@ class Server(ConnectionPool):
             self.log.warning("connection closed", peer=peer, listener=listener.name, why=refusal)
             sock.close()
             return
-        connection = ServerConnection(self, listener, host, peer)
+        connection = self.connection_for(listener, host, peer)
         self.admit(connection)
         task = self.node.loop.create_task(self._open(connection, sock))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
+
+    def connection_for(self, listener: Listener, host: str, peer: str) -> ServerConnection:
+        """What serves a client from ``host``; ``peer`` has its port as well."""
+        return ServerConnection(self, listener, host, peer)
 
     async def _open(self, connection: ServerConnection, sock: socket.socket) -> None:
         security = connection.listener.security

@@ -22,37 +22,25 @@
                                                                           :meth:`ControlServer.probe_disk`
 =============== ========================================================= ==========================================
 
-A rule may be added under a ``key`` of the caller's, so that it can be taken back by one who never heard its id; adding
-under a key that has a rule already changes nothing and answers with that rule's id.
-
-The socket is for the harness. A process that can open it (mode 0600) may do all that.
+The socket itself, and the methods about rules: :mod:`.control_socket`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import errno
-import os
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic_ns
 from typing import Any, Final
 
-import msgspec
-
 from highwater_runtime.host.metrics import Sample
-from highwater_runtime.host.net.interference import ServerRule
 from highwater_runtime.host.node import HostedNode
-from highwater_runtime.host.unix_path import short_path
+from highwater_runtime.host.process.control_socket import ControlSocket, Method, RuleMethods
 from highwater_runtime.ports.coordination import SessionKey
 
-_MAX_LINE_BYTES: Final = 1024 * 1024
 _PROBE: Final = ".highwater-flush-probe"
-_encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder().decode
 
 
-class ControlServer:
+class ControlServer(ControlSocket):
     """Serves the control socket of one node; ``samples`` are its metrics and the host's, ``session`` is the key of its
     ZooKeeper session, if it has one."""
 
@@ -64,17 +52,14 @@ class ControlServer:
     ) -> None:
         self._node = node
         self._samples = samples
-        self._path: Path | None = None
-        self._server: asyncio.Server | None = None
-        self._methods: dict[str, Callable[[dict[str, Any]], Any]] = {
+        rules = RuleMethods(node.server.interference)
+        methods: dict[str, Method] = {
             "ping": lambda _: {"node": node.name, "incarnation": node.incarnation},
-            "addRule": self._add_rule,
-            "ruleMatches": lambda params: node.server.interference.matches(
-                params["rule"] if "rule" in params else self._keys[params["key"]]
-            ),
-            "removeRule": lambda params: node.server.interference.remove(params["rule"]),
-            "dropRule": self._drop_rule,
-            "hasRule": lambda params: self._has_rule(params["key"]),
+            "addRule": rules.add,
+            "ruleMatches": rules.matches,
+            "removeRule": rules.remove,
+            "dropRule": rules.drop,
+            "hasRule": lambda params: rules.has(params["key"]),
             "session": lambda _: None if (key := session()) is None else {"id": key.id, "password": key.password.hex()},
             "metrics": lambda _: [
                 {"name": name, "labels": dict(labels), "value": value} for name, labels, value in self._samples()
@@ -88,84 +73,9 @@ class ControlServer:
             "isStalled": lambda _: node.disk is not None and node.disk.is_stalled,
             "diskProbe": self.probe_disk,
         }
-        self._keys: dict[str, int] = {}
+        super().__init__(node.log, methods)
         self._flush_begun_ns: int | None = None
         self._flush_ended: str | None = None
-
-    async def start(self, path: Path) -> None:
-        """Listen at ``path``, in the place of whatever a dead process left there. Raises ``OSError``."""
-        path.unlink(missing_ok=True)
-        before = os.umask(0o177)
-        try:
-            with short_path(path) as name:
-                self._server = await asyncio.start_unix_server(self._serve, name, limit=_MAX_LINE_BYTES)
-        finally:
-            os.umask(before)
-        self._path = path
-
-    def close(self) -> None:
-        """Stop listening and take the socket away."""
-        if self._server is not None:
-            self._server.close()
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while line := await reader.readline():
-                writer.write(self.answer(line) + b"\n")
-                await writer.drain()
-        except (OSError, ValueError) as error:
-            self._node.log.warning("control connection closed", why=str(error))
-        except asyncio.CancelledError:
-            return  # the loop closes; the stream's own callback cannot bear a cancelled task (Python 3.11)
-        finally:
-            writer.close()
-
-    def answer(self, line: bytes) -> bytes:
-        """Carry out one request; returns the answer, without line end."""
-        number: Any = None
-        try:
-            request = _decode(line)
-            number = request.get("id")
-            method = self._methods.get(request["method"])
-            if method is None:
-                return _encode({"id": number, "error": f"unknown method {request['method']!r}"})
-            return _encode({"id": number, "result": method(request.get("params") or {})})
-        except KeyError as error:
-            return _encode({"id": number, "error": f"missing or unknown: {error}"})
-        except (ValueError, TypeError, AttributeError, OSError) as error:
-            return _encode({"id": number, "error": str(error)})
-
-    def _add_rule(self, params: dict[str, Any]) -> int:
-        key = params.get("key")
-        if key is not None and self._has_rule(key):
-            return self._keys[key]
-        number = self._node.server.interference.add(
-            ServerRule(
-                action=params["action"],
-                rpc=params["rpc"],
-                sources=frozenset(params.get("sources") or ()),
-                destinations=frozenset(params.get("destinations") or ()),
-                part=params.get("part") or "request",
-                delay_ns=int(params.get("delayNs") or 0),
-            )
-        )
-        if key is not None:
-            self._keys[str(key)] = number
-        return number
-
-    def _drop_rule(self, params: dict[str, Any]) -> int | None:
-        """Returns how many messages it has acted upon; None: there was none of that key."""
-        if not self._has_rule(params["key"]):
-            return None
-        number = self._keys[params["key"]]
-        self._node.server.interference.remove(number)
-        return self._node.server.interference.matches(number)
-
-    def _has_rule(self, key: str) -> bool:
-        """As the server has it: what was asked for is no evidence."""
-        return self._keys.get(key) in self._node.server.interference.rules
 
     def _stall_disk(self, params: dict[str, Any]) -> None:
         disk = self._node.disk
