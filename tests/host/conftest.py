@@ -19,6 +19,7 @@ from waiting import until as wait_until
 from highwater_chaos.backends.local.layout import free_ports
 from highwater_chaos.base.lines import whole_lines
 from highwater_runtime.host import HostedNode, Listener, ServerLimits
+from highwater_runtime.host.proxy.server import ProxyNode
 from highwater_runtime.host.unix_path import short_path
 from highwater_runtime.ports import SECOND, Endpoint, Ports
 from highwater_runtime.wire.framing import decode_response, encode_request
@@ -89,6 +90,14 @@ class Hosts:
     def __init__(self) -> None:
         self.nodes: list[HostedNode] = []
         self.clients: list[Wire] = []
+        self.proxies: list[tuple[ProxyNode, asyncio.Task[None]]] = []
+
+    async def proxy(self, target: Endpoint, name: str = "server", **options: Any) -> ProxyNode:
+        """A proxy in front of ``target``, which listens if that does."""
+        proxy = ProxyNode(name, LOOPBACK, target, **options)
+        proxy.server.bind()
+        self.proxies.append((proxy, proxy.loop.create_task(proxy.server.follow())))
+        return proxy
 
     async def node(self, name: str = "server", factory: Any = TestCore, **options: Any) -> HostedNode:
         if "listeners" not in options:
@@ -112,6 +121,10 @@ class Hosts:
     def close(self) -> None:
         for client in self.clients:
             client.close()
+        for proxy, following in self.proxies:
+            following.cancel()
+            proxy.server.close(after_output=False)
+            assert not proxy.failed.done(), proxy.failed
         for node in self.nodes:
             node.kill()
 

@@ -1,4 +1,7 @@
-"""Rules about single messages, as the simulator has them, at a server on real sockets."""
+"""Rules about single messages, as the simulator has them, on real sockets: at our own server, and at a proxy before it.
+
+One suite for both: a rule must mean the same for a node of ours and for one of Apache Kafka.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,19 @@ from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 
 
 class Scene:
-    """A server that answers at once, and two clients that ask by name."""
+    """A server that answers at once, and two clients that ask by name. ``front``: who applies the rules."""
 
-    def __init__(self, hosts, tools):
-        self.hosts, self.tools = hosts, tools
+    def __init__(self, hosts, tools, kind):
+        self.hosts, self.tools, self.kind = hosts, tools, kind
 
     async def begin(self):
         self.server, self.core = await self.hosts.server()
         self.core.answering = self.answer
+        self.front, self.to = self.server.server, self.server.bound["PLAINTEXT"]
+        if self.kind == "proxy":
+            proxy = await self.hosts.proxy(self.to)
+            self.front, self.to = proxy.server, proxy.server.bound["PROXY"]
+            await self.tools.until(lambda: proxy.server.is_listening)
         self.a = await self.hosts.node("a", listeners=())
         self.b = await self.hosts.node("b", listeners=())
         self.answers = []
@@ -36,13 +44,18 @@ class Scene:
     def rule(self, action, rpc="Metadata", **fields):
         for key in ("sources", "destinations"):
             fields[key] = frozenset(fields.get(key, ()))
-        return self.server.server.interference.add(ServerRule(action, rpc, **fields))
+        return self.front.interference.add(ServerRule(action, rpc, **fields))
 
     def matches(self, rule):
-        return self.server.server.interference.matches(rule)
+        return self.front.interference.matches(rule)
 
     def remove(self, rule):
-        self.server.server.interference.remove(rule)
+        self.front.interference.remove(rule)
+
+    def kill(self):
+        """The node, and with it the proxy, which is one process with it."""
+        self.server.kill()
+        self.front.close(after_output=False)
 
     def ask(self, node, name, request=None, version=12, timeout_ns=30 * SECOND):
         from highwater_runtime.wire.messages.metadata_request import MetadataRequestTopic
@@ -52,8 +65,7 @@ class Scene:
         def told(response):
             self.answers.append((name, response if isinstance(response, RpcFailure) else response.NAME))
 
-        to = self.server.bound["PLAINTEXT"]
-        node.run(lambda: node.network.send(to, body, version, told, timeout_ns=timeout_ns))
+        node.run(lambda: node.network.send(self.to, body, version, told, timeout_ns=timeout_ns))
 
     async def answered(self, *names):
         await self.tools.until(lambda: len(self.answers) >= len(names), f"{self.answers}")
@@ -79,11 +91,11 @@ class Scene:
         self.answers = [answer for answer in self.answers if answer[0] not in syncs]
 
 
-@pytest.fixture
-def scene(play, tools):
+@pytest.fixture(params=["host", "proxy"])
+def scene(play, tools, request):
     def run(story):
         async def whole(hosts):
-            await story(await Scene(hosts, tools).begin())
+            await story(await Scene(hosts, tools, request.param).begin())
 
         play(whole)
 
@@ -117,10 +129,10 @@ def test_a_held_request_arrives_even_if_its_sender_has_given_up(scene):
         s.ask(s.a, "one", timeout_ns=200 * MS)
         await s.answered("one")
         assert s.answers == [("one", RpcFailure.TIMED_OUT)]
-        await s.tools.until(lambda: s.server.server.connections == 0)
+        await s.tools.until(lambda: s.front.connections == 0)
         assert s.seen() == []
         s.remove(rule)
-        assert s.seen() == ["one"]
+        await s.tools.until(lambda: s.seen() == ["one"])
         await asyncio.sleep(0.01)
         assert s.answers == [("one", RpcFailure.TIMED_OUT)]
 
@@ -132,7 +144,7 @@ def test_what_is_held_by_a_server_that_dies_is_lost(scene):
         rule = s.rule("hold")
         s.ask(s.a, "one")
         await s.tools.until(lambda: s.matches(rule) == 1)
-        s.server.kill()
+        s.kill()
         s.remove(rule)
         await s.answered("one")
         assert (s.answers, s.seen()) == ([("one", RpcFailure.DISCONNECTED)], [])
@@ -161,7 +173,7 @@ def test_a_held_response_is_lost_with_its_connection(scene):
         rule = s.rule("hold", part="response")
         s.ask(s.a, "one", timeout_ns=200 * MS)
         await s.answered("one")
-        await s.tools.until(lambda: s.server.server.connections == 0)
+        await s.tools.until(lambda: s.front.connections == 0)
         s.remove(rule)
         s.ask(s.a, "two")
         await s.answered("one", "two")

@@ -1,0 +1,739 @@
+"""The proxy in front of a node that is not ours: to peers all but the rules looks the same with it as without.
+
+The node is a server on raw sockets here, which does what a story says. Stories of the first part run twice, against the
+node itself and through the proxy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from waiting import until as wait_until
+
+from highwater_runtime.host.net.interference import ServerRule
+from highwater_runtime.host.proxy.requests import ProxiedRequest
+from highwater_runtime.host.proxy.sources import Peer, Sources
+from highwater_runtime.ports import Endpoint
+from highwater_runtime.wire.framing import encode_request
+from highwater_runtime.wire.messages.fetch_request import FetchRequest
+from highwater_runtime.wire.messages.metadata_request import MetadataRequest
+from highwater_runtime.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+
+MB = 1024 * 1024
+AT_ONCE = struct.pack("ii", 1, 0)
+
+
+def request(number: int, client: str = "client", body: object = None, version: int = 12) -> bytes:
+    return b"".join(encode_request(body or MetadataRequest(), version, number, client))
+
+
+def produce(number: int, acks: int, version: int, records: bytes = b"r", transaction: str | None = None) -> bytes:
+    data = [TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=records)])]
+    body = ProduceRequest(transactional_id=transaction, acks=acks, timeout_ms=1, topic_data=data)
+    return request(number, "producer", body, version)
+
+
+def answer(number: int, size: int = 4) -> bytes:
+    return struct.pack(">ii", size, number) + bytes(size - 4)
+
+
+def number_of(frame: bytes) -> int:
+    return int(struct.unpack_from(">i", frame, 4)[0])
+
+
+class RawNode:
+    """Answers each request in order, unless ``talks`` says otherwise. ``got``: numbers of the requests."""
+
+    def __init__(self) -> None:
+        self.got: list[int] = []
+        self.ends = 0
+        """Connections whose stream has ended, or that were reset."""
+        self.writers: list[asyncio.StreamWriter] = []
+        self.talks = self.answers
+        self.server: asyncio.Server | None = None
+        self.port = 0
+
+    async def listen(self) -> None:
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=256 * MB)
+        self.port = self.server.sockets[0].getsockname()[1]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        try:
+            await self.talks(reader, writer)
+        except (OSError, asyncio.IncompleteReadError):
+            self.ends += 1
+
+    async def take(self, reader: asyncio.StreamReader) -> bytes:
+        size = int.from_bytes(await reader.readexactly(4))
+        frame = await reader.readexactly(size)
+        self.got.append(number_of(frame))
+        return frame
+
+    async def answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                writer.write(answer(number_of(await self.take(reader))))
+                await writer.drain()
+        finally:
+            writer.close()
+
+    def close(self) -> None:
+        if self.server is not None:
+            self.server.close()
+        for writer in self.writers:
+            writer.transport.abort()
+
+
+class Scene:
+    def __init__(self, hosts, tools, kind):
+        self.hosts, self.until, self.kind = hosts, tools.until, kind
+        self.node = RawNode()
+        self.proxy = None
+
+    async def begin(self, **options):
+        await self.node.listen()
+        target = Endpoint("127.0.0.1", self.node.port)
+        self.to = target
+        if self.kind == "proxy":
+            self.proxy = await self.hosts.proxy(target, **options)
+            self.to = self.proxy.server.bound["PROXY"]
+            await self.until(lambda: self.proxy.server.is_listening)
+            await self.until(lambda: self.node.writers, "the proxy has looked whether the node listens")
+            await self.until(lambda: self.node.ends == 1)
+            self.node.writers.clear()
+            self.node.ends = 0
+        return self
+
+    async def client(self, **options):
+        wire = self.hosts.wire(*await asyncio.open_connection(*self.to, **options))
+        self.hosts.clients.append(wire)
+        return wire
+
+    async def numbers(self, wire, count):
+        return [int.from_bytes((await wire.frame())[:4]) for _ in range(count)]
+
+
+@pytest.fixture
+def stage(play, tools):
+    def run(story, kind="proxy", **options):
+        async def whole(hosts):
+            hosts.wire = tools.wire
+            scene = Scene(hosts, tools, kind)
+            try:
+                await story(await scene.begin(**options))
+            finally:
+                scene.node.close()
+
+        play(whole)
+
+    return run
+
+
+both = pytest.mark.parametrize("kind", ["direct", "proxy"])
+
+
+# --- the same with it as without -------------------------------------------------------------------------------------
+
+
+@both
+def test_pipelined_requests_are_answered_in_order_and_a_half_closed_client_gets_all_answers(stage, kind):
+    async def story(s):
+        client = await s.client()
+        client.writer.write(b"".join(request(n) for n in range(700)))
+        client.writer.write_eof()
+        assert await s.numbers(client, 700) == list(range(700))
+        assert await client.is_closed()
+        assert s.node.got == list(range(700))
+        await s.until(lambda: s.node.ends == 1)
+
+    stage(story, kind)
+
+
+@both
+def test_a_frame_that_is_cut_off_arrives_nowhere(stage, kind):
+    async def story(s):
+        client = await s.client()
+        client.writer.write(request(1) + request(2)[:-3])
+        await s.numbers(client, 1)
+        client.close()
+        await s.until(lambda: s.node.ends == 1)
+        assert s.node.got == [1]
+
+    stage(story, kind)
+
+
+@both
+def test_a_node_that_closes_behind_its_answers(stage, kind):
+    async def story(s):
+        async def once(reader, writer):
+            writer.write(answer(number_of(await s.node.take(reader)), 3 * MB))
+            writer.close()
+
+        s.node.talks = once
+        client = await s.client()
+        client.writer.write(request(5) + request(6))
+        assert len(await client.frame()) == 3 * MB
+        assert await client.is_closed()
+
+    stage(story, kind)
+
+
+@both
+def test_a_node_that_resets(stage, kind):
+    async def story(s):
+        async def resets(reader, writer):
+            await s.node.take(reader)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+            writer.transport.abort()
+
+        s.node.talks = resets
+        client = await s.client()
+        client.writer.write(request(5))
+        with pytest.raises(ConnectionResetError):
+            await client.reader.read(1)
+
+    stage(story, kind)
+
+
+@both
+def test_a_client_that_resets(stage, kind):
+    async def story(s):
+        client = await s.client()
+        client.writer.write(request(1))
+        await s.numbers(client, 1)
+        client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+        client.writer.transport.abort()
+        await s.until(lambda: s.node.ends == 1)
+
+    stage(story, kind)
+
+
+@both
+def test_a_node_that_does_not_listen_refuses_until_it_listens_again(stage, kind):
+    async def story(s):
+        async def is_refused():
+            try:
+                wire = await s.client()
+                return await wire.is_closed()  # one connection may learn it for the others
+            except ConnectionRefusedError:
+                return True
+
+        s.node.close()
+        await s.node.server.wait_closed()
+        assert await is_refused()
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    (await s.client()).close()
+                except ConnectionRefusedError:
+                    break
+                await asyncio.sleep(0.01)
+        await s.node.listen()
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    client = await s.client()
+                    break
+                except ConnectionRefusedError:
+                    await asyncio.sleep(0.01)
+        client.writer.write(request(8))
+        assert await s.numbers(client, 1) == [8]
+
+    stage(story, kind)
+
+
+@both
+def test_a_client_that_does_not_read_stops_the_node(stage, kind):
+    async def story(s):
+        sent = 0
+
+        async def floods(reader, writer):
+            nonlocal sent
+            while True:
+                number = number_of(await s.node.take(reader))
+                writer.write(answer(number, MB))
+                await writer.drain()
+                sent += 1
+
+        s.node.talks = floods
+        client = await s.client(limit=64 * 1024)
+        client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+        client.writer.write(b"".join(request(n) for n in range(300)))
+        await s.until(lambda: sent > 0)
+        before = -1
+        while before < sent:
+            before = sent
+            await asyncio.sleep(0.3)
+        assert sent < 60, "kernels and proxy hold some MB"
+        assert await s.numbers(client, 300) == list(range(300))
+
+    stage(story, kind)
+
+
+@both
+def test_a_node_that_does_not_read_stops_its_client(stage, kind):
+    async def story(s):
+        begins = asyncio.Event()
+
+        async def waits(reader, writer):
+            writer.transport.pause_reading()
+            await begins.wait()
+            writer.transport.resume_reading()
+            await s.node.answers(reader, writer)
+
+        s.node.talks = waits
+        client = await s.client()
+        client.writer.transport.set_write_buffer_limits(high=MB)
+        sent = 0
+        with contextlib.suppress(TimeoutError):
+            while sent < 200:
+                client.writer.write(produce(sent, 1, 9, bytes(MB)))
+                sent += 1
+                await asyncio.wait_for(client.writer.drain(), 0.5)
+        assert sent < 60, "kernels and proxy hold some MB"
+        begins.set()
+        assert await s.numbers(client, sent) == list(range(sent))
+
+    stage(story, kind)
+
+
+# --- what a proxy alone can get wrong ---------------------------------------------------------------------------------
+
+
+def test_who_sent_a_message():
+    nodes = [Peer.parse(f"broker-{n}={n}@10.77.1.{n + 1}") for n in range(2)]
+    nodes += [Peer("controller-0", 1000, "10.77.2.1")]
+    apart = Sources(nodes)
+    assert apart.of("10.77.1.2", "anything") == "broker-1"
+    assert apart.of("10.77.0.1", "producer-0") == "producer-0"
+    together = Sources([peer._replace(host="127.0.0.1") for peer in nodes])
+    for client_id, source in {
+        "broker-1-fetcher-0": "broker-1",
+        "broker-0-txn-marker-sender": "broker-0",
+        "raft-client-1000": "controller-0",
+        "raft-client-1": "broker-1",
+        "1": "broker-1",
+        "1000": "controller-0",
+        "producer-0": "producer-0",
+        "broker-1": "broker-1",
+        "broker-7-fetcher-0": "broker-7-fetcher-0",
+        "9" * 40: "9" * 40,
+        "": "",
+    }.items():
+        assert together.of("127.0.0.1", client_id) == source, client_id
+    with pytest.raises(ValueError, match="expected NAME=ID@HOST, found 'broker-0'"):
+        Peer.parse("broker-0")
+
+
+class Nobody:
+    """A connection, as far as a request looks at it."""
+
+    sources = Sources()
+    address = peer = ""
+
+
+def test_which_requests_of_producers_get_no_answer():
+    for version in range(3, 12):
+        for transaction in (None, "t" * 200):
+            frames = [produce(1, acks, version, transaction=transaction)[4:] for acks in (0, 1, -1)]
+            answered = [ProxiedRequest(Nobody(), frame).is_answered for frame in frames]
+            assert answered == [False, True, True], version
+    assert ProxiedRequest(Nobody(), request(1, version=12)[4:]).is_answered
+    old = struct.pack(">hhih", 0, 2, 1, 1) + b"c"
+    assert [ProxiedRequest(Nobody(), old + struct.pack(">h", acks)).is_answered for acks in (0, 1)] == [False, True]
+    flexible = struct.pack(">hhih", 0, 9, 1, -1)
+    for cut_or_hostile in (
+        b"",
+        flexible[:7],
+        flexible,
+        flexible + b"\xff" * 200_000,
+        old[:11],
+        b"\0\0\0\2" + b"\x7f" * 30,
+    ):
+        assert ProxiedRequest(Nobody(), cut_or_hostile).is_answered
+
+
+def test_requests_without_answers_hold_up_nothing(stage):
+    async def story(s):
+        client = await s.client()
+        client.writer.write(b"".join(produce(n, 0, 9) for n in range(1200)) + request(7))
+        assert await s.numbers(client, 1) == [7]
+        assert len(s.node.got) == 1201
+
+    async def whole(s):
+        async def talks(reader, writer):
+            while True:
+                frame = await s.node.take(reader)
+                if frame[:2] != b"\0\0":
+                    writer.write(answer(number_of(frame)))
+
+        s.node.talks = talks
+        await story(s)
+
+    stage(whole)
+
+
+def test_a_rule_catches_every_request_of_a_segment_and_lets_the_others_overtake(stage):
+    async def story(s):
+        interference = s.proxy.server.interference
+        rule = interference.add(ServerRule("hold", "Metadata"))
+        client = await s.client()
+        fetches = [request(n, "c", FetchRequest(), 12) for n in (100, 101)]
+        client.writer.write(b"".join([request(0), fetches[0], request(1), request(2), fetches[1]]))
+        assert await s.numbers(client, 2) == [100, 101]
+        assert interference.matches(rule) == 3
+        interference.remove(rule)
+        client.writer.write(request(3))
+        assert await s.numbers(client, 4) == [0, 1, 2, 3]
+        assert s.node.got == [100, 101, 0, 1, 2, 3]
+
+    stage(story)
+
+
+@pytest.mark.parametrize("node_closes", [False, True])
+def test_what_is_held_arrives_in_order_although_its_connection_is_gone(stage, node_closes):
+    """By the node's connection that is left, or by another one."""
+
+    async def story(s):
+        interference = s.proxy.server.interference
+        rule = interference.add(ServerRule("hold", "Metadata"))
+        client = await s.client()
+        client.writer.write(b"".join(request(n) for n in range(20)))
+        await s.until(lambda: interference.matches(rule) == 20)
+        if node_closes:
+            await s.until(lambda: s.node.writers)
+            s.node.writers[0].close()
+            assert await client.is_closed()
+        else:
+            client.close()
+        await s.until(lambda: s.proxy.server.connections == 0)
+        interference.remove(rule)
+        await s.until(lambda: len(s.node.got) == 20)
+        assert s.node.got == list(range(20))
+        await s.until(lambda: s.node.ends >= 1, "the connection ends once nothing is held")
+
+    stage(story)
+
+
+def test_the_harness_itself_is_spared_and_no_one_else(stage):
+    async def story(s):
+        s.proxy.server.interference.add(ServerRule("drop", "Metadata"))
+        client = await s.client()
+        client.writer.write(request(1, "someone") + request(2, "metadata-observer"))
+        assert await s.numbers(client, 1) == [2]
+        assert s.node.got == [2]
+
+    stage(story, sources=Sources(spared=["metadata-observer"]))
+
+
+def test_bytes_that_rules_keep_back_are_bounded(stage, monkeypatch):
+    """Each request comes from a sender that goes away, as hostile ones would, as long as they are read."""
+    monkeypatch.setattr("highwater_runtime.host.proxy.server._MOST_QUEUED_BYTES", 4 * MB)
+
+    async def story(s):
+        server = s.proxy.server
+        rule = server.interference.add(ServerRule("hold", "Produce"))
+        sent = 8
+        for n in range(sent):
+            client = await s.client()
+            client.writer.write(produce(n, 1, 9, bytes(MB // 2)))
+            await s.until(lambda n=n: server.interference.matches(rule) == n + 1)
+            client.writer.transport.abort()
+        assert server.kept_back_bytes > 4 * MB
+        waiting = [await s.client() for _ in range(20)]
+        for client in waiting:
+            client.writer.write(produce(sent, 1, 9, bytes(MB // 2)))
+        await asyncio.sleep(0.3)
+        assert server.interference.matches(rule) == sent
+        server.interference.remove(rule)
+        await s.until(lambda: server.kept_back_bytes == 0)
+        for client in waiting:
+            assert await s.numbers(client, 1) == [sent]
+
+    stage(story)
+
+
+def test_frames_of_any_size_that_the_node_takes_pass_and_larger_ones_do_not(stage, logged):
+    async def story(s):
+        largest = 100 * MB
+        tracemalloc.start()
+        client = await s.client(limit=256 * MB)
+        body = produce(1, 1, 9, bytes(largest - 200))
+        client.writer.write(body)
+        assert await s.numbers(client, 1) == [1]
+        del body
+        client.close()
+        await s.until(lambda: s.proxy.server.connections == 0)
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert held < 320 * MB, "client and node of this test have their copies"
+        for first in (struct.pack(">i", largest + 1), b"\xff\xff\xff\xff", b"\x16\x03\x01\x02\x00\x01"):
+            client = await s.client()
+            client.writer.write(first)
+            assert await client.is_closed()
+        assert s.node.got == [1]
+        reasons = [one["why"] for one in logged("connection closed")]
+        assert [("TLS handshake" in why, "a frame of" in why) for why in reasons] == [(False, True)] * 2 + [
+            (True, False)
+        ]
+
+    stage(story)
+
+
+def test_answers_that_nobody_asked_for_end_the_connection(stage, logged):
+    async def story(s):
+        async def lies(reader, writer):
+            writer.write(answer(number_of(await s.node.take(reader)) + 1))
+            await reader.read()
+
+        s.node.talks = lies
+        client = await s.client()
+        client.writer.write(request(5))
+        assert await client.is_closed()
+        (line,) = logged("connection to the node closed")
+        assert "no answer to request 5 of MetadataRequest" in line["why"]
+
+    stage(story)
+
+
+def test_an_observer_sees_requests_with_their_answers(stage):
+    seen = []
+
+    def observe(source, api_key, version, number, request, response, time_ns):
+        seen.append((source, api_key, version, number, bytes(request[:2]), response and len(response)))
+
+    async def story(s):
+        client = await s.client()
+        client.writer.write(request(1) + request(2, "c", FetchRequest(), 12))
+        await s.numbers(client, 2)
+
+        async def ends(reader, writer):
+            await s.node.take(reader)
+            writer.close()
+
+        s.node.talks = ends
+        other = await s.client()
+        other.writer.write(request(3))
+        assert await other.is_closed()
+        assert seen == [("client", 3, 12, 1, b"\0\3", 4), ("client", 3, 12, 3, b"\0\3", None)]
+
+    stage(story, observe=observe, observed_keys=frozenset({3}))
+
+
+# --- as a process ----------------------------------------------------------------------------------------------------
+
+PROXY = "highwater_runtime.host.proxy.main"
+NODE = """
+import os, signal, socket, sys, threading
+signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+def serve(sock):
+    file = sock.makefile("rb")
+    while head := file.read(4):
+        frame = file.read(int.from_bytes(head))
+        sock.sendall(bytes((0, 0, 0, 4)) + frame[4:8])
+server = socket.create_server((sys.argv[1], int(sys.argv[2])))
+print(os.getpid(), flush=True)
+while True:
+    threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+"""
+
+
+class Launched:
+    """A proxy that has started a node."""
+
+    def __init__(self, free_ports, *extra, host="127.0.0.1", where=None, code=NODE, program=("-m", PROXY)):
+        inner, outer = free_ports(2)
+        self.port = inner if where else outer
+        self.host = host
+        where = where or ["--listen", f"{host}:{outer}"]
+        options = ["--node", "broker-0", "--target", f"{host}:{inner}", *where, *extra]
+        self.process = subprocess.Popen(
+            [sys.executable, *program, *options, "--", sys.executable, "-c", code, host, str(inner)],
+            stdout=subprocess.PIPE,
+        )
+        self.child = int(self.process.stdout.readline())
+
+    def connect(self):
+        def attempt():
+            try:
+                return socket.create_connection((self.host, self.port), 60)
+            except ConnectionRefusedError:
+                return None
+
+        return wait_until(attempt, "the proxy to listen")
+
+    def ask(self, sock, number):
+        sock.sendall(request(number))
+        assert int.from_bytes(sock.recv(8, socket.MSG_WAITALL)[4:]) == number
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def launch(processes):
+    made = []
+
+    def start(*extra, **options):
+        made.append(Launched(processes.free_ports, *extra, **options))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.close()
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("victim", "number", "status"),
+    [
+        ("child", signal.SIGKILL, -signal.SIGKILL),
+        ("child", signal.SIGSEGV, -signal.SIGSEGV),
+        ("child", signal.SIGTERM, 143),
+        ("process", signal.SIGTERM, 143),
+        ("process", signal.SIGKILL, -signal.SIGKILL),
+    ],
+)
+def test_node_and_proxy_end_together_and_alike(launch, victim, number, status):
+    node = launch()
+    sock = node.connect()
+    node.ask(sock, 3)
+    os.kill(node.child if victim == "child" else node.process.pid, number)
+    assert node.process.wait(60) == status
+    wait_until(lambda: is_gone(node.child), "the node to be gone")
+    with contextlib.suppress(ConnectionResetError):
+        assert sock.recv(1) == b""
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((node.host, node.port))
+
+
+def test_what_a_node_sent_before_its_end_arrives(launch):
+    code = NODE.replace("frame[4:8])", "frame[4:8])\n        if frame[4:8] == bytes(4): os._exit(7)")
+    node = launch(code=code)
+    sock = node.connect()
+    sock.sendall(b"".join(request(n) for n in (1, 2, 0)))
+    data = b"".join(iter(lambda: sock.recv(100), b""))
+    assert [data[at + 7] for at in range(0, len(data), 8)] == [1, 2, 0]
+    assert node.process.wait(60) == 7
+
+
+def test_rules_come_by_the_control_socket(launch, processes):
+    control = processes.make("proxy")
+    node = launch("--control", str(control.control_path))
+    assert control.control("ping") == {"node": "broker-0"}
+    rule = control.control("addRule", key="k", action="drop", rpc="Metadata", sources=["client"])
+    sock = node.connect()
+    sock.sendall(request(1) + request(2, "other"))
+    assert sock.recv(8, socket.MSG_WAITALL)[4:] == struct.pack(">i", 2)
+    assert control.control("ruleMatches", rule=rule) == 1
+    assert control.control("hasRule", key="k") is True
+    control.control("removeRule", rule=rule)
+    assert control.control("hasRule", key="k") is False
+    with pytest.raises(ValueError, match="unknown method 'clock'"):
+        control.control("clock", offsetNs=1, rate=1)
+
+
+BROKEN = """
+import sys
+from highwater_runtime.host.proxy import main, upstream
+upstream.Upstream.send = lambda *_: 1 / 0
+main.main(sys.argv[1:])
+"""
+
+
+def test_a_proxy_that_fails_takes_its_node_along_and_says_nothing_of_the_node(launch, capfd):
+    """By SIGKILL, as if the harness had: a status would be taken for the node's own end, and so for a finding."""
+    node = launch(program=("-c", BROKEN))
+    node.connect().sendall(request(1))
+    assert node.process.wait(60) == -signal.SIGKILL
+    wait_until(lambda: is_gone(node.child), "the node to be gone")
+    assert "the proxy has failed" in capfd.readouterr().err
+
+
+def test_a_proxy_alone_serves_a_node_that_is_there_and_ends_when_asked(launch, processes):
+    """As beside a pod."""
+    node = launch()
+    (port,) = processes.free_ports(1)
+    command = [sys.executable, "-m", PROXY, "--node", "n"]
+    alone = subprocess.Popen(
+        [*command, "--target", f"{node.host}:{node.port}", "--listen", f"{node.host}:{port}"],
+    )
+    try:
+        node.port = port
+        sock = node.connect()
+        node.ask(sock, 9)
+        alone.send_signal(signal.SIGTERM)
+        assert alone.wait(60) == 0
+        assert sock.recv(1) == b""
+        assert not is_gone(node.child)
+    finally:
+        alone.kill()
+        alone.wait()
+
+
+REDIRECTED = """
+import os, socket, subprocess, sys, time
+from pathlib import Path
+from test_proxy import Launched, NODE, PROXY, request
+run = lambda *words: subprocess.run(words, check=True)
+run("ip", "link", "set", "lo", "up")
+run("ip", "address", "add", "10.99.0.1/24", "dev", "lo")
+run("ip", "address", "add", "10.99.0.2/24", "dev", "lo")
+ports = lambda count: [9092, 0]
+def refused():
+    try:
+        socket.create_connection(("10.99.0.1", 9092)).close()
+    except ConnectionRefusedError:
+        return True
+node = Launched(ports, "--peer", "broker-1=1@10.99.0.2", host="10.99.0.1", where=["--redirect"])
+sock = node.connect()
+node.ask(sock, 1)
+assert sock.getpeername() == ("10.99.0.1", 9092)
+node.process.kill()
+node.process.wait()
+while not refused():
+    time.sleep(0.01)
+node.process.stdout.close()
+alone = subprocess.Popen([sys.executable, "-c", NODE, "10.99.0.1", "9092"], stdout=subprocess.PIPE)
+alone.stdout.readline()
+time.sleep(0.2)
+assert refused(), "nobody gets past the proxy"
+proxy = subprocess.Popen([sys.executable, "-m", PROXY, "--node", "n", "--target", "10.99.0.1:9092", "--redirect"])
+node.ask(node.connect(), 2)
+proxy.kill()
+alone.kill()
+print("as it should be")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a network namespace needs root")
+def test_connections_to_the_nodes_own_port_are_redirected():
+    """The peer sees the node's address. While there is no proxy, nobody reaches the node."""
+    done = subprocess.run(
+        ["unshare", "--net", sys.executable, "-c", REDIRECTED],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.stdout.strip() == "as it should be", done.stderr
