@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from highwater_chaos.backends.local.apache_kafka import ApacheKafkaProgram, available, program
+from highwater_chaos.backends.local.apache_kafka import ApacheKafkaProgram, available, program, proxying
 from highwater_chaos.backends.local.apache_kafka.disks import is_formatted, new_directory_id
 from highwater_chaos.backends.local.apache_kafka.evidence import recorded_events
 from highwater_chaos.backends.local.apache_kafka.fetching import LOG4J
@@ -236,13 +238,54 @@ def test_faults_that_need_our_host_are_refused_by_name(without_jars: None) -> No
         return refusals(parse_experiment(text, "x.yaml"), local_backend())
 
     assert refusals(parse_experiment(EXPERIMENT, "x.yaml"), local_backend()) == []
-    assert refused("hold: {rpc: AlterPartition}") == ["hold needs interference by RPC, which local does not have"]
+    for works in ("hold: {rpc: AlterPartition}", "sessionExpiry: {target: {broker: 0}}"):
+        assert refused(works) == [], "a proxy does it"
     (skew,) = refused("clockSkew: {target: {broker: 0}, offset: 1s}")
     assert skew.startswith("clockSkew needs clock skew")
     (stall,) = refused("diskStall: {target: {broker: 0}}")
     assert stall.startswith("diskStall needs stalled disk")
-    (session,) = refused("sessionExpiry: {target: {broker: 0}}")
-    assert session.startswith("sessionExpiry needs interference by RPC")
+
+
+def test_messages_that_a_proxy_cannot_read_or_get_are_refused_with_the_reason(
+    without_jars: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = EXPERIMENT.replace("kill: {target: {broker: 0}, restartAfter: 1s}", "hold: {rpc: AlterPartition}")
+    over_tls = text.replace("log.cleaner.threads: 1", "security.inter.broker.protocol: SASL_SSL")
+    (why,) = refusals(parse_experiment(over_tls, "x.yaml"), local_backend())
+    assert "security.inter.broker.protocol is SASL_SSL, and a proxy cannot read TLS" in why
+    monkeypatch.setattr(proxying, "can_isolate", lambda: True)
+    monkeypatch.setattr(proxying, "_why_no_redirection", lambda: "nft: no tproxy")
+    (why,) = refusals(parse_experiment(text, "x.yaml"), local_backend())
+    assert why == "hold needs interference by RPC, which local does not have: nft: no tproxy"
+
+
+@pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
+@pytest.mark.parametrize("shares_address", [False, True])
+def test_a_node_behind_its_proxy(tmp_path: Path, without_jars: None, mode: Mode, shares_address: bool) -> None:
+    """In a namespace of its own it keeps its address; on loopback the proxy has the one that is advertised. Without
+    rules about messages there is no proxy."""
+    made = plan_of(Cluster(runtime="apache-kafka", brokers=2, mode=mode, version="3.9.2"), tmp_path)
+    ports = (4711,) if shares_address else ()
+    plan = replace(made, places=tuple(replace(place, peer_ports=ports) for place in made.places))
+    for name in ("controller-0", "broker-1") if mode == "kraft" else ("broker-1",):
+        place = plan.place(name)
+        plain = ApacheKafkaProgram("3.9.2").launch(plan, place, 1)
+        before = (place.files / "server.properties").read_text()
+        assert (plain.argv[0], plain.control) == ("java", None)
+        launch = ApacheKafkaProgram("3.9.2").launch(replace(plan, interferes=True), place, 1)
+        assert launch.control == place.files / "control.sock"
+        words = " ".join(launch.argv)
+        assert " -- java " in words
+        assert "--peer broker-0=0@10.77.1.1 --peer broker-1=1@10.77.2.1" in words
+        properties = (place.files / "server.properties").read_text()
+        host, port = place.bind
+        if shares_address:
+            assert f"--target {host}:4711 --listen {host}:{port} " in words
+            assert f"//{host}:4711\n" in properties
+            assert re.search(rf"advertised.listeners=\w+://{host}:{port}\n", properties)
+        else:
+            assert f"--target {host}:{port} --redirect " in words
+            assert properties == before
 
 
 @pytest.mark.whole_machine

@@ -28,6 +28,8 @@ CutsLinks = of_machines.CutsLinks
 Primitive = type[Any]
 """One of the protocols of :data:`PRIMITIVES`."""
 
+Needs = frozenset[Primitive] | None
+"""What a schedule may use; None: anything."""
 KeepMode = Literal["none", "prefix", "torn"]
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from highwater_chaos.backends.primitives import Primitive
+from highwater_chaos.backends.primitives import Needs, Primitive
 from highwater_chaos.workload.client_host import ClientHost
 from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata
 from highwater_runtime.ports.trace import NodeEvent
@@ -108,9 +108,10 @@ class Lifecycle(Protocol):
     poll_ns: int
     """How often the harness had best look at the cluster: looking costs time where time is real."""
 
-    def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
         """Create the cluster's nodes and start them all. Returns before they are up: they come up while time advances.
 
+        ``needs``: what the schedule may use, so that nothing is prepared for the rest.
         ``spool``: a directory for what is recorded while the run goes on, which outlives the backend; None: it finds
         one of its own, where it needs one.
         """

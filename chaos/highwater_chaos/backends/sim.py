@@ -16,6 +16,7 @@ from highwater_chaos.backends.ensemble.sessions import CLIENT as SESSIONS_CLIENT
 from highwater_chaos.backends.ensemble.sessions import SessionsClient
 from highwater_chaos.backends.primitives import (
     KeepMode,
+    Needs,
     PowerLossReport,
     Primitive,
     RpcRule,
@@ -139,9 +140,9 @@ class SimBackend:
 
     # --- start and end of the run ---
 
-    def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
         """Create and start all nodes."""
-        del spool
+        del spool, needs
         simulator = Simulator(seed, codec=self._codec, trace_messages=self._trace_messages)
         self.simulator, self._cluster = simulator, cluster
         simulator.trace.subscribers.append(self._note)

@@ -46,7 +46,7 @@ def doctor(
 
     Looks at Python and Java, tries every ability of the machine, and says which fault works on which backend.
     """
-    general = [_python(), _java(), *_backends(), _zookeeper(), _apache_kafka(), *_releases()]
+    general = [_python(), _java(), *_backends(), _zookeeper(), _apache_kafka(), _messages(), *_releases()]
     machine = [
         Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")
         for ability, reason in available().items()
@@ -112,6 +112,12 @@ def _apache_kafka() -> Finding:
     why = apache_kafka.available()
     works = f"Apache Kafka {newest('kraft')}, whose jars are fetched on first use"
     return Finding("cluster.runtime: apache-kafka", why is None, why or works)
+
+
+def _messages() -> Finding:
+    why = apache_kafka.why_no_proxy({})
+    works = "hold, drop, delay, duplicate, by a proxy"
+    return Finding("messages of Apache Kafka", why is None, why or works)
 
 
 def _releases() -> list[Finding]:

@@ -22,6 +22,7 @@ from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.result import Phase, RunResult
 from highwater_chaos.run.table_format import TableFormat
 from highwater_chaos.schedule.batches import Batches
+from highwater_chaos.schedule.capability import needed
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import DoneStep, ScheduleRunner
@@ -84,7 +85,7 @@ class ExperimentRun:
         """
         began = time.perf_counter()
         spec = self.experiment.spec
-        self.backend.build(self.cluster, spec.seed, self.recordings.spool)
+        self.backend.build(self.cluster, spec.seed, self.recordings.spool, needs=needed(self.experiment))
         began_unix_ns = time.time_ns() - self.backend.now_ns()
         self.deadline_ns = self.backend.now_ns() + spec.timeout
         self.recordings.begin()

@@ -59,6 +59,13 @@ def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     return list(missing)
 
 
+def needed(experiment: ChaosExperiment) -> frozenset[Primitive]:
+    """The primitives that the schedule may use."""
+    return frozenset[Primitive]().union(
+        *(fault.needs_in(experiment.cluster) for fault in _faults(experiment.spec.schedule))
+    )
+
+
 def _unseen_invariants(experiment: ChaosExperiment, backend: str) -> Iterator[str]:
     """Invariants that the experiment names and that real processes do not show."""
     for name in experiment.spec.checks:

@@ -65,7 +65,8 @@ def test_of_experiments(specs: list[Any], seed: int) -> None:
         if isinstance(judged, Rejection):
             words.append(judged.message)
     assert len(words) > EACH / 2
-    assert [one for one in words if not one.startswith(("spec", "metadata"))] == []
+    # Where something is wrong, or which fault needs what the backend does not have.
+    assert [one for one in words if not one.startswith(("spec", "metadata")) and " needs " not in one] == []
 
 
 def test_of_clusters(specs: list[Any]) -> None:

@@ -41,14 +41,8 @@ from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.host_faults import Skew
 from highwater_chaos.backends.local.real_nodes import RealNodes
 from highwater_chaos.backends.on_machines import with_machine_methods
-from highwater_chaos.backends.protocol import (
-    BackendError,
-    HeldUp,
-    InvariantViolation,
-    MetricRow,
-    NodeState,
-    TimedEvent,
-)
+from highwater_chaos.backends.primitives import Needs
+from highwater_chaos.backends.protocol import BackendError, HeldUp, InvariantViolation, MetricRow, NodeState, TimedEvent
 from highwater_chaos.base.machine_record import MACHINES_FILE
 from highwater_chaos.base.quantities import format_signed_duration
 from highwater_chaos.experiment import Cluster
@@ -149,9 +143,10 @@ class KubernetesBackend(KubernetesAbilities, RealNodes):
 
     # --- start and end of the run ---
 
-    def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
         """Create the LogCluster, or begin on the one that is borrowed; returns once it is Ready. Raises
         ``ClusterError``."""
+        del needs
         self._since = int(time.time())
         self._intake = Intake(self._threads, borrowed=self.is_borrowed(), spool=spool)
         self._cluster = cluster

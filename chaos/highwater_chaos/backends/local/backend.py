@@ -29,7 +29,7 @@ from highwater_chaos.backends.local.event_files import parse_line
 from highwater_chaos.backends.local.host_faults import HostFaults
 from highwater_chaos.backends.local.network import LoopbackNetwork, NodeNetwork
 from highwater_chaos.backends.local.nodes import LocalNode
-from highwater_chaos.backends.local.program import ClusterPlan, HasControlSocket, NodePlace, NodeProgram, Observer, Role
+from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer, Role
 from highwater_chaos.backends.local.programs import program_of, programs_of
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.real_nodes import RealNodes
@@ -38,7 +38,7 @@ from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
 from highwater_chaos.backends.local.sessions import Sessions
 from highwater_chaos.backends.on_machines import with_machine_methods
-from highwater_chaos.backends.primitives import Primitive, implemented_by
+from highwater_chaos.backends.primitives import AppliesRpcRules, Needs, Primitive, implemented_by
 from highwater_chaos.backends.protocol import (
     BackendError,
     EventFiles,
@@ -105,13 +105,15 @@ class LocalBackend(RealNodes):
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
         """What is implemented, less what needs nodes of our own runtime."""
-        return possible_to(program_of(cluster), self.primitives)
+        return possible_to(program_of(cluster), cluster, self.primitives)
 
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """The machine's reason."""
         reason = why_not(cluster.file_system)[primitive]
         if reason is None and primitive not in self.primitives:
             return "nodes share one network and one disk here"
+        if reason is None and primitive is AppliesRpcRules:
+            return program_of(cluster).why_no_rules(cluster)
         return reason
 
     def problems(self, cluster: Cluster) -> list[str]:
@@ -120,7 +122,7 @@ class LocalBackend(RealNodes):
 
     # --- start and end of the run ---
 
-    def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
         """Make the machine's part and start the processes."""
         self._start_ns = time.monotonic_ns()
         self._log = EventLog(self._start_ns, spool=spool)
@@ -133,17 +135,22 @@ class LocalBackend(RealNodes):
         (run.path / "logs").mkdir()
         for name, endpoint in self._network.endpoints.items():
             self._nodes[name] = self._make_node(run, cluster, name, endpoint)
-        self.plan = ClusterPlan(cluster, _cluster_id(), seed, tuple(node.place for node in self._nodes.values()))
+        self.plan = ClusterPlan(
+            cluster,
+            _cluster_id(),
+            seed,
+            tuple(node.place for node in self._nodes.values()),
+            interferes=needs is None or AppliesRpcRules in needs,
+        )
         self._observers = [program.observer(self) for program in _distinct(self._programs)]
         for observer in self._observers:
             self._log.follow(observer.records)
         self._rules = RuleBook(self._nodes, self._channel, self._answers)
-        ours = [name for name, node in self._nodes.items() if isinstance(node.program, HasControlSocket)]
+        ours = [name for name, node in self._nodes.items() if node.is_ours]
         self._host_faults = HostFaults(ours, self._channel, self._answers)
         self._clients = LocalClients(self.enter_network, seed, negotiates=cluster.runtime != "highwater")
         if servers := [place.advertised for place in self.plan.of_role("zookeeper")]:
-            asked = isinstance(self._programs["broker"], HasControlSocket)
-            key_of = self._session_key if asked else None
+            key_of = self._session_key if cluster.runtime == "highwater" else None
             self._sessions = Sessions(self._clients, servers, key_of, elects_preferred=elects_by_znode(cluster))
         for name in self._nodes:
             self.start(name)
@@ -298,7 +305,7 @@ class LocalBackend(RealNodes):
         channel = self._channel(node)
         if error is not None:
             return error
-        if channel is None or not channel.is_open or not self._answers(node):
+        if channel is None or not local.is_ours or not channel.is_open or not self._answers(node):
             return "stalled" if self._host_faults.is_stalled(node) else "ok"
         answer = channel.call("diskProbe")
         if "ended" in answer:
@@ -316,7 +323,7 @@ class LocalBackend(RealNodes):
             {
                 (node.name, node.incarnation): node.channel
                 for node in self._nodes.values()
-                if node.channel is not None and self._answers(node.name)
+                if node.channel is not None and node.is_ours and self._answers(node.name)
             }
         )
         return self._samples.take()

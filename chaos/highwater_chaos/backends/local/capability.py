@@ -1,7 +1,7 @@
 """What this machine lets the backend do to a cluster, found by trying, and why not more.
 
-Most need something of the machine (root, a kernel with loop devices, nftables); interference by RPC, stalled flushes
-and clock skew happen inside our nodes and need nothing.
+Most need something of the machine (root, a kernel with loop devices, nftables). Stalled flushes and clock skew happen
+inside our nodes and need nothing; so does interference by RPC, which for other software happens in a proxy.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from highwater_chaos.backends.local.program import HasControlSocket, NodeProgram
+from highwater_chaos.backends.local.program import NodeProgram
 from highwater_chaos.backends.primitives import (
     IN_VIRTUAL_TIME,
     PRIMITIVES,
@@ -22,6 +22,7 @@ from highwater_chaos.backends.primitives import (
     StallsDisks,
     StopsNodes,
 )
+from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.ability import Ability
 from highwater_chaos.machine.capabilities import available
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
@@ -34,7 +35,7 @@ _NEEDS: Final[dict[Primitive, Ability]] = {
     **{primitive: one.needs for primitive, one in MACHINE_PRIMITIVES.items()},
 }
 _BY_THE_NODE: Final = frozenset({AppliesRpcRules, SkewsClocks, StallsDisks})
-"""What a node does to itself when its control socket asks for it."""
+"""What the process of a node does when its control socket asks for it."""
 _VOLUMES: Final[dict[FileSystem, Ability]] = {"ext4": Ability.EXT4, "xfs": Ability.XFS}
 _ON_VOLUMES: Final[tuple[Primitive, ...]] = (
     LosesPower,
@@ -60,9 +61,12 @@ def can_isolate() -> bool:
     return machine[Ability.NAMESPACES] is None and machine[Ability.EXT4] is None
 
 
-def possible_to(program: NodeProgram, primitives: frozenset[Primitive]) -> frozenset[Primitive]:
-    """Those of ``primitives`` that can be done to nodes of this software."""
-    return primitives if isinstance(program, HasControlSocket) else primitives - _BY_THE_NODE
+def possible_to(program: NodeProgram, cluster: Cluster, primitives: frozenset[Primitive]) -> frozenset[Primitive]:
+    """Those of ``primitives`` that can be done to nodes of this software in such a cluster."""
+    possible = primitives - (_BY_THE_NODE - program.done_by_nodes)
+    if AppliesRpcRules in possible and program.why_no_rules(cluster) is not None:
+        return possible - {AppliesRpcRules}
+    return possible
 
 
 def possible_here(primitives: frozenset[Primitive], file_system: FileSystem = "ext4") -> frozenset[Primitive]:

@@ -7,13 +7,13 @@ event whose effect is known); the observer reads along.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
 from highwater_chaos.backends.local.event_files import EventFiles
 from highwater_chaos.backends.local.layout import voters_text
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
+from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, SkewsClocks, StallsDisks
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.own_program import own_program
 from highwater_runtime.metadata.metadata_version import MetadataVersion
@@ -30,11 +30,17 @@ class HighwaterProgram:
     stopped_status = 0
     memory_mib = 100
     says_why_it_ends = True
+    done_by_nodes = frozenset[Primitive]({AppliesRpcRules, SkewsClocks, StallsDisks})
 
     def problems(self, cluster: Cluster) -> list[str]:
         """It is always there: it is this package. What brokers need to reach ZooKeeper is optional."""
         problem = kazoo_missing() if cluster.mode == "zookeeper" else None
         return [] if problem is None else [problem]
+
+    def why_no_rules(self, cluster: Cluster) -> str | None:
+        """Nothing: every node has a server of ours."""
+        del cluster
+        return None
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
         config = place.files / _CONFIG
@@ -44,11 +50,8 @@ class HighwaterProgram:
         return Launch(
             argv=own_program("highwater_runtime.host.main", str(config)),
             paths={f"config/{place.name}.properties": config},
+            control=None if place.record is None else place.files / _CONTROL,
         )
-
-    def control_socket(self, place: NodePlace) -> Path:
-        """Every node has one."""
-        return place.files / _CONTROL
 
     def observer(self, site: Site) -> Observer:
         places = (*site.plan.of_role("controller"), *site.plan.of_role("broker"))

@@ -37,7 +37,7 @@ class IsolatedBackend(LocalBackend):
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
         """What the machine allows on the cluster's file system, less what needs nodes of our own runtime."""
-        return possible_to(program_of(cluster), possible_here(implemented_by(type(self)), cluster.file_system))
+        return possible_to(program_of(cluster), cluster, possible_here(implemented_by(type(self)), cluster.file_system))
 
     def problems(self, cluster: Cluster) -> list[str]:
         """A file system that cannot be made here, or what the software says."""

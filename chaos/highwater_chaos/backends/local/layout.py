@@ -67,6 +67,8 @@ def loopback_endpoints(cluster: Cluster) -> dict[str, Endpoint]:
 def loopback_ports(cluster: Cluster) -> dict[str, tuple[int, ...]]:
     """All ports of every node on 127.0.0.1, that of its clients first. They are free now."""
     counts = dict.fromkeys((*quorum_names(cluster), *broker_names(cluster)), 1)
+    if cluster.runtime != "highwater":
+        counts = dict.fromkeys(counts, 2)  # one more for the node itself, if a proxy stands in front of it
     counts |= dict.fromkeys(zookeeper_names(cluster), 1 + len(PEER_PORTS))
     ports = iter(free_ports(sum(counts.values())))
     return {name: tuple(next(ports) for _ in range(count)) for name, count in counts.items()}

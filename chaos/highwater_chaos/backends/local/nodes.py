@@ -11,8 +11,8 @@ from typing import Any, Final
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import NodeDisk, VolumeDisk
 from highwater_chaos.backends.local.pacing import remaining_ns
-from highwater_chaos.backends.local.program import ClusterPlan, HasControlSocket, NodePlace, NodeProgram
-from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
+from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram
+from highwater_chaos.backends.primitives import KeepMode, PowerLossReport, SkewsClocks
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.node_fault import NodeFault, Part
@@ -59,6 +59,11 @@ class LocalNode:
     def name(self) -> str:
         """``broker-0``."""
         return self.place.name
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether its process is a host of ours, which is asked for more than rules."""
+        return SkewsClocks in self.program.done_by_nodes
 
     @property
     def has_process(self) -> bool:
@@ -133,8 +138,7 @@ class LocalNode:
         environment = {**os.environ, **launch.env}
         spawn = Spawn(launch.argv, self.log, namespace=self._namespace, environment=environment)
         self._process = self._run.make(Process(self.name, self._run.directory, spawn=spawn))
-        if isinstance(self.program, HasControlSocket):
-            self.channel = ControlChannel(self.program.control_socket(self.place), self.name)
+        self.channel = None if launch.control is None else ControlChannel(launch.control, self.name)
         return dict(launch.paths)
 
     def ask_to_stop(self) -> None:

@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol
 
+from highwater_chaos.backends.primitives import Primitive
 from highwater_chaos.experiment import Cluster
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.ports import Endpoint
@@ -46,7 +47,7 @@ class NodePlace:
     """A file for what the node says of itself, which outlives the run; outside of the faults' reach, too. None: nobody
     observes the node or breaks it, so it has no control socket either."""
     peer_ports: tuple[int, ...] = ()
-    """Further ports at the same address, for servers of the node's own kind."""
+    """Further ports at the same address: for servers of the node's own kind, or for a node behind its proxy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class ClusterPlan:
     places: tuple[NodePlace, ...]
     own: Mapping[str, Mapping[str, PropertyValue]] = field(default_factory=dict)
     """Properties that single nodes have beside the cluster's."""
+    interferes: bool = False
+    """Whether rules about messages may come, for which some nodes need something in front of them."""
 
     def config_of(self, name: str) -> dict[str, PropertyValue]:
         """The properties that the experiment gives a node."""
@@ -90,6 +93,8 @@ class Launch:
     """Files to keep with the run, by their path in the run directory (``config/broker-0.properties``)."""
     log: Path | None = None
     """Where the software logs, if it does not log to its output."""
+    control: Path | None = None
+    """A socket over which the process takes instructions; None: it takes none."""
 
 
 class Observed(NamedTuple):
@@ -155,9 +160,15 @@ class NodeProgram(Protocol):
     says_why_it_ends: bool
     """Whether a node that ends by an exception reports it (``node-crashed``). Of other software every end that no fault
     asked for is taken for a crash."""
+    done_by_nodes: frozenset[Primitive]
+    """What the nodes' processes do themselves when their control socket asks for it."""
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Why this cluster cannot be run here with this program (a missing JVM, a mode it does not have)."""
+
+    def why_no_rules(self, cluster: Cluster) -> str | None:
+        """What stands in the way of rules about messages of this cluster here; None: nothing, if :attr:`done_by_nodes`
+        has them."""
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
         """Write the node's files below ``place.files``, format ``place.data`` where that is needed, and say what to
@@ -165,11 +176,3 @@ class NodeProgram(Protocol):
 
     def observer(self, site: Site) -> Observer:
         """Begin to observe a run's nodes, none of which has been started."""
-
-
-@runtime_checkable
-class HasControlSocket(Protocol):
-    """Software whose nodes take instructions over a socket: rules about messages, clock, flushes, metrics."""
-
-    def control_socket(self, place: NodePlace) -> Path:
-        """The node's control socket."""

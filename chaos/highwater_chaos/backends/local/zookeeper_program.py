@@ -22,6 +22,7 @@ from highwater_chaos.backends.ensemble.servers import (
     silence_s,
 )
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observed, Observer, Site
+from highwater_chaos.backends.primitives import Primitive
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.timeouts import timeouts
 from highwater_runtime.host.clock_pairs import how_far_ahead
@@ -40,6 +41,7 @@ class ZooKeeperProgram:
     """A JVM that SIGTERM has ended says so, however cleanly it went."""
     memory_mib = 150
     says_why_it_ends = False
+    done_by_nodes = frozenset[Primitive]()
 
     def __init__(self, *, is_observed: bool = True) -> None:
         """``is_observed``: whether what the ensemble commits is observed here, not by the brokers' program."""
@@ -50,6 +52,11 @@ class ZooKeeperProgram:
         del cluster
         problem = available()
         return [] if problem is None else [problem]
+
+    def why_no_rules(self, cluster: Cluster) -> str | None:
+        """It speaks another protocol."""
+        del cluster
+        return "ZooKeeper's servers do not speak Kafka's protocol"
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
         """Write ``zoo.cfg``, and the server's number on a disk that is empty."""

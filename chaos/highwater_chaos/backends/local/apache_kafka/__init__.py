@@ -3,5 +3,14 @@
 from highwater_chaos.backends.local.apache_kafka.fetching import ApacheKafkaUnavailableError
 from highwater_chaos.backends.local.apache_kafka.installation import Installation, available, install, is_fetched
 from highwater_chaos.backends.local.apache_kafka.program import ApacheKafkaProgram
+from highwater_chaos.backends.local.apache_kafka.proxying import why_no_proxy
 
-__all__ = ["ApacheKafkaProgram", "ApacheKafkaUnavailableError", "Installation", "available", "install", "is_fetched"]
+__all__ = [
+    "ApacheKafkaProgram",
+    "ApacheKafkaUnavailableError",
+    "Installation",
+    "available",
+    "install",
+    "is_fetched",
+    "why_no_proxy",
+]

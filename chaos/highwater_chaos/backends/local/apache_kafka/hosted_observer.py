@@ -17,6 +17,8 @@ from highwater_chaos.backends.local.program import Observed, Site
 from highwater_runtime.host.node import CoreFactory, HostedNode
 from highwater_runtime.ports.trace import NodeEvent
 
+OBSERVER: Final = "metadata-observer"
+"""Client id of all that the observers ask."""
 _MAX_NOTES: Final = 20
 
 
@@ -44,9 +46,7 @@ class HostedObserver:
         self._node = self._loop.wait(self._host(factory_for(self._report, self._complain)))
 
     async def _host(self, factory: CoreFactory) -> HostedNode:
-        node = HostedNode(
-            "metadata-observer", factory, data_dir=self._scratch, seed=self._site.plan.seed, negotiates=True
-        )
+        node = HostedNode(OBSERVER, factory, data_dir=self._scratch, seed=self._site.plan.seed, negotiates=True)
         await node.start()
         return node
 

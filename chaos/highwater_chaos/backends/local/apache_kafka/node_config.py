@@ -34,6 +34,8 @@ PLACES: Final = (
 )
 """What the layout of the run says, and an experiment must not."""
 
+CONTROLLERS_ADVERTISE: Final = (3, 9)
+"""From here on a controller may have advertised listeners, and names them to the others (KIP-853)."""
 _MOST_REPLICAS: Final = 3
 
 
@@ -84,9 +86,10 @@ def node_properties(
     data: Path,
     brokers: int,
     config: Mapping[str, str | int | bool],
+    names_controllers: bool = False,
 ) -> dict[str, str | int | bool]:
     """``server.properties`` of a node of KRaft mode. ``voters``: id and address of every controller; ``brokers``: how
-    many."""
+    many; ``names_controllers``: whether controllers of this release tell each other where they are."""
     replicas = min(_MOST_REPLICAS, brokers)
     properties: dict[str, str | int | bool] = {
         **_small(brokers),
@@ -101,6 +104,8 @@ def node_properties(
         "listeners": f"{'PLAINTEXT' if role == 'broker' else 'CONTROLLER'}://{bind}",
         "log.dirs": str(data),
     }
+    if role == "controller" and names_controllers and advertised != bind:
+        properties["advertised.listeners"] = f"CONTROLLER://{advertised}"
     if role == "broker":
         properties["advertised.listeners"] = f"PLAINTEXT://{advertised}"
         properties["inter.broker.listener.name"] = "PLAINTEXT"

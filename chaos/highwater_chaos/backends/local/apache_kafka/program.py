@@ -1,8 +1,8 @@
 """Apache Kafka as the software that the backend ``local`` runs (``cluster.runtime: apache-kafka``).
 
 One JVM a node, controllers and brokers apart, as our own runtime does it; in ZooKeeper mode, brokers alone. Faults that
-the machine commits work on it as on any process; those that need our host (interference by RPC, a skewed clock, stalled
-flushes) are refused.
+the machine commits work on it as on any process; rules about messages act in a proxy (:mod:`.proxying`), which is there
+if the schedule has any; what needs our host (a skewed clock, stalled flushes) is refused.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from highwater_chaos.backends.local.apache_kafka.evidence import Declaration, li
 from highwater_chaos.backends.local.apache_kafka.fetching import LOGS_BY_SLF4J, ApacheKafkaUnavailableError
 from highwater_chaos.backends.local.apache_kafka.installation import Installation, install
 from highwater_chaos.backends.local.apache_kafka.node_config import (
+    CONTROLLERS_ADVERTISE,
     jvm_options,
     log4j_properties,
     misplaced,
@@ -23,13 +24,21 @@ from highwater_chaos.backends.local.apache_kafka.node_config import (
 )
 from highwater_chaos.backends.local.apache_kafka.node_logging import events_file, log4j2_properties
 from highwater_chaos.backends.local.apache_kafka.observing import ClusterObserver
+from highwater_chaos.backends.local.apache_kafka.proxying import (
+    behind_proxy,
+    control_socket,
+    launched_by_proxy,
+    why_no_proxy,
+)
 from highwater_chaos.backends.local.apache_kafka.white_box import WhiteBox
 from highwater_chaos.backends.local.apache_kafka.zookeeper_observing import ZooKeeperModeObserver
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
+from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.kafka_versions import release_parts
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_runtime.ports import Endpoint
 
 _CONFIG: Final = "server.properties"
 _LOG4J: Final = "log4j.properties"
@@ -44,6 +53,8 @@ class ApacheKafkaProgram:
     """A JVM that SIGTERM has ended says so, however cleanly it went."""
     memory_mib = 420
     says_why_it_ends = False
+    done_by_nodes = frozenset[Primitive]({AppliesRpcRules})
+    """By the proxy in front of each."""
 
     def __init__(self, release: str | None = None) -> None:
         """``release``: None for the newest that was tested."""
@@ -79,8 +90,9 @@ class ApacheKafkaProgram:
             log4j.write_text(log4j2_properties(log, place.role if tells else None), encoding="utf-8")
             configured = f"-Dlog4j2.configurationFile={log4j.as_uri()}"
         options = (*jvm_options(log), configured)
+        command = self._installation().command("kafka.Kafka", str(config), options=options)
         return Launch(
-            argv=self._installation().command("kafka.Kafka", str(config), options=options),
+            argv=launched_by_proxy(plan, place, command) if plan.interferes else command,
             paths={
                 f"config/{place.name}.properties": config,
                 f"logs/{place.name}.{incarnation}.log": log,
@@ -88,7 +100,12 @@ class ApacheKafkaProgram:
                 RECORDED_EVENTS_FILE: place.files / _RECORDED,  # the same of every node
             },
             log=log,
+            control=control_socket(place) if plan.interferes else None,
         )
+
+    def why_no_rules(self, cluster: Cluster) -> str | None:
+        """TLS, or no redirection."""
+        return why_no_proxy(cluster.config)
 
     def _kraft_node(self, plan: ClusterPlan, place: NodePlace) -> dict[str, str | int | bool]:
         is_controller = place.role == "controller"
@@ -98,8 +115,9 @@ class ApacheKafkaProgram:
         return node_properties(
             role="controller" if is_controller else "broker",
             node_id=place.node_id,
-            bind=place.bind,
+            bind=_bind(plan, place),
             advertised=place.advertised,
+            names_controllers=release_parts(self._installation().release) >= CONTROLLERS_ADVERTISE,
             voters=[(one.node_id, one.advertised) for one in plan.of_role("controller")],
             data=place.data,
             brokers=plan.cluster.brokers,
@@ -126,13 +144,17 @@ class ApacheKafkaProgram:
 def _zookeeper_node(plan: ClusterPlan, place: NodePlace) -> dict[str, str | int | bool]:
     return zookeeper_mode_properties(
         node_id=place.node_id,
-        bind=place.bind,
+        bind=_bind(plan, place),
         advertised=place.advertised,
         servers=[one.advertised for one in plan.of_role("zookeeper")],
         data=place.data,
         brokers=plan.cluster.brokers,
         config=plan.config_of(place.name),
     )
+
+
+def _bind(plan: ClusterPlan, place: NodePlace) -> Endpoint:
+    return behind_proxy(place) if plan.interferes else place.bind
 
 
 def log_file(place: NodePlace, incarnation: int) -> Path:
