@@ -31,7 +31,8 @@ _BUG: Final = "bug"
 _LOST: Final = "lost"
 _RUNS: Final = "runs"
 SIDES: Final = ("has-bug", "has-fix")
-"""Annotations that name the versions to run: ``kafka=4.0.2, metadataVersion=3.4-IV0``."""
+"""Annotations that name the versions to run: ``kafka=4.0.2, metadataVersion=3.4-IV0``. A file with several pairs has
+each side of them here, separated by semicolons."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def bugs_in(folder: Path = FOLDER) -> list[Bug]:
     Raises:
         UsageError: an annotation is missing or wrong, or no file of a bug has one of its sides.
     """
-    sides: dict[str, dict[str, Side]] = {}
+    sides: dict[str, dict[str, list[Side]]] = {}
     facts: dict[str, tuple[str, int]] = {}
     for file in sorted(folder.glob("*.yaml")):
         experiment = load_experiment(file)
@@ -86,11 +87,19 @@ def bugs_in(folder: Path = FOLDER) -> list[Bug]:
             if _PREFIX + kind in experiment.metadata.annotations:
                 if kind in sides.setdefault(name, {}):
                     raise UsageError(f"{file}: {_PREFIX}{kind} of {name} is in two files; expected one")
-                sides[name][kind] = _side(file, experiment, kind)
+                sides[name][kind] = list(_sides(file, experiment, kind))
     for name, found in sides.items():
         if missing := [kind for kind in SIDES if kind not in found]:
             raise UsageError(f"{folder}: no file of {name} has {_PREFIX}{missing[0]}")
-    return [Bug(name, *facts[name], *(found[kind] for kind in SIDES)) for name, found in sides.items()]
+        if len({len(found[kind]) for kind in SIDES}) > 1:
+            raise UsageError(
+                f"{folder}: {name}: expected as many {_PREFIX}{SIDES[1]} as {SIDES[0]}, found another number"
+            )
+    return [
+        Bug(name, *facts[name], *pair)
+        for name, found in sides.items()
+        for pair in zip(*(found[kind] for kind in SIDES), strict=True)
+    ]
 
 
 def _annotation(file: Path, experiment: ChaosExperiment, name: str) -> str:
@@ -100,15 +109,14 @@ def _annotation(file: Path, experiment: ChaosExperiment, name: str) -> str:
     return value
 
 
-def _side(file: Path, experiment: ChaosExperiment, kind: str) -> Side:
-    text = _annotation(file, experiment, kind)
-    given = dict(part.strip().partition("=")[::2] for part in text.split(","))
-    if KAFKA not in given or not given.keys() <= {KAFKA, METADATA_VERSION}:
-        raise UsageError(
-            f"{file}: {_PREFIX}{kind}: expected {KAFKA}=RELEASE[, {METADATA_VERSION}=VERSION]; found {text!r}"
-        )
-    kafka, metadata_version = given[KAFKA], given.get(METADATA_VERSION)
-    return Side(file, experiment.with_versions(kafka, metadata_version), kafka, metadata_version)
+def _sides(file: Path, experiment: ChaosExperiment, kind: str) -> Iterator[Side]:
+    for text in _annotation(file, experiment, kind).split(";"):
+        given = dict(part.strip().partition("=")[::2] for part in text.split(","))
+        if KAFKA not in given or not given.keys() <= {KAFKA, METADATA_VERSION}:
+            form = f"{KAFKA}=RELEASE[, {METADATA_VERSION}=VERSION]"
+            raise UsageError(f"{file}: {_PREFIX}{kind}: expected {form}; found {text.strip()!r}")
+        kafka, metadata_version = given[KAFKA], given.get(METADATA_VERSION)
+        yield Side(file, experiment.with_versions(kafka, metadata_version), kafka, metadata_version)
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------
@@ -268,11 +276,10 @@ def _status(tallies: Sequence[tuple[Bug, Tally]], runs: int | None) -> Exit:
 
 def _chosen(bugs: Sequence[Bug], names: Sequence[str]) -> Iterator[Bug]:
     """Those named, in the order of the table. Raises UsageError: one is not there."""
-    known = {name.lower(): bug for bug in bugs for name in (bug.name, *(file.stem for file in bug.files))}
+    known = {name.lower(): bug.name for bug in bugs for name in (bug.name, *(file.stem for file in bug.files))}
     for name in names:
         if name.lower() not in known:
-            raise UsageError(
-                f"{name!r} is no bug of the track record; these are: {', '.join(bug.name for bug in bugs)}"
-            )
+            there = ", ".join(dict.fromkeys(bug.name for bug in bugs))
+            raise UsageError(f"{name!r} is no bug of the track record; these are: {there}")
     wanted = [known[name.lower()] for name in names]
-    yield from (bug for bug in bugs if not names or bug in wanted)
+    yield from (bug for bug in bugs if not names or bug.name in wanted)

@@ -200,6 +200,7 @@ def test_a_leader_whose_disk_takes_no_writes_keeps_its_session(tmp_path: Path) -
     assert {(event["leader"], event["leader_epoch"]) for event in partitions} <= {(0, 0)}
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("apache_kafka")
 @pytest.mark.skipif(os.geteuid() != 0, reason="losing power needs root (loop devices, mounts)")
 def test_a_bug_of_the_track_record_is_found_by_one_metadata_version_alone(tmp_path: Path) -> None:

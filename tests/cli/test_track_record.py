@@ -94,6 +94,7 @@ def test_a_bug_that_is_not_there_is_refused(highwater: Any) -> None:
     [
         ("has-fix: ", "has-fxi: ", "no file of KAFKA-1120 has highwater.dev/has-fix"),
         ("/lost: ", "/last: ", "highwater.dev/lost is required"),
+        ("2.1.1\n", "2.1.1; kafka=2.0.1\n", "expected as many highwater.dev/has-fix as has-bug"),
         ("has-fix: kafka=", "has-fix: ", "has-fix: expected kafka=RELEASE[, metadataVersion=VERSION]; found '2.2.2'"),
     ],
 )
