@@ -193,18 +193,16 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
         "log-truncated",
         "records-deletion-asked",
     ),
-    **dict.fromkeys(
-        ("stray-partition", "live-partition-deleted"),
-        (
-            "became-follower",
-            "became-leader",
-            "broker-state",
-            "log-loaded",
-            "log-removed",
-            "node-started",
-            "node-stopped",
-            "partition-changed",
-        ),
+    "stray-partition": ("broker-state", "node-started", "node-stopped", "partition-changed"),
+    "live-partition-deleted": (
+        "became-follower",
+        "became-leader",
+        "broker-state",
+        "log-loaded",
+        "log-removed",
+        "node-started",
+        "node-stopped",
+        "partition-changed",
     ),
     "deleted-topic-records": ("became-leader", "log-appended", "partition-changed"),
     "model-step": (
@@ -238,6 +236,10 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
 """The kinds of node events that a check reads: if one of them was not recorded in full, nothing follows from what was.
 A test records what the kernels really read. Our own nodes report all kinds; of other software only some can be seen.
 
-Checks on clients, ``divergence``, ``sequence-gap``, and ``replica-incomplete`` beside these kinds, read others only if
-they were recorded. Otherwise they judge by settings and by what clients saw, or do not know. ``producer-id-reused``
-reads none."""
+``stray-partition`` reads events of logs (:data:`OF_LOGS`) if all kinds of them were recorded, otherwise what the dumps
+show. Checks on clients, ``divergence``, ``sequence-gap``, and ``replica-incomplete`` beside these kinds, read others
+only if they were recorded. Otherwise they judge by settings and by what clients saw, or do not know.
+``producer-id-reused`` reads none."""
+
+OF_LOGS: Final = ("became-follower", "became-leader", "log-loaded", "log-removed")
+"""Events that say which logs a broker has, and for which topics it uses them."""

@@ -16,6 +16,7 @@ from highwater_pipeline.anomalies import (
     NEEDED_EVENTS,
     NEEDS,
     OF_ACKNOWLEDGED,
+    OF_LOGS,
     ON_REQUEST,
     QUORUM_INVARIANTS,
     STATE_INVARIANTS,
@@ -131,6 +132,13 @@ def has_needed_events(name: str, facts: RunFacts) -> bool:
     return recorded is None or all(kind in recorded for kind in NEEDED_EVENTS.get(name, ()))
 
 
+def has_log_events(facts: RunFacts) -> bool:
+    """Return whether events show which logs brokers have."""
+    if facts.recorded_events is None:
+        return not any(kind in facts.absent_events for kind in OF_LOGS)
+    return all(kind in facts.recorded_events for kind in OF_LOGS)
+
+
 def _absent_events(name: str, facts: RunFacts) -> list[str]:
     """The kinds of events that a check needs and of which it is not known whether they were recorded: the recording has
     none and does not say. What the check finds all the same counts."""
@@ -239,6 +247,8 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
         return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
     recorded["dump-marks"] = facts.has_dump_marks
+    if name == "stray-partition" and not has_log_events(facts) and not facts.has_dump_marks:
+        return "not-available"
     return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
 
 

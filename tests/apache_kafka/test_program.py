@@ -51,7 +51,6 @@ INSIDE = {
     "isr-incomplete",
     "live-partition-deleted",
     "stale-isr-join",
-    "stray-partition",
     "two-leaders",
 }
 """Checks that need what nodes log."""
@@ -162,7 +161,7 @@ def test_ids_of_directories_never_begin_with_a_dash() -> None:
 def test_a_run_says_which_events_it_has(mode: Mode, release: str, more: set[str]) -> None:
     told = recorded_events(release, mode)
     judged = {name for name, kinds in NEEDED_EVENTS.items() if set(kinds) <= set(told.kinds)}
-    assert judged == {"leader-not-in-isr", "node-crash", "replica-incomplete", *more}
+    assert judged == {"leader-not-in-isr", "node-crash", "replica-incomplete", "stray-partition", *more}
     assert told.seen == (() if more else ("high-watermark",))
 
 

@@ -168,7 +168,6 @@ Breaks = Callable[[Nodes], object]
                 "isr-incomplete",
                 "live-partition-deleted",
                 "stale-isr-join",
-                "stray-partition",
                 "two-leaders",
             },
         ),

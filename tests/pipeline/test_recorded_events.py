@@ -130,6 +130,38 @@ def test_the_compaction_of_nodes_that_report_no_appends_may_leave_gaps(
     assert check_run(tables, ["replica-incomplete"]).verdict == verdict
 
 
+def _moved_away(story: Any, *replicas: int, seconds: int, dumped: bool = True) -> Any:
+    """Broker 2 is off while its replica is moved away, and returns. Nobody tells which logs brokers have."""
+    story.event("broker-2", "node-started").state([0, 2], offset=20, replicas=[0, 2])
+    story.event("broker-2", "node-stopped", reason="kill").state([0], offset=21, replicas=list(replicas))
+    story.event("broker-2", "node-started", incarnation=2)
+    story.event("broker-2", "broker-state", incarnation=2, broker=2, broker_epoch=3, reason="running")
+    story.now += seconds * 10**9
+    story.send(1, at=0).poll((0, 1)).event("broker-0", "broker-state", broker=0, broker_epoch=1, reason="running")
+    story.dump(0, (0, 0, 1)).dump_end(0, 1)
+    return story.dump_end(2, 0) if dumped else story
+
+
+@pytest.mark.parametrize(
+    ("replicas", "seconds", "dumped", "strays"),
+    [((0, 1), 11, True, 1), ((0, 1), 9, True, 0), ((0, 1), 11, False, 0), ((0, 2), 11, True, 0)],
+    ids=["stays", "has time", "is gone", "is assigned again"],
+)
+def test_a_stray_is_seen_on_the_disk(
+    story: Any, replicas: tuple[int, ...], seconds: int, dumped: bool, strays: int
+) -> None:
+    tables = _moved_away(story, *replicas, seconds=seconds, dumped=dumped).tables()
+    kinds = NEEDED_EVENTS["stray-partition"]
+    judged = check_run(replace(tables, recorded_events=RecordedEvents(kinds, WHY)), ["stray-partition"])
+    assert judged.checks["stray-partition"] == ("failed" if strays else "ok")
+    for lacking in kinds:
+        fewer = RecordedEvents(tuple(kind for kind in kinds if kind != lacking), WHY)
+        judged = check_run(replace(tables, recorded_events=fewer), ["stray-partition"])
+        assert judged.checks["stray-partition"] == "not-available"
+    blind = replace(tables, recorded_events=RecordedEvents(kinds, WHY), replica_log=None)
+    assert check_run(blind, ["stray-partition"]).checks["stray-partition"] == "not-available"
+
+
 def test_a_missing_table_is_named_beside_missing_kinds(story: Any) -> None:
     tables = story.send(1, at=0).poll((0, 1)).state([0], offset=20).tables()
     reasons = check_run(replace(tables, recorded_events=SOME)).reasons

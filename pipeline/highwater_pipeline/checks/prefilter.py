@@ -267,12 +267,15 @@ def retention_too_greedy(partitions: Partitions) -> Bools:
 
 
 def stray_partition(partitions: Partitions) -> Bools:
-    """A broker ever had a log, and is no replica in the last state."""
+    """A broker ever had a log, or its disk has one, and is no replica in the last state."""
     loaded = partitions.events.of_kind("log-loaded")
     states = _last_states(partitions.events.of_kind("partition-changed"))
     replica, parent = states.view.lists("replicas")
-    assigned = occur((loaded.number, _brokers(loaded)), (states.number[parent], replica))
-    return partitions.those(loaded.number[~assigned])
+    dumped = partitions.replica_log.where(partitions.replica_log.view.is_known("ended"))
+    number = np.concatenate([loaded.number, dumped.number])
+    broker = np.concatenate([_brokers(loaded), dumped.ints("broker")[0]])
+    assigned = occur((number, broker), (states.number[parent], replica))
+    return partitions.those(number[~assigned])
 
 
 def live_partition_deleted(partitions: Partitions) -> Bools:

@@ -13,6 +13,8 @@ The trap: a deletion takes time, and commands may be late.
 * Without topic ids a name has one directory. If a broker gets a role in the next topic of the name, its log belongs to
   that topic from then on. Until then it was a stray, and had the same time to go. But if faults of the file may lose
   commands, a broker may have heard of neither topic before, and then this is not judged.
+* If nodes do not report which logs they have, the dumps of their disks show it. A log counts there if no topic of its
+  name is assigned to the broker: which topic uses it is not known.
 * ``live-partition-deleted``: a removal is allowed if some committed state did not assign the log or deleted the topic:
   one since the broker got the log, or since the state that made it get the log. (A broker whose disk is slow carries
   out commands one after the other, long after the states that they are about.) It is never allowed for a member of the
@@ -26,9 +28,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, once, rows_of
+from highwater_pipeline.anomalies import NEEDED_EVENTS
+from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, of_kind, once, rows_of
 from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.verdict import Example, Finding
+from highwater_pipeline.verdict import Example, Finding, has_log_events
 from highwater_pipeline.view import View
 
 PROMISED_NS: Final = 10_000_000_000
@@ -63,6 +66,8 @@ _READ: Final = (
 
 def stray_partition(unit: PartitionTables) -> Finding:
     """Counts replicas' logs that are left at the end, of all topics of the partition's name."""
+    if not has_log_events(unit.facts):
+        return _strays_of_dumps(unit)
     events = _relevant(unit.events)
     logs = _logs_of_present_incarnations(events)
     states = [event for event in events if event["kind"] == "partition-changed"]
@@ -103,6 +108,46 @@ def stray_partition(unit: PartitionTables) -> Finding:
                 "story": (
                     f"Broker {log.broker} {what}, {left:.1f} s after {_what(since)}; it was loaded with log end offset"
                     f" {loaded['end_offset']} ({loaded['reason']})."
+                ),
+            }
+
+    return finding(len(strays), examples())
+
+
+def _strays_of_dumps(unit: PartitionTables) -> Finding:
+    """Counts logs on the disks of brokers to which no topic of the partition's name is assigned."""
+    events = of_kind(unit.events, *NEEDED_EVENTS["stray-partition"]).to_pylist(*_READ)
+    histories: dict[str, list[dict[str, Any]]] = {}
+    for state in sorted(
+        (event for event in events if event["kind"] == "partition-changed"), key=lambda state: state["metadata_offset"]
+    ):
+        histories.setdefault(state["topic_id"], []).append(state)
+    if not histories:
+        return NOTHING
+    settings, last_ns = unit.facts.settings, unit.facts.last_event_ns
+    promised_ns = PROMISED_NS + settings.lost_command_ms * 1_000_000 + 2 * settings.largest_clock_error_ns
+    strays: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for mark in unit.replica_log.find_any("ended", ("end",), "broker", "offset", "row").to_pylist():
+        states = [_unassigned_since(history, mark["broker"]) for history in histories.values()]
+        running = _running_since(events, mark["broker"])
+        if running is None or None in states:
+            continue
+        since = max((state for state in states if state is not None), key=lambda state: state["metadata_offset"])
+        if last_ns - max(since["time_ns"], running) > promised_ns:
+            strays.append((mark, since))
+
+    def examples() -> Iterator[Example]:
+        for mark, since in strays:
+            yield {
+                "partition": unit.partition,
+                "broker": mark["broker"],
+                "topic_id": since["topic_id"],
+                "replicas": since["replicas"],
+                "time_ns": since["time_ns"],
+                "rows": rows_of("replica_log", [mark["row"]]) + rows_of("node_event", [since["row"]]),
+                "story": (
+                    f"Broker {mark['broker']} still has a log of {unit.partition} with log end offset {mark['offset']},"
+                    f" {(last_ns - since['time_ns']) / 1e9:.1f} s after {_what(since)}."
                 ),
             }
 
