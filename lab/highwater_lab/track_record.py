@@ -46,8 +46,13 @@ class Side:
 
     @property
     def software(self) -> str:
-        """The versions, as the table shows them."""
+        """The versions."""
         return self.kafka + (f" at {self.metadata_version}" if self.metadata_version is not None else "")
+
+    @property
+    def shown(self) -> str:
+        """The versions and the mode, as the tables show them."""
+        return self.software + (" with ZooKeeper" if self.experiment.cluster.mode == "zookeeper" else "")
 
     @property
     def expected(self) -> Expectation:
@@ -139,7 +144,7 @@ class Tally(NamedTuple):
         """As the table shows it: ``1.1.1: fail 10 of 10 (divergence)``."""
         expected = side.expected
         anomalies = f" ({', '.join(expected.anomalies)})" if expected.anomalies else ""
-        parts = [f"{side.software}: {expected.verdict} {self.as_expected} of {self.judged}{anomalies}"]
+        parts = [f"{side.shown}: {expected.verdict} {self.as_expected} of {self.judged}{anomalies}"]
         if self.inconclusive:
             parts.append(f"{self.inconclusive} inconclusive")
         return ", ".join([*parts, *dict.fromkeys(self.otherwise)])
@@ -210,13 +215,13 @@ def _page_row(bug: Bug) -> list[str]:
 
 def _expected(side: Side) -> str:
     anomalies = ", ".join(f"`{name}`" for name in side.expected.anomalies)
-    return f"{side.software}: {side.expected.verdict}" + (f" ({anomalies})" if anomalies else "")
+    return f"{side.shown}: {side.expected.verdict}" + (f" ({anomalies})" if anomalies else "")
 
 
 def readme_table(bugs: Sequence[Bug]) -> str:
     """The table of README.md."""
     head = ("bug of Apache Kafka", "what is lost", "found in", "not found in")
-    return table(head, ([bug.name, bug.lost, bug.has_bug.software, bug.has_fix.software] for bug in bugs))
+    return table(head, ([bug.name, bug.lost, bug.has_bug.shown, bug.has_fix.shown] for bug in bugs))
 
 
 def result_table(bugs: Sequence[Bug], out: Path) -> str:

@@ -54,7 +54,7 @@ def test_runs_of_another_experiment_and_inconclusive_ones_do_not_count(tmp_path:
     found = tally(side, tmp_path)
     assert (found.as_expected, found.judged, found.inconclusive) == (1, 2, 1)
     (anomaly,) = side.expected.anomalies
-    text = f"{side.software}: fail 1 of 2 ({anomaly}), 1 inconclusive, expected fail, found pass"
+    text = f"{side.shown}: fail 1 of 2 ({anomaly}), 1 inconclusive, expected fail, found pass"
     assert found.text(side) == text
 
 
