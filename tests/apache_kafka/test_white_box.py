@@ -118,13 +118,13 @@ def leader_line(epoch: int) -> str:
 
 
 def test_a_decision_has_the_time_at_which_a_broker_knew_it(nodes: Nodes) -> None:
-    """All that was decided before it, too; and what nobody knew earlier has the time at which it was seen."""
+    """Just before it acted; so has all that was decided earlier. What nobody knew has the time at which it was seen."""
     nodes.says("broker-0", ROLES, leader_line(5))
     (led,) = nodes.box.take()
     registered = decided(BrokerRegistered(broker=1, broker_epoch=104, metadata_offset=104, reason=""))
     other, earlier, mine, later = state(3, partition=0), state(4), state(5), state(6)
     found = nodes.box.settled([other, registered, earlier, mine, later])
-    assert [one.time_ns for one in found] == [led.time_ns] * 4 + [later.time_ns]
+    assert [one.time_ns for one in found] == [led.time_ns - 1] * 4 + [later.time_ns]
     assert [one.event for one in found] == [one.event for one in (other, registered, earlier, mine, later)]
     again = state(7)
     assert nodes.box.settled([again]) == [again]
@@ -138,7 +138,7 @@ def test_a_removal_is_by_the_decision_that_is_seen_soon_after(nodes: Nodes) -> N
     kept, deleted = state(5), state(5, reason="deleted")
     found = nodes.box.settled([kept, deleted])
     assert removed.event == LogRemoved(partition="a.b-c-1", topic_id=HEX, reason="deleted")
-    assert [one.time_ns for one in found] == [removed.time_ns] * 2
+    assert [one.time_ns for one in found] == [removed.time_ns - 1] * 2
     assert [one.event for one in found] == [kept.event, deleted.event]
 
 

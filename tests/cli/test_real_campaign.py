@@ -60,6 +60,7 @@ def test_every_experiment_that_is_drawn_can_be_read_again(release: str) -> None:
         if release:  # KafkaConfig requires it
             wait, lag = config["replica.fetch.wait.max.ms"], config.get("replica.lag.time.max.ms", 30_000)
             assert int(wait) <= int(lag)
+            assert not any("segment.bytes" in topic.config for topic in experiment.cluster.topics)
 
 
 def test_as_many_clusters_run_as_the_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:

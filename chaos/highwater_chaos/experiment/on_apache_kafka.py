@@ -20,12 +20,21 @@ def on_apache_kafka(experiment: ChaosExperiment, release: str | None = None) -> 
     config: dict[str, Any] = {name: value for name, value in cluster.config.items() if name not in _OTHER_THERE}
     lag, wait = int(config.get(_LAG, 30_000)), int(config.get(_WAIT, 500))
     config[_WAIT] = min(wait, lag)  # Kafka does not start with a longer one
+    topics = [
+        topic.model_copy(
+            update={
+                "config": {name: value for name, value in topic.config.items() if f"log.{name}" not in _OTHER_THERE}
+            }
+        )
+        for topic in cluster.topics
+    ]
     changed = cluster.model_copy(
         update={
             "runtime": "apache-kafka",
             "version": release or newest(cluster.mode),
             "switches": {},
             "config": config,
+            "topics": topics,
         }
     )
     workload = spec.workload.model_copy(update={"metadata": None})  # it judges what only our nodes answer

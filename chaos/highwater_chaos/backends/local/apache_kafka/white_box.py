@@ -162,17 +162,19 @@ class WhiteBox:
     # --- decisions ---
 
     def _first_known(self, event: NodeEvent) -> int:
-        """When a broker knew a decision, or a later one of the same partition, as far as that is known."""
+        """When a broker knew a decision, or a later one of the same partition, as far as that is known: just before it
+        acted on it, for of two events of one time either may come first in the recording."""
         now = never = time.monotonic_ns()
         if isinstance(event, BrokerRegistered):
-            return self._registered.pop(event.broker_epoch, never)
+            return self._registered.pop(event.broker_epoch, never + 1) - 1
         if not isinstance(event, PartitionChanged):
             return never
         key, assigned = (event.partition, event.topic_id), () if event.reason == "deleted" else event.replicas
         obeyed = [ns for broker, ns in self._removed.get(key, {}).items() if broker not in assigned]
         obeyed = [ns for ns in obeyed if now - ns < _SOON_NS]
         known = self._known.get(key, {}) if event.reason != "deleted" else {}
-        return min([never, *obeyed, *(ns for epoch, ns in known.items() if epoch >= event.partition_epoch)])
+        acted = [*obeyed, *(ns for epoch, ns in known.items() if epoch >= event.partition_epoch)]
+        return min([never, *(ns - 1 for ns in acted)])
 
     def _take_in(self, one: Observed) -> None:
         event = one.event
