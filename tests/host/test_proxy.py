@@ -391,12 +391,56 @@ def test_a_rule_catches_every_request_of_a_segment_and_lets_the_others_overtake(
         client = await s.client()
         fetches = [request(n, "c", FetchRequest(), 12) for n in (100, 101)]
         client.writer.write(b"".join([request(0), fetches[0], request(1), request(2), fetches[1]]))
-        assert await s.numbers(client, 2) == [100, 101]
+        await s.until(lambda: s.node.got == [100, 101])
         assert interference.matches(rule) == 3
         interference.remove(rule)
         client.writer.write(request(3))
-        assert await s.numbers(client, 4) == [0, 1, 2, 3]
+        assert await s.numbers(client, 6) == [0, 100, 1, 2, 101, 3]
         assert s.node.got == [100, 101, 0, 1, 2, 3]
+
+    stage(story)
+
+
+@pytest.mark.parametrize("part", ["request", "response"])
+def test_what_goes_by_a_message_that_is_held_is_bounded_and_all_of_it_arrives_in_order(stage, part):
+    async def story(s):
+        async def talks(reader, writer):
+            while True:
+                writer.write(answer(number_of(await s.node.take(reader)), MB // 4))
+                await writer.drain()
+
+        s.node.talks = talks
+        interference = s.proxy.server.interference
+        rule = interference.add(ServerRule("hold", "Metadata", part=part))
+        client = await s.client()
+        client.writer.write(request(0) + b"".join(request(n, "c", FetchRequest(), 12) for n in range(1, 400)))
+        await s.until(lambda: interference.matches(rule) == 1)
+        before = -1
+        while before < len(s.node.got):
+            before = len(s.node.got)
+            await asyncio.sleep(0.2)
+        assert before < 100
+        interference.remove(rule)
+        assert await s.numbers(client, 400) == list(range(400))
+
+    stage(story)
+
+
+@pytest.mark.parametrize("part", ["request", "response"])
+def test_nothing_leaves_behind_a_message_that_was_dropped(stage, part):
+    """A client of Apache Kafka takes the next answer for that of the request whose answer is missing."""
+
+    async def story(s):
+        interference = s.proxy.server.interference
+        rule = interference.add(ServerRule("drop", "Metadata", part=part))
+        client = await s.client()
+        client.writer.write(request(0, "c", FetchRequest(), 12) + request(1) + request(2, "c", FetchRequest(), 12))
+        assert await s.numbers(client, 1) == [0]
+        await s.until(lambda: 2 in s.node.got and interference.matches(rule) == 1)
+        interference.remove(rule)
+        client.writer.write(request(3))
+        client.writer.write_eof()
+        assert await client.is_closed(), "no answer comes before the end"
 
     stage(story)
 
@@ -429,8 +473,9 @@ def test_what_is_held_arrives_in_order_although_its_connection_is_gone(stage, no
 def test_the_harness_itself_is_spared_and_no_one_else(stage):
     async def story(s):
         s.proxy.server.interference.add(ServerRule("drop", "Metadata"))
-        client = await s.client()
-        client.writer.write(request(1, "someone") + request(2, "metadata-observer"))
+        someone, client = await s.client(), await s.client()
+        someone.writer.write(request(1, "someone"))
+        client.writer.write(request(2, "metadata-observer"))
         assert await s.numbers(client, 1) == [2]
         assert s.node.got == [2]
 
@@ -641,9 +686,11 @@ def test_rules_come_by_the_control_socket(launch, processes):
     node = launch("--control", str(control.control_path))
     assert control.control("ping") == {"node": "broker-0"}
     rule = control.control("addRule", key="k", action="drop", rpc="Metadata", sources=["client"])
-    sock = node.connect()
-    sock.sendall(request(1) + request(2, "other"))
-    assert sock.recv(8, socket.MSG_WAITALL)[4:] == struct.pack(">i", 2)
+    sock, other = node.connect(), node.connect()
+    sock.sendall(request(1))
+    other.sendall(request(2, "other"))
+    assert other.recv(8, socket.MSG_WAITALL)[4:] == struct.pack(">i", 2)
+    wait_until(lambda: control.control("ruleMatches", rule=rule), "the rule to catch the request")
     assert control.control("ruleMatches", rule=rule) == 1
     assert control.control("hasRule", key="k") is True
     control.control("removeRule", rule=rule)

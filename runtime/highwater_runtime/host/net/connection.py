@@ -48,6 +48,9 @@ _SASL: Final = frozenset({int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICA
 class ServerConnection(FrameReceiver):
     """From one client, by one listener."""
 
+    _answers_stay_in_line = False
+    """Whether nothing behind an answer that is lost may leave."""
+
     def __init__(self, server: ConnectionPool, listener: Listener, address: str = "?", peer: str = "?") -> None:
         super().__init__()
         self._own_buffer_bytes = 0
@@ -256,9 +259,15 @@ class ServerConnection(FrameReceiver):
     def let_go(self, request: HostRequest) -> None:
         self._server.let_go(request)
 
+    def lose(self, request: HostRequest) -> None:
+        """Its sender's time-out follows."""
+
+    def _queue(self, request: HostRequest) -> None:
+        self.slots.append(request)
+
     def hand_over(self, request: HostRequest) -> None:
         """Let the core see a request, its answer's place at the end of the line."""
-        self.slots.append(request)
+        self._queue(request)
         size = request.size
         self.queued_bytes += size
         server = self._server
@@ -349,6 +358,9 @@ class ServerConnection(FrameReceiver):
                 match self._server.interference.catch_response(request):
                     case "wait":
                         self.held = True
+                        break
+                    case "drop" if self._answers_stay_in_line:
+                        self.held = True  # for good
                         break
                     case "drop":
                         answer = _NOTHING

@@ -10,6 +10,9 @@ simulator (``sim/faults.py``):
 * A held or delayed *response* keeps its place: responses behind it on the same connection wait. A connection that
   closes loses it.
 * A *dropped* message vanishes alone; the client's time-out follows.
+* Apache Kafka's clients take answers in the order of their requests, and an answer out of turn for a broken server. So
+  on a connection by a proxy answers keep that order: those behind a message that is held or delayed wait for it, and
+  those behind one that was dropped wait until the client gives up. Requests overtake all the same.
 * What is kept back counts as bytes that the server holds: beyond its bound it reads from nobody.
 * A *duplicated* request is handed to the core twice; the second response goes nowhere.
 """
@@ -118,6 +121,7 @@ class Interference:
             return False
         match rule.action:
             case "drop":
+                request.connection.lose(request)
                 return True
             case "hold":
                 request.connection.keep_back(request)

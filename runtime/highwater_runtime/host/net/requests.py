@@ -35,6 +35,9 @@ class RequestSource(Protocol):
     def keep_back(self, request: HostRequest) -> None:
         """A rule keeps a request from the core for now."""
 
+    def lose(self, request: HostRequest) -> None:
+        """A rule keeps a request from the core for good."""
+
     def let_go(self, request: HostRequest) -> None:
         """It does not any more."""
 

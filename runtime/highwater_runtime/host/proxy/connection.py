@@ -18,6 +18,10 @@ from highwater_runtime.host.proxy.upstream import Upstream
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
 """``SO_LINGER``: close by RST, and send nothing more."""
 
+_MOST_BEHIND: Final = 64
+_MOST_WAITING_BYTES: Final = 1024 * 1024
+"""Once so many requests, or answers of so many bytes, are in line with one that is kept from the node, no more are
+read."""
 _TLS: Final = b"\x16\x03"
 """How a record of a handshake begins; as a frame it would have 369 MB."""
 
@@ -26,9 +30,14 @@ class ProxiedConnection(ServerConnection):
     """From one peer; :attr:`upstream` is its other half.
 
     The node reads the end of a stream behind all requests in it. So if the peer ends its stream, the connection is
-    closed once all of its requests have been answered. A request that a rule holds is not among them: it arrives
+    closed once all that the node has got is answered. A request that a rule holds is not among them: it arrives
     later, and its answer goes nowhere. An answer that a rule holds is lost, and with it what is behind.
+
+    Answers leave in the order of the requests. So one that a rule keeps from the node, for now or for good, has its
+    place in the line of answers; there a few more requests may go by it.
     """
+
+    _answers_stay_in_line = True
 
     def __init__(
         self, server: ConnectionPool, listener: Listener, address: str, peer: str, link: NodeLink, sources: Sources
@@ -39,6 +48,10 @@ class ProxiedConnection(ServerConnection):
         """Requests that rules keep back."""
         self.upstream = Upstream(link, self)
         self._stream_has_ended = False
+        self._places = 0
+        """Of requests that rules keep from the node, in the line of answers."""
+        self._waiting_bytes = 0
+        """Of answers that are behind others."""
 
     # --- requests ---
 
@@ -47,7 +60,30 @@ class ProxiedConnection(ServerConnection):
 
     def keep_back(self, request: HostRequest) -> None:
         self.kept_back += 1
+        self._keep_place(request)
         super().keep_back(request)
+
+    def lose(self, request: HostRequest) -> None:
+        self._keep_place(request)
+
+    def _keep_place(self, request: HostRequest) -> None:
+        assert isinstance(request, ProxiedRequest)
+        request.has_place = True
+        self.slots.append(request)
+        self._places += 1
+        self._wait_if_much_goes_by()
+
+    def _queue(self, request: HostRequest) -> None:
+        assert isinstance(request, ProxiedRequest)
+        if request.has_place:
+            self._places -= 1
+        else:
+            self.slots.append(request)
+            self._wait_if_much_goes_by()
+
+    def _wait_if_much_goes_by(self) -> None:
+        if self._places and self._must_wait:
+            self._pause()
 
     def let_go(self, request: HostRequest) -> None:
         self.kept_back -= 1
@@ -58,7 +94,11 @@ class ProxiedConnection(ServerConnection):
 
     @property
     def _must_wait(self) -> bool:
-        return self.upstream.is_full or super()._must_wait
+        return (
+            self.upstream.is_full
+            or (self._places > 0 and (self._waiting_bytes > _MOST_WAITING_BYTES or len(self.slots) > _MOST_BEHIND))
+            or super()._must_wait
+        )
 
     def wait_for_node(self) -> None:
         """The node does not read what it is sent."""
@@ -76,8 +116,19 @@ class ProxiedConnection(ServerConnection):
 
     def answered(self, request: ProxiedRequest, answer: list[bytes]) -> None:
         request.answer = answer
-        if self.slots and self.slots[0] is request:
+        if not self.slots:
+            return
+        if self.slots[0] is request:
             self.send_answers()
+            return
+        self._waiting_bytes += _size(answer)
+        self._wait_if_much_goes_by()
+        self._close_behind_stream()
+
+    def _send_first(self, request: HostRequest, answer: list[bytes]) -> None:
+        if self._waiting_bytes:
+            self._waiting_bytes = max(0, self._waiting_bytes - _size(answer))
+        super()._send_first(request, answer)
 
     def send_answers(self) -> None:
         super().send_answers()
@@ -104,7 +155,8 @@ class ProxiedConnection(ServerConnection):
         return True
 
     def _close_behind_stream(self) -> None:
-        if self._stream_has_ended and (self.held or not self.slots) and not self.has_whole_frame:
+        done = self.held or self.upstream.is_idle
+        if self._stream_has_ended and done and not self.has_whole_frame:
             self.close(None, after_output=True)
 
     def node_has_closed(self, error: Exception | None) -> None:
@@ -125,6 +177,10 @@ class ProxiedConnection(ServerConnection):
         super()._forget()
         if not was_closed:
             self.upstream.peer_has_gone()
+
+
+def _size(answer: list[bytes]) -> int:
+    return sum(map(len, answer))
 
 
 def reset(sock: socket.socket) -> None:

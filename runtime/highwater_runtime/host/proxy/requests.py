@@ -51,7 +51,7 @@ class ForwardsRequests(RequestSource, Protocol):
 class ProxiedRequest(HostRequest):
     """A request, whose answer is the frame that the node sends. ``client_id`` is its source, as rules name it."""
 
-    __slots__ = ("frame", "is_answered")
+    __slots__ = ("frame", "has_place", "is_answered")
 
     connection: ForwardsRequests
 
@@ -69,6 +69,8 @@ class ProxiedRequest(HostRequest):
         super().__init__(
             connection, api, version, correlation_id, sources.of(connection.address, client_id), len(frame)
         )
+        self.has_place = False
+        """Whether its answer has its place in line although the node has not got it yet."""
         self.frame: bytes = frame
         """Without its size; empty once it was passed on, unless the request is observed."""
         self.is_answered = not (key == _PRODUCE and _acks(frame[:_MOST_HEAD_BYTES], version, position) == 0)

@@ -68,6 +68,11 @@ class Upstream(FrameReceiver):
         sock = await self._link.connect()
         await self._link.hosting.loop.create_connection(lambda: self, sock=sock)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the node owes no answer."""
+        return not self._expected
+
     # --- requests ---
 
     def send(self, request: ProxiedRequest) -> bool:
