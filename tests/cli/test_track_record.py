@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.backends import make_backend
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.experiment import dump_experiment
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.experiment.consistency import problems_of
 from highwater_lab import track_record
 from highwater_lab.command import command_line
 from highwater_lab.track_record import Bug, Side, bugs_in, tally
@@ -28,8 +27,7 @@ def test_a_bug_is_a_fail_with_it_and_a_pass_without_that_says_why(bug: Bug) -> N
     assert bug.has_fix.expected.logged, "a pass must say why"
     for side in (bug.has_bug, bug.has_fix):
         assert side.experiment.cluster.runtime == "apache-kafka"
-        needs = refusals(side.experiment, make_backend("local", wire=False))
-        assert [one for one in needs if "root" not in one and "memory" not in one] == []
+        assert problems_of(side.experiment) == [], "nothing is fetched for that"
 
 
 def finish(side: Side, directory: Path, verdict: str = "", why_not: str = "") -> None:
