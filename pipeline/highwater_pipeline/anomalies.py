@@ -241,5 +241,8 @@ show. Checks on clients, ``divergence``, ``sequence-gap``, and ``replica-incompl
 only if they were recorded. Otherwise they judge by settings and by what clients saw, or do not know.
 ``producer-id-reused`` reads none."""
 
+BY_OFFSETS: Final = ("became-leader", "high-watermark", "log-loaded", "log-truncated", "partition-changed")
+"""Events by which ``committed-loss`` judges less, of other software: which offsets were committed, and no batches."""
+
 OF_LOGS: Final = ("became-follower", "became-leader", "log-loaded", "log-removed")
 """Events that say which logs a broker has, and for which topics it uses them."""

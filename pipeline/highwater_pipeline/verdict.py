@@ -9,6 +9,7 @@ import msgspec
 
 from highwater_pipeline.anomalies import (
     AVAILABILITY,
+    BY_OFFSETS,
     CHECKS,
     CLIENT_CHECKS,
     CLIENT_CHECKS_ON_REQUEST,
@@ -129,7 +130,18 @@ def has_needed_events(name: str, facts: RunFacts) -> bool:
     """Return whether all kinds of events that a check needs were recorded. Some software reports only some kinds. A
     check without all of its events can reach neither a pass nor a fail."""
     recorded = facts.recorded_events
-    return recorded is None or all(kind in recorded for kind in NEEDED_EVENTS.get(name, ()))
+    if recorded is None or all(kind in recorded for kind in NEEDED_EVENTS.get(name, ())):
+        return True
+    return name == "committed-loss" and judges_by_offsets(facts)
+
+
+def judges_by_offsets(facts: RunFacts) -> bool:
+    """Return whether ``committed-loss`` is judged by the offsets that were committed: of other software than our own,
+    which does not report its transitions."""
+    recorded = facts.recorded_events
+    if recorded is None or {"batch-committed", "transition"} & {*recorded, *facts.missing_events}:
+        return False
+    return all(kind in recorded for kind in BY_OFFSETS)
 
 
 def has_log_events(facts: RunFacts) -> bool:
@@ -306,6 +318,8 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
         reasons.append(f"{why}: nothing can be said on {', '.join(unknown)}")
     if not states:
         reasons.append(NO_CHECKS)
+    if states.get("committed-loss", "not-available") != "not-available" and judges_by_offsets(facts):
+        reasons.append(f"{facts.why_not_recorded}: committed-loss is judged by offsets and leader epochs alone")
     missing = [name for name, state in states.items() if state == "not-available"]
     unacknowledged = [name for name in missing if name in OF_ACKNOWLEDGED]
     if unacknowledged:

@@ -32,8 +32,14 @@ class Broker:
     """A broker that writes lines, a clock tick apart."""
 
     def __init__(self) -> None:
-        self.reader = BrokerLines(0)
+        self.decided: dict[int, int] = {}
+        self.reader = BrokerLines(0, lambda partition, topic_id, epoch: self.decided.get(epoch))
         self.ns = 0
+        self.registers(20)
+
+    def registers(self, epoch: int) -> None:
+        text = f"[BrokerLifecycleManager id=0] Successfully registered broker 0 with broker epoch {epoch}"
+        assert self.says("kafka.server.BrokerLifecycleManager", text) == []
 
     def says(self, logger: str, text: str, thread: str = "t") -> list[NodeEvent]:
         self.ns += 10
@@ -90,6 +96,21 @@ def test_a_high_watermark_that_went_back_shows() -> None:
     assert led[:1] == moved(5)
     broker.moves(3, 5)
     assert [one.event for one in broker.reader.close()] == moved(5, epoch=4)
+
+
+def test_a_leadership_of_the_process_before_counts_only_if_it_appends() -> None:
+    """The broker goes through the metadata on its disk: it led until it was killed, and does not know yet who leads."""
+    broker = Broker()
+    broker.reader = BrokerLines(0, lambda partition, topic_id, epoch: broker.decided.get(epoch))
+    assert broker.leads(end=0) == broker.moves(0, 7) == []  # not registered yet
+    broker.registers(30)
+    broker.decided[5] = 29
+    assert broker.leads(end=0) == []
+    assert [type(event) for event in broker.appends(0, 1)] == [BecameLeader, LogAppended]
+    broker.decided[5] = 31
+    assert [type(event) for event in broker.leads(end=1)] == [BecameLeader]
+    broker.decided.clear()  # too new to have been seen
+    assert [type(event) for event in broker.leads(end=1)] == [BecameLeader]
 
 
 def test_what_a_broker_does_in_no_known_role_is_lost_evidence() -> None:

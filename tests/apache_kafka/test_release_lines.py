@@ -19,7 +19,10 @@ SELDOM = {IsrTaken, LogCut}
 
 @pytest.mark.parametrize("release", LINES_KNOWN["kraft"])
 def test_each_kind_of_line_of_a_release_is_read(recorded: Path, release: str) -> None:
-    broker, controller = BrokerLines(0), ControllerLines(lambda topic_id: f"topic {topic_id}")
+    broker, controller = (
+        BrokerLines(0, lambda partition, topic_id, epoch: None),
+        ControllerLines(lambda topic_id: f"topic {topic_id}"),
+    )
     found: list[NodeEvent] = []
     for text in (recorded / "lines" / f"{release}.jsonl").read_bytes().splitlines():
         line = msgspec.json.decode(text, type=Line)

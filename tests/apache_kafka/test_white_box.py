@@ -119,6 +119,8 @@ def leader_line(epoch: int) -> str:
 
 def test_a_decision_has_the_time_at_which_a_broker_knew_it(nodes: Nodes) -> None:
     """Just before it acted; so has all that was decided earlier. What nobody knew has the time at which it was seen."""
+    text = "[BrokerLifecycleManager id=0] Successfully registered broker 0 with broker epoch 50"
+    nodes.says("broker-0", "kafka.server.BrokerLifecycleManager", text)
     nodes.says("broker-0", ROLES, leader_line(5))
     (led,) = nodes.box.take()
     registered = decided(BrokerRegistered(broker=1, broker_epoch=104, metadata_offset=104, reason=""))

@@ -42,12 +42,13 @@ from highwater_pipeline.checks.columns import (
     rows_of,
     who,
 )
+from highwater_pipeline.checks.committed_offsets import loss_by_offsets
 from highwater_pipeline.checks.lineages import breaks
 from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, log_start_of
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.verdict import Example, Finding
+from highwater_pipeline.verdict import Example, Finding, judges_by_offsets
 from highwater_pipeline.view import View
 
 
@@ -79,6 +80,8 @@ class _Batches:
 
 def committed_loss(unit: PartitionTables) -> Finding:
     """Counts lost records; an example is a batch of them."""
+    if judges_by_offsets(unit.facts):
+        return loss_by_offsets(unit)
     committed = of_kind(unit.events, "batch-committed")
     if committed.num_rows == 0:
         return NOTHING

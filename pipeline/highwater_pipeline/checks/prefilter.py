@@ -59,11 +59,13 @@ def committed_loss(partitions: Partitions) -> Bools:
     start, end, epoch, crc, committed_in = committed.ints("offset", "end_offset", "epoch", "crc", "leader_epoch")
     leader_epoch, log_end = leaders.ints("leader_epoch", "end_offset")
 
+    moved = partitions.events.of_kind("high-watermark")  # without batches, offsets are judged
+    found = partitions.those(moved.number[moved.ints("offset")[0] > 0]) & ~partitions.those(committed.number)
     order, fresh = ranked(committed.number, start, end, epoch, crc)
     kept = order[fresh]
     number, start_of, end_of, epoch_of, crc_of = (one[kept] for one in (committed.number, start, end, epoch, crc))
     overlap = (number[1:] == number[:-1]) & (start_of[1:] < end_of[:-1])
-    found = partitions.those(number[1:][overlap]) | partitions.those(number[end_of <= start_of])
+    found |= partitions.those(number[1:][overlap]) | partitions.those(number[end_of <= start_of])
 
     # By leader epoch, leaders first: a leader must have all that leaders of lower epochs committed.
     is_batch = np.repeat([0, 1], [len(log_end), len(end)])

@@ -8,6 +8,11 @@ watermark.
 swap. And a thread may log a move beyond a record before the thread that appended it logs that. A move says from where
 and to where, and moves of one leader join up. So a move waits until the log reaches it and the move before it is there.
 If that does not come, what waits is reported as it came: a high watermark that went back shows so.
+
+*Another trap:* a broker that starts again goes through the metadata that it has on its disk, and logs that it leads
+what its process before had led. The controller has not heard of this process yet, or has decided anew since it
+registered. Nobody can reach such a leader. So a leadership that was decided before the registration of this process
+counts only if something is appended in it.
 """
 
 from __future__ import annotations
@@ -112,6 +117,10 @@ class _Move(NamedTuple):
     after: int
 
 
+_OF_BEFORE: Final = "leader of before"
+"""The role of a broker that leads by a decision on the process before."""
+
+
 @dataclass(slots=True)
 class _Replica:
     topic_id: str = ""
@@ -123,19 +132,24 @@ class _Replica:
     is_to_high_watermark: bool = False
     open: bool = False
     waiting: list[_Move] = field(default_factory=list)
+    led: Found | None = None
 
 
 class BrokerLines:
     """Reads the lines of one incarnation of a broker.
 
+    ``decided_at``: the metadata offset of a partition's committed state, by the ids of partition and topic and its
+    partition epoch; None: it has not been seen yet.
     ``lost``: why some of its lines could not be understood; None: all could. ``known`` has what the broker knew by
     when; the caller takes it away.
     """
 
-    def __init__(self, broker: int) -> None:
+    def __init__(self, broker: int, decided_at: Callable[[str, str, int], int | None]) -> None:
         self.lost: str | None = None
         self.known: list[Known] = []
         self._broker = broker
+        self._decided_at = decided_at
+        self._registered_at: int | None = None
         self._replicas: dict[str, _Replica] = {}
         self._topic_ids: dict[str, str] = {}
         self._role_begins: dict[str, int] = {}
@@ -196,6 +210,9 @@ class BrokerLines:
             self.lost = self.lost or f"{partition} was appended to, and no line says as leader or follower"
             return
         replica.end = end
+        if replica.role == _OF_BEFORE and replica.led is not None:
+            replica.role = "leader"
+            yield replica.led
         yield _at(
             line,
             LogAppended(
@@ -244,7 +261,7 @@ class BrokerLines:
         epoch, end, partition_epoch, high_watermark = (int(match[number]) for number in (3, 4, 5, 6))
         self._topic_ids[partition] = topic_id
         yield from self._take_role(line, partition, "leader", (epoch, partition_epoch, end, high_watermark))
-        yield _at(
+        led = _at(
             line,
             BecameLeader(
                 partition=partition,
@@ -257,6 +274,19 @@ class BrokerLines:
                 replicas=[],
             ),
         )
+        if self._is_of_before(partition, topic_id, partition_epoch):
+            replica = self._of(partition)
+            replica.role, replica.led = _OF_BEFORE, led
+        else:
+            yield led
+
+    def _is_of_before(self, partition: str, topic_id: str, partition_epoch: int) -> bool:
+        """Whether a state was decided before this process was registered. (A broker epoch is the metadata offset of its
+        registration.)"""
+        if self._registered_at is None:
+            return True
+        decided_at = self._decided_at(partition, topic_id, partition_epoch)
+        return decided_at is not None and decided_at < self._registered_at
 
     def _followed(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
         partition = match[1]
@@ -303,6 +333,8 @@ class BrokerLines:
 
     def _high_watermark_moved(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
         replica = self._of(match[1])
+        if replica.role == _OF_BEFORE:
+            return
         replica.waiting.append(_Move(line, int(match[2]), int(match[3])))
         yield from self._settle(match[1], replica)
 
@@ -371,7 +403,8 @@ class BrokerLines:
         )
 
     def _registered(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
-        self.known.append(Known(line.ns, None, "", int(match[1])))
+        self._registered_at = int(match[1])
+        self.known.append(Known(line.ns, None, "", self._registered_at))
         yield from ()
 
     def close(self) -> Iterator[Found]:

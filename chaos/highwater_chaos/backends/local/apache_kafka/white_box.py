@@ -51,9 +51,9 @@ class _Incarnation:
 
 
 class _Broker(_Incarnation):
-    def __init__(self, place: NodePlace, number: int, started_ns: int, lines: EventLines) -> None:
+    def __init__(self, place: NodePlace, number: int, started_ns: int, lines: EventLines, reader: BrokerLines) -> None:
         super().__init__(place, number, started_ns, lines)
-        self.reader: Final = BrokerLines(place.node_id)
+        self.reader: Final = reader
 
 
 class WhiteBox:
@@ -92,8 +92,11 @@ class WhiteBox:
             before.lines.close()
         place = self._site.plan.place(node)
         lines = EventLines(self._events_file(place, incarnation))
-        made = _Broker if place.role == "broker" else _Incarnation
-        self._present[node] = made(place, incarnation, time_ns, lines)
+        if place.role == "broker":
+            reader = BrokerLines(place.node_id, self._decided_at)
+            self._present[node] = _Broker(place, incarnation, time_ns, lines, reader)
+        else:
+            self._present[node] = _Incarnation(place, incarnation, time_ns, lines)
         self._controllers[node] = ControllerLines(self._topics.get)
 
     def take(self) -> list[Observed]:
@@ -160,6 +163,10 @@ class WhiteBox:
                 of_partition[one.epoch] = min(one.ns, of_partition.get(one.epoch, one.ns))
 
     # --- decisions ---
+
+    def _decided_at(self, partition: str, topic_id: str, epoch: int) -> int | None:
+        state = self._states.get((partition, topic_id, epoch))
+        return None if state is None else state[1]
 
     def _first_known(self, event: NodeEvent) -> int:
         """When a broker knew a decision, or a later one of the same partition, as far as that is known: just before it
