@@ -44,7 +44,7 @@ class LocalNode:
         self.channel: ControlChannel | None = None
         self.stopping = False
         self.disk_troubled = False
-        """Whether its disk failed on purpose during this incarnation: then it may well exit by itself."""
+        """Whether its disk failed on purpose in this incarnation, or when it began: then it may well exit."""
         self.began_wiped = False
         """Whether the present incarnation began on an empty disk after another one had been there."""
         self.program = program
@@ -131,7 +131,8 @@ class LocalNode:
         """Start the next incarnation; returns files to keep with the run, by their path there."""
         assert self._process is None, f"{self.name} runs"
         self.incarnation += 1
-        self.stopping = self.disk_troubled = False
+        self.stopping = False
+        self.disk_troubled = any(fault.MAY_END_NODES for fault in self._faults)
         self.began_wiped, self._wiped = self._wiped and self.incarnation > 1, False
         launch = self.program.launch(plan, self.place, self.incarnation)
         self._own_log = launch.log
