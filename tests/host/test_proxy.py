@@ -426,6 +426,30 @@ def test_what_goes_by_a_message_that_is_held_is_bounded_and_all_of_it_arrives_in
     stage(story)
 
 
+def test_answers_to_duplicates_go_nowhere_and_count_for_nothing(stage):
+    async def story(s):
+        async def talks(reader, writer):
+            while True:
+                writer.write(answer(number_of(await s.node.take(reader)), MB))
+
+        s.node.talks = talks
+        interference = s.proxy.server.interference
+        twice = interference.add(ServerRule("duplicate", "Fetch"))
+        client = await s.client()
+        fetch = [request(n, "c", FetchRequest(), 12) for n in range(7)]
+        client.writer.write(b"".join(fetch[:4]))
+        assert await s.numbers(client, 4) == [0, 1, 2, 3]
+        await s.until(lambda: len(s.node.got) == 8)
+        interference.remove(twice)
+        rule = interference.add(ServerRule("hold", "Metadata"))
+        client.writer.write(request(9) + fetch[4])
+        await s.until(lambda: 4 in s.node.got, "it goes by what is held")
+        interference.remove(rule)
+        assert await s.numbers(client, 2) == [9, 4]
+
+    stage(story)
+
+
 @pytest.mark.parametrize("part", ["request", "response"])
 def test_nothing_leaves_behind_a_message_that_was_dropped(stage, part):
     """A client of Apache Kafka takes the next answer for that of the request whose answer is missing."""

@@ -121,13 +121,15 @@ class ProxiedConnection(ServerConnection):
         if self.slots[0] is request:
             self.send_answers()
             return
-        self._waiting_bytes += _size(answer)
-        self._wait_if_much_goes_by()
+        if not request.is_twin:
+            request.waiting_bytes = sum(map(len, answer))
+            self._waiting_bytes += request.waiting_bytes
+            self._wait_if_much_goes_by()
         self._close_behind_stream()
 
     def _send_first(self, request: HostRequest, answer: list[bytes]) -> None:
-        if self._waiting_bytes:
-            self._waiting_bytes = max(0, self._waiting_bytes - _size(answer))
+        assert isinstance(request, ProxiedRequest)
+        self._waiting_bytes -= request.waiting_bytes
         super()._send_first(request, answer)
 
     def send_answers(self) -> None:
@@ -177,10 +179,6 @@ class ProxiedConnection(ServerConnection):
         super()._forget()
         if not was_closed:
             self.upstream.peer_has_gone()
-
-
-def _size(answer: list[bytes]) -> int:
-    return sum(map(len, answer))
 
 
 def reset(sock: socket.socket) -> None:

@@ -51,7 +51,7 @@ class ForwardsRequests(RequestSource, Protocol):
 class ProxiedRequest(HostRequest):
     """A request, whose answer is the frame that the node sends. ``client_id`` is its source, as rules name it."""
 
-    __slots__ = ("frame", "has_place", "is_answered")
+    __slots__ = ("frame", "has_place", "is_answered", "is_twin", "waiting_bytes")
 
     connection: ForwardsRequests
 
@@ -69,6 +69,9 @@ class ProxiedRequest(HostRequest):
         super().__init__(
             connection, api, version, correlation_id, sources.of(connection.address, client_id), len(frame)
         )
+        self.is_twin = False
+        self.waiting_bytes = 0
+        """Of its answer, while that is behind others."""
         self.has_place = False
         """Whether its answer has its place in line although the node has not got it yet."""
         self.frame: bytes = frame
@@ -76,7 +79,9 @@ class ProxiedRequest(HostRequest):
         self.is_answered = not (key == _PRODUCE and _acks(frame[:_MOST_HEAD_BYTES], version, position) == 0)
 
     def twin(self) -> ProxiedRequest:
-        return ProxiedRequest(self.connection, self.frame)
+        twin = ProxiedRequest(self.connection, self.frame)
+        twin.is_twin = True
+        return twin
 
 
 def _acks(frame: bytes, version: int, position: int) -> int | None:
