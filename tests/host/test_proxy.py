@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -430,22 +431,24 @@ def test_answers_to_duplicates_go_nowhere_and_count_for_nothing(stage):
     async def story(s):
         async def talks(reader, writer):
             while True:
-                writer.write(answer(number_of(await s.node.take(reader)), MB))
+                writer.write(answer(number_of(await s.node.take(reader)), MB // 5))
 
         s.node.talks = talks
         interference = s.proxy.server.interference
+        held = interference.add(ServerRule("hold", "Metadata"))
         twice = interference.add(ServerRule("duplicate", "Fetch"))
         client = await s.client()
-        fetch = [request(n, "c", FetchRequest(), 12) for n in range(7)]
-        client.writer.write(b"".join(fetch[:4]))
-        assert await s.numbers(client, 4) == [0, 1, 2, 3]
-        await s.until(lambda: len(s.node.got) == 8)
+        fetch = [request(n, "c", FetchRequest(), 12) for n in range(5)]
+        client.writer.write(request(9) + b"".join(fetch[:4]))
+        (connection,) = s.proxy.server._connections
+        await s.until(lambda: len(s.node.got) == 8 and connection.upstream.is_idle)
         interference.remove(twice)
-        rule = interference.add(ServerRule("hold", "Metadata"))
-        client.writer.write(request(9) + fetch[4])
-        await s.until(lambda: 4 in s.node.got, "it goes by what is held")
-        interference.remove(rule)
-        assert await s.numbers(client, 2) == [9, 4]
+        client.writer.write(fetch[4])
+        async with asyncio.timeout(20):
+            while 4 not in s.node.got:  # what goes by is less than the bound
+                await asyncio.sleep(0.01)
+        interference.remove(held)
+        assert await s.numbers(client, 6) == [9, 0, 1, 2, 3, 4]
 
     stage(story)
 
@@ -489,6 +492,7 @@ def test_what_is_held_arrives_in_order_although_its_connection_is_gone(stage, no
         interference.remove(rule)
         await s.until(lambda: len(s.node.got) == 20)
         assert s.node.got == list(range(20))
+        assert len(s.node.writers) == (2 if node_closes else 1)
         await s.until(lambda: s.node.ends >= 1, "the connection ends once nothing is held")
 
     stage(story)
@@ -696,12 +700,13 @@ def test_node_and_proxy_end_together_and_alike(launch, victim, number, status):
 
 
 def test_what_a_node_sent_before_its_end_arrives(launch):
-    code = NODE.replace("frame[4:8])", "frame[4:8])\n        if frame[4:8] == bytes(4): os._exit(7)")
-    node = launch(code=code)
+    """Also if its peer does not read it at once."""
+    code = NODE.replace("frame[4:8])", "frame[4:8])\n        sock.sendall(bytes(2 << 24)); os._exit(7)")
+    node = launch(code=code.replace("(0, 0, 0, 4)", "(2, 0, 0, 4)"))
     sock = node.connect()
-    sock.sendall(b"".join(request(n) for n in (1, 2, 0)))
-    data = b"".join(iter(lambda: sock.recv(100), b""))
-    assert [data[at + 7] for at in range(0, len(data), 8)] == [1, 2, 0]
+    sock.sendall(request(1))
+    time.sleep(0.2)
+    assert len(b"".join(iter(lambda: sock.recv(1 << 16), b""))) == (2 << 24) + 8
     assert node.process.wait(60) == 7
 
 
