@@ -82,3 +82,9 @@ def test_without_one_of_the_kinds_it_is_not_available(story: Any, kind: str) -> 
 def test_our_own_nodes_report_batches_or_are_not_judged(story: Any) -> None:
     story = _next_leader(_committed(story), 0, (0, 2, 9))
     assert _judged(story, (*BY_OFFSETS, "transition")).checks["committed-loss"] == "not-available"
+
+
+def test_a_short_leader_is_enough_where_the_dump_proves_nothing(story: Any) -> None:
+    """The topic is compacted, so the dump may lack anything."""
+    story = _next_leader(_committed(story), 3, *WHOLE).under(compaction=("orders",))
+    assert _judged(story).anomalies["committed-loss"].count == 1
