@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from highwater_chaos.backends.local.apache_kafka import program
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.cli.plan import Versions, plan, values_of
+from highwater_chaos.cli.plan import Versions, plan, versions_of
 from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
 from highwater_chaos.experiment.kafka_versions import (
     TESTED,
@@ -235,7 +235,7 @@ def test_the_expected_verdict_is_that_of_the_versions_that_run(
 
 
 def test_a_file_runs_once_for_each_combination(file: Path) -> None:
-    versions = Versions(values_of("--kafka", "3.5.2, 4.0.2"), values_of("--metadata-version", "3.4-IV0,3.5-IV2"))
+    versions = versions_of("3.5.2, 4.0.2", "3.4-IV0,3.5-IV2")
     planned = plan([file], 5, [], versions, "local")
     assert [varied for _, varied in planned] == [
         {"kafka": kafka, "metadataVersion": metadata}
@@ -280,7 +280,7 @@ def test_options_that_are_not_of_the_file_are_refused(file: Path) -> None:
     assert experiment.cluster.metadata_version == "3.4-IV0"
     for given_twice in ("3.4.1,3.4.1", "3.4.1,", ""):
         with pytest.raises(UsageError, match="--kafka"):
-            values_of("--kafka", given_twice)
+            versions_of(given_twice, None)
 
 
 @pytest.mark.parametrize(

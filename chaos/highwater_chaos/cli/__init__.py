@@ -53,7 +53,7 @@ _OPTION: Final = re.compile(r"Invalid value for '(--[a-z-]+)'")
 
 COMMANDS: Final = {
     "run": "Run experiments and judge them.",
-    "campaign": "Run many seeds of experiments in the simulator, and count.",
+    "campaign": "Run many seeds of experiments, and count.",
     "validate": "Check experiment files without running them.",
     "check": "Judge recorded runs again.",
     "store": "Split recorded runs by partition, for Spark.",

@@ -49,10 +49,11 @@ def campaign(
     as_json: Json = False,
     metrics: Metrics = None,
 ) -> int:
-    """Run many seeds of experiments and count, in the simulator or on real processes.
+    """Run many seeds of experiments, and count.
 
-    A seed that raises, hangs or ends its process is counted as an error, and the others go on. Exits 0 if all seeds
-    came out as expected; if a fail is expected, one failing seed is enough.
+    They run in the simulator, or with --backend local on real processes. A seed that raises, hangs or ends its process
+    is counted as an error, and the others go on. Exits 0 if all seeds came out as expected; if a fail is expected, one
+    failing seed is enough.
     """
     plan = plan_of(
         experiments or [],

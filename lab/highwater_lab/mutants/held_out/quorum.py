@@ -69,8 +69,8 @@ QUORUM: Final = (
     Mutant(
         "raft-observer-asks-former-leader-only",
         "raft.fetching:Fetching._target",
-        "if self._leader_id is not None and (quorum.is_voter or failures % 2 == 0):",
-        "if self._leader_id is not None:",
+        "if leader is not None and (quorum.is_voter or (failures % 2 == 0 and leader != self._unanswered)):",
+        "if leader is not None:",
         "a broker goes on to ask a leader of the quorum that does not answer",
         "kraft",
     ),
