@@ -17,7 +17,7 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.local.programs import programs_of
 from highwater_chaos.campaign.draw import draw_data
 from highwater_chaos.campaign.plan import Plan
-from highwater_chaos.campaign.seed import ASSERTION, Outcome, SeedJob, bounded, parsed
+from highwater_chaos.campaign.seed import Outcome, SeedJob, bounded, outcome_of, parsed
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.on_apache_kafka import on_apache_kafka
@@ -75,13 +75,9 @@ def _checked(unit: SeedJob, runs: Path) -> Outcome:
     if verdict["verdict"] == "pass":
         shutil.rmtree(done.directory)
         kept = ""
-    return Outcome(
-        unit.experiment,
-        unit.seed,
-        unit.variant,
-        verdict["verdict"],
-        (*verdict["anomalies"], *(ASSERTION + one["name"] for one in verdict["assertions"] if one["holds"] is False)),
-        tuple(verdict["inconclusiveReasons"]),
+    return outcome_of(
+        unit,
+        verdict,
         faults=len(verdict["faults"]),
         acknowledged=verdict["acknowledged"],
         run_seconds=verdict["timing"]["runSeconds"],

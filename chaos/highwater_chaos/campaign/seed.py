@@ -15,11 +15,11 @@ import resource
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -220,6 +220,21 @@ def check_experiment(unit: SeedJob, experiment: ChaosExperiment) -> Outcome:
 
     result, verdict = run_and_forget(experiment, wire=unit.wire, keep=keep if unit.store else lambda _directory: None)
     reached = signature(result.event_lines)
+    return outcome_of(
+        unit,
+        verdict,
+        transitions=reached.transitions,
+        combinations=reached.combinations if unit.combinations else (),
+        faults=len(result.faults),
+        acknowledged=result.acknowledged,
+        run_seconds=result.run_ns / 1e9,
+        trace_digest=result.trace_digest,
+        stored=stored,
+    )
+
+
+def outcome_of(unit: SeedJob, verdict: Mapping[str, Any], **known: Any) -> Outcome:
+    """What a unit whose run has this verdict came to; ``known``: further fields of the outcome."""
     return Outcome(
         unit.experiment,
         unit.seed,
@@ -227,13 +242,7 @@ def check_experiment(unit: SeedJob, experiment: ChaosExperiment) -> Outcome:
         verdict["verdict"],
         (*verdict["anomalies"], *(ASSERTION + one["name"] for one in verdict["assertions"] if one["holds"] is False)),
         tuple(verdict["inconclusiveReasons"]),
-        reached.transitions,
-        reached.combinations if unit.combinations else (),
-        len(result.faults),
-        result.acknowledged,
-        result.run_ns / 1e9,
-        result.trace_digest,
-        stored=stored,
+        **known,
     )
 
 
