@@ -18,14 +18,16 @@ The trap: a deletion takes time, and commands may be late.
 * ``live-partition-deleted``: a removal is allowed if some committed state did not assign the log or deleted the topic:
   one since the broker got the log, or since the state that made it get the log. (A broker whose disk is slow carries
   out commands one after the other, long after the states that they are about.) It is never allowed for a member of the
-  ISR in the state in force: that broker has fetched under a newer command than the one that it carries out. A log that
-  was created and has had no role holds nothing, and may go.
+  ISR in the state in force: that broker has fetched under a newer command than the one that it carries out. Only if an
+  unclean election made it the ISR, it may have heard of nothing yet. A log that was created and has had no role holds
+  nothing, and may go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import Any, Final
 
 from highwater_pipeline.anomalies import NEEDED_EVENTS
@@ -57,6 +59,7 @@ _READ: Final = (
     "end_offset",
     "metadata_offset",
     "leader_epoch",
+    "leader",
     "partition_epoch",
     "replicas",
     "isr",
@@ -158,6 +161,7 @@ def live_partition_deleted(unit: PartitionTables) -> Finding:
     """Counts removals of logs that were assigned."""
     if not is_any(unit.events, "kind", "log-removed").any():
         return NOTHING
+    may_be_unclean = unit.facts.settings.elects_uncleanly(unit.partition) is True
     wrong: list[tuple[dict[str, Any], dict[str, Any]]] = []
     committed: list[dict[str, Any]] = []
     began: dict[str, int] = {}
@@ -182,7 +186,7 @@ def live_partition_deleted(unit: PartitionTables) -> Finding:
                 del began[node]  # it was no longer wanted when the disk was through, and holds nothing
             case "log-removed":
                 states = committed[began.pop(node, len(committed)) :]
-                if states and not _in_order(broker_of(node), states):
+                if states and not _in_order(broker_of(node), states, may_be_unclean=may_be_unclean):
                     wrong.append((event, states[-1]))
 
     def examples() -> Iterator[Example]:
@@ -269,11 +273,14 @@ def _running_since(events: list[dict[str, Any]], broker: int) -> int | None:
     return since
 
 
-def _in_order(broker: int, states: list[dict[str, Any]]) -> bool:
+def _in_order(broker: int, states: list[dict[str, Any]], *, may_be_unclean: bool) -> bool:
     in_force = states[-1]
-    return any(not _assigns(state, broker) for state in states) and not (
-        _assigns(in_force, broker) and broker in in_force["isr"]
-    )
+    if all(_assigns(state, broker) for state in states):
+        return False
+    if not _assigns(in_force, broker) or broker not in in_force["isr"]:
+        return True
+    joined = (state for state, before in pairwise(reversed(states)) if broker not in before["isr"])
+    return may_be_unclean and any(state["leader"] == broker and state["isr"] == [broker] for state in islice(joined, 1))
 
 
 def _assigns(state: dict[str, Any], broker: int) -> bool:

@@ -26,10 +26,11 @@ def _assigned(
     isr: list[int] | None = None,
     epoch: int = 0,
     reason: str = "changed",
+    leader: int = 0,
 ) -> Story:
     return story.event(
         "zookeeper-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=replicas,
-        isr=replicas if isr is None else isr, leader=0, leader_epoch=epoch, partition_epoch=offset,
+        isr=replicas if isr is None else isr, leader=leader, leader_epoch=epoch, partition_epoch=offset,
         metadata_offset=offset, reason=reason,
     )  # fmt: skip
 
@@ -190,6 +191,25 @@ def member_of_the_isr_deleted(story: Story) -> None:
     """Broker 2 is back in the ISR: it has fetched by a newer order than the one to delete."""
     _assigned(happy(_runs(_assigned(story, [0, 2], offset=1), 2)), [0, 1], offset=2)
     _removed(_assigned(story, [0, 2], isr=[0, 2], offset=3), 2)
+
+
+def _made_the_isr_alone(story: Story) -> None:
+    """Moved away from broker 2 and back; then broker 2, which has heard of none of that, is elected from outside."""
+    _assigned(happy(_runs(_assigned(story, [0, 2], offset=1), 2)), [0, 1], offset=2)
+    _assigned(_assigned(story, [0, 2], isr=[0], offset=3), [0, 2], isr=[2], offset=4, epoch=2, leader=2)
+    _removed(story, 2)
+
+
+@case("pass")
+def late_order_to_delete_at_an_unclean_leader(story: Story) -> None:
+    """It carries out the first order now: it has fetched under none of the newer ones."""
+    _made_the_isr_alone(story.under(unclean=("orders",)))
+
+
+@case(live_partition_deleted=1)
+def late_order_to_delete_at_a_leader(story: Story) -> None:
+    """Where no unclean election is allowed, nobody is elected who has not fetched."""
+    _made_the_isr_alone(story.under(never_unclean=("orders",)))
 
 
 @case("pass")
