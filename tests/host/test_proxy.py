@@ -580,30 +580,6 @@ def test_answers_that_nobody_asked_for_end_the_connection(stage, logged):
     stage(story)
 
 
-def test_an_observer_sees_requests_with_their_answers(stage):
-    seen = []
-
-    def observe(source, api_key, version, number, request, response, time_ns):
-        seen.append((source, api_key, version, number, bytes(request[:2]), response and len(response)))
-
-    async def story(s):
-        client = await s.client()
-        client.writer.write(request(1) + request(2, "c", FetchRequest(), 12))
-        await s.numbers(client, 2)
-
-        async def ends(reader, writer):
-            await s.node.take(reader)
-            writer.close()
-
-        s.node.talks = ends
-        other = await s.client()
-        other.writer.write(request(3))
-        assert await other.is_closed()
-        assert seen == [("client", 3, 12, 1, b"\0\3", 4), ("client", 3, 12, 3, b"\0\3", None)]
-
-    stage(story, observe=observe, observed_keys=frozenset({3}))
-
-
 # --- as a process ----------------------------------------------------------------------------------------------------
 
 PROXY = "highwater_runtime.host.proxy.main"

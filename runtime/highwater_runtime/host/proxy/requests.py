@@ -75,7 +75,7 @@ class ProxiedRequest(HostRequest):
         self.has_place = False
         """Whether its answer has its place in line although the node has not got it yet."""
         self.frame: bytes = frame
-        """Without its size; empty once it was passed on, unless the request is observed."""
+        """Without its size; empty once it was passed on."""
         self.is_answered = not (key == _PRODUCE and _acks(frame[:_MOST_HEAD_BYTES], version, position) == 0)
 
     def twin(self) -> ProxiedRequest:

@@ -17,7 +17,7 @@ from highwater_runtime.host.net.connection import ServerConnection
 from highwater_runtime.host.net.listeners import Listener
 from highwater_runtime.host.net.server import Server
 from highwater_runtime.host.proxy.connection import ProxiedConnection, reset
-from highwater_runtime.host.proxy.link import NodeLink, Observer
+from highwater_runtime.host.proxy.link import NodeLink
 from highwater_runtime.host.proxy.requests import ProxiedRequest
 from highwater_runtime.host.proxy.sources import Sources
 from highwater_runtime.host.proxy.upstream import Upstream
@@ -42,7 +42,6 @@ class ProxyNode:
         target: where the node listens.
         mark: of packets to the node (``SO_MARK``), which are not to be redirected; 0: none are.
         largest_request: bytes of one request; the node closes a connection with a larger one, too.
-        observe: sees requests of the API keys ``observed_keys``.
     """
 
     core: NodeCore | None = None
@@ -57,8 +56,6 @@ class ProxyNode:
         sources: Sources | None = None,
         mark: int = 0,
         largest_request: int = MAX_FRAME_BYTES,
-        observe: Observer | None = None,
-        observed_keys: frozenset[int] = frozenset(),
     ) -> None:
         self.name = name
         self.loop = asyncio.get_running_loop()
@@ -68,7 +65,7 @@ class ProxyNode:
         self.failed: asyncio.Future[BaseException] = self.loop.create_future()
         """Done when the proxy itself is at fault: nothing that it does can be trusted any more."""
         limits = ServerLimits(max_frame_bytes=largest_request, max_queued_bytes=_MOST_QUEUED_BYTES, max_idle_ms=-1)
-        link = NodeLink(self, target, mark, observe, observed_keys)
+        link = NodeLink(self, target, mark)
         self.server = ProxyServer(self, Listener("PROXY", listen), limits, link, sources or Sources())
 
     def run(self, event: Callable[[], object]) -> None:

@@ -80,12 +80,10 @@ class Upstream(FrameReceiver):
         if self.is_over:
             return False
         self._outbox.put([_size_of(len(request.frame)), request.frame])
-        if request.body.API_KEY not in self._link.observed_keys:
-            request.frame = b""
+        request.frame = b""
         if request.is_answered:
             self._expected.append(request)
         else:
-            self._link.seen(request, None)
             request.connection.answered(request, _NOTHING)
         return True
 
@@ -122,7 +120,6 @@ class Upstream(FrameReceiver):
             asked = "nothing" if request is None else f"request {request.correlation_id} of {request.body.NAME}"
             self.malformed(f"the node has sent {len(frame)} bytes that are no answer to {asked}")
             return
-        self._link.seen(request, memoryview(frame))
         # Copied: a view is of the buffer that the next answer is written to.
         request.connection.answered(request, [_size_of(len(frame)), bytes(frame)])
         if self._peer is None or self._peer.is_closed:
@@ -159,9 +156,7 @@ class Upstream(FrameReceiver):
     def connection_lost(self, exc: Exception | None) -> None:
         """The node has closed."""
         self.is_over = self.stopped = True
-        expected, self._expected = self._expected, deque()
-        for request in expected:
-            self._link.seen(request, None)
+        self._expected.clear()
         self.release_buffer()
         if self._peer is not None:
             self._peer.node_has_closed(exc)
