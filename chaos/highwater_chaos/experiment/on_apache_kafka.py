@@ -15,7 +15,7 @@ _WAIT: Final = "replica.fetch.wait.max.ms"
 
 def on_apache_kafka(experiment: ChaosExperiment, release: str | None = None) -> ChaosExperiment:
     """The experiment on a release of Apache Kafka; None: the newest that was tested. It has all checks that can be done
-    there and expects nothing: what its file expects and how it sets switches are of our own runtime."""
+    there and expects and asserts nothing: that and its switches are of our own runtime."""
     cluster, spec = experiment.cluster, experiment.spec
     config: dict[str, Any] = {name: value for name, value in cluster.config.items() if name not in _OTHER_THERE}
     lag, wait = int(config.get(_LAG, 30_000)), int(config.get(_WAIT, 500))
@@ -40,6 +40,15 @@ def on_apache_kafka(experiment: ChaosExperiment, release: str | None = None) -> 
     workload = spec.workload.model_copy(update={"metadata": None})  # it judges what only our nodes answer
     return experiment.model_copy(
         update={
-            "spec": spec.model_copy(update={"cluster": changed, "workload": workload, "checks": ["all"], "expect": []})
+            "spec": spec.model_copy(
+                update={
+                    "cluster": changed,
+                    "workload": workload,
+                    "checks": ["all"],
+                    "expect": [],
+                    "assertions": [],  # on metrics of our own nodes
+                    "prometheus": None,
+                }
+            )
         }
     )
