@@ -47,5 +47,16 @@ def test_each_run_is_followed_by_the_same_on_each_release(scenarios: Path, monke
     assert (theirs.cluster.switches, theirs.spec.expect) == ({}, [])
 
 
+def test_replicas_lie_where_they_lie_in_the_other_run_and_assertions_are_of_our_nodes(
+    scenarios: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalBackend, "problems", lambda *_: [])
+    for name in ("log/leader-disk-stalls", "kafka-16952/registration-arrives-twice"):
+        (ours, _), (theirs, _) = plan([scenarios / f"{name}.yaml"], 5, [], Versions(), "local", "apache-kafka")
+        assert ours.cluster.topics == theirs.cluster.topics
+        assert all(topic.assignment for topic in theirs.cluster.topics)
+        assert theirs.spec.assertions == []
+
+
 def _same(experiment: ChaosExperiment) -> Any:
     return experiment.spec.schedule, experiment.cluster.topics, experiment.spec.workload.producers

@@ -13,7 +13,7 @@ from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import problems_of, switch_problem
-from highwater_chaos.experiment.on_apache_kafka import on_apache_kafka
+from highwater_chaos.experiment.on_apache_kafka import on_apache_kafka, with_assignments
 from highwater_chaos.experiment.software import KAFKA, METADATA_VERSION
 from highwater_chaos.schedule.capability import refusals
 
@@ -67,7 +67,9 @@ def plan(
             loaded = load_experiment(file, references=backend in ELSEWHERE)
             if against is not None and loaded.cluster.runtime == against:
                 raise UsageError(f"{file}: --against {against}: the file runs that already")
-            variants = list(with_versions(file, loaded, versions)) if against is None else [(loaded, {})]
+            variants = (
+                list(with_versions(file, loaded, versions)) if against is None else [(with_assignments(loaded), {})]
+            )
             for experiment, varied in variants:
                 if backend not in ELSEWHERE:  # there the operator refuses, and says why
                     title = " ".join([str(file), *(f"{name}={value}" for name, value in varied.items())])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from highwater_chaos.experiment.kafka_versions import newest
-from highwater_chaos.experiment.model import ChaosExperiment
+from highwater_chaos.experiment.model import ChaosExperiment, Cluster
+from highwater_chaos.experiment.steps import CreateTopic
 
 _OTHER_THERE: Final = ("log.segment.bytes", "offsets.topic.segment.bytes", "leader.imbalance.check.interval.ms")
 """Kafka 4 refuses segments below 1 MiB, and measures the last one in seconds."""
@@ -52,3 +53,18 @@ def on_apache_kafka(experiment: ChaosExperiment, release: str | None = None) -> 
             )
         }
     )
+
+
+def with_assignments(experiment: ChaosExperiment) -> ChaosExperiment:
+    """The experiment with the replicas of each of its topics' partitions named: runtimes that place them by chance
+    could not be compared."""
+    cluster = experiment.cluster
+    topics = [topic if topic.assignment is not None else _assigned(topic, cluster) for topic in cluster.topics]
+    changed = cluster.model_copy(update={"topics": topics})
+    return experiment.model_copy(update={"spec": experiment.spec.model_copy(update={"cluster": changed})})
+
+
+def _assigned(topic: CreateTopic, cluster: Cluster) -> CreateTopic:
+    factor = topic.replication_factor or int(cluster.config.get("default.replication.factor", 1))
+    replicas = [[(first + more) % cluster.brokers for more in range(factor)] for first in range(topic.partitions)]
+    return topic.model_copy(update={"assignment": replicas, "replication_factor": None})
