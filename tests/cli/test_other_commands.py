@@ -79,7 +79,7 @@ def test_validate_says_which_files_are_right_and_what_is_wrong(highwater: Any, t
 
 def test_the_version_is_the_installed_one(highwater: Any) -> None:
     done = highwater("--version")
-    assert (done.status, done.out) == (0, f"highwater {version('highwater')}\n")
+    assert (done.status, done.out) == (0, f"highwater {version('highwater-chaos')}\n")
 
 
 def test_the_shell_completes_commands_and_shipped_names() -> None:

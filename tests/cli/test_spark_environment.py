@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.cli.extras import missing_extra
+from highwater_chaos.base.distribution import missing_extra
 from highwater_pipeline.spark.session import first_lines
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
@@ -123,7 +123,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     assert (said is None) == (extra is None)
     if extra is not None:
         assert said is not None
-        assert said.endswith(f"pip install 'highwater[{extra}]'")
+        assert said.endswith(f"pip install 'highwater-chaos[{extra}]'")
 
     def lacks(*_: object, **__: object) -> None:
         raise error
@@ -153,5 +153,5 @@ def test_every_command_that_needs_spark_says_so_where_it_is_missing(failed_run: 
             check=False,
         )
         assert done.returncode == 254, done.stderr
-        assert "pip install 'highwater[pipeline]'" in done.stderr.splitlines()[-1]
+        assert "pip install 'highwater-chaos[pipeline]'" in done.stderr.splitlines()[-1]
         assert "Traceback" not in done.stderr

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
+from highwater_chaos.base.distribution import DISTRIBUTION
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.verdict.verdict import expectation_for
 from highwater_runtime.switches import SWITCHES
@@ -37,6 +40,14 @@ def test_pages_are_in_the_order_of_the_site(readme: Any, root: Path) -> None:
     navigation = (root / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     _, *pages = re.findall(r": (\S+\.md)$", navigation, flags=re.M)
     assert [page_of(link_of(row)) for row in readme.table("Read more")] == pages
+
+
+def test_the_distribution_has_one_name_everywhere(root: Path) -> None:
+    """`highwater` on PyPI is another project's: whoever installed `highwater[pipeline]` would get that."""
+    assert tomllib.loads((root / "pyproject.toml").read_text())["project"]["name"] == DISTRIBUTION
+    wrong = ["git", "grep", "-nE", r"highwater\[[a-z]|pip install .?highwater['\" ]|(version|requires)\(.highwater.\)"]
+    found = subprocess.run(wrong, cwd=root, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert [line for line in found if not line.startswith("tests/docs/test_readme.py")] == []
 
 
 def link_of(cell: str) -> str:

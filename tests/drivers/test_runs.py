@@ -57,7 +57,7 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(drivers, "find_spec", lambda name: None if name == "confluent_kafka" else find(name))
     assert refusals(experiment(), backend) == [
         "workload.driver confluent-kafka needs the package confluent-kafka, which is not installed:"
-        " pip install 'highwater[drivers]'"
+        " pip install 'highwater-chaos[drivers]'"
     ]
 
 

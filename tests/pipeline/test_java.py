@@ -52,7 +52,7 @@ def test_what_to_do_where_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(JavaNotFoundError) as none:
         find_java({"PATH": ""})
     assert "JAVA_HOME is not set" in str(none.value)
-    assert "pip install 'highwater[jdk]'" in str(none.value)
+    assert "pip install 'highwater-chaos[jdk]'" in str(none.value)
     old = _java(tmp_path / "old", "11.0.1")
     with pytest.raises(JavaNotFoundError, match=rf"JAVA_HOME \({old}\): Java 11.0.1 is too old"):
         find_java({"JAVA_HOME": str(old), "PATH": ""})

@@ -18,7 +18,6 @@ import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from importlib.metadata import version
 from io import BufferedRandom
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +27,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from highwater_chaos.base.distribution import installed_version
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.campaign.seed import Outcome
 from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
@@ -87,7 +87,7 @@ class CampaignDirectory:
                 another campaign is at work there.
         """
         plan = path / PLAN
-        wanted = {"version": version("highwater"), **asked}
+        wanted = {"version": installed_version(), **asked}
         if not resume:
             with _writing(path, "choose another place (--out)"):
                 if path.exists() and (not path.is_dir() or any(path.iterdir())):

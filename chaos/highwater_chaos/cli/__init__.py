@@ -17,10 +17,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from highwater_chaos.base.distribution import installed_version, missing_extra
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import Exit
-from highwater_chaos.cli.extras import missing_extra
 from highwater_chaos.cli.interrupts import EndedEarlyError, Interrupts
 from highwater_chaos.cli.machine_refuses import refusal_of_machine
 from highwater_chaos.cli.pipe_safe_output import PipeSafeOutput
@@ -77,12 +77,10 @@ GROUPS: Final = {
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version  # noqa: PLC0415 - no other command needs it
-
         from highwater_runtime.compiled import in_force  # noqa: PLC0415 - see execute
 
         made_by = in_force()
-        print(f"highwater {version('highwater')}{f' (runtime compiled by {made_by})' if made_by else ''}")
+        print(f"highwater {installed_version()}{f' (runtime compiled by {made_by})' if made_by else ''}")
         raise typer.Exit
 
 

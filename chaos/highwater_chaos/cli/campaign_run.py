@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from highwater_chaos.base.distribution import installing
 from highwater_chaos.campaign import Campaign, CampaignDirectory, Outcome, Progress, Row, on_processes
 from highwater_chaos.campaign.dimensions import drawn_by
 from highwater_chaos.campaign.examples import RUNS, Example, kept_example, shrink_example, write_example
@@ -196,7 +197,7 @@ def _engine(campaign: Campaign, options: Options, seeds: int, out: Path) -> Iter
     try:
         from highwater_pipeline.spark import SparkFailedError, open_session  # noqa: PLC0415 - takes a second to import
     except ModuleNotFoundError as error:
-        raise UsageError("--engine spark needs PySpark: pip install 'highwater[pipeline]'") from error
+        raise UsageError(f"--engine spark needs PySpark: {installing('pipeline')}") from error
     if jobs is not None and master is not None:
         raise UsageError("--jobs counts processes of this machine; with --master leave it out")
     try:

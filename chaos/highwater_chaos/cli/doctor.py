@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from highwater_chaos.backends import BACKENDS, make_backend
@@ -20,6 +21,7 @@ from highwater_chaos.backends.local.capability import why_not
 from highwater_chaos.backends.local.highwater_program import kazoo_missing
 from highwater_chaos.backends.primitives import PRIMITIVES, implemented_by
 from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.base.distribution import installing
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.kafka_versions import TESTED, newest
 from highwater_chaos.faults import kind_named
@@ -46,7 +48,7 @@ def doctor(
 
     Looks at Python and Java, tries every ability of the machine, and says which fault works on which backend.
     """
-    general = [_python(), _java(), *_backends(), _zookeeper(), _apache_kafka(), _messages(), *_releases()]
+    general = [_python(), _spark(), *_backends(), _zookeeper(), _apache_kafka(), _messages(), *_releases()]
     machine = [
         Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")
         for ability, reason in available().items()
@@ -70,7 +72,7 @@ def doctor(
 def _findings(findings: list[Finding]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
-        table.add_row(_word(finding.works), finding.what, finding.detail)
+        table.add_row(_word(finding.works), finding.what, escape(finding.detail))
     return table
 
 
@@ -78,7 +80,7 @@ def _faults(faults: dict[str, dict[str, str | None]]) -> Table:
     table = Table("fault", "sim", "local", "", box=None, pad_edge=False)
     for kind, backends in faults.items():
         reasons = [f"{backend}: {reason}" for backend, reason in backends.items() if reason is not None]
-        table.add_row(kind, *(_word(reason is None) for reason in backends.values()), "; ".join(reasons))
+        table.add_row(kind, *(_word(reason is None) for reason in backends.values()), escape("; ".join(reasons)))
     return table
 
 
@@ -100,12 +102,15 @@ def _python() -> Finding:
     return Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()} at {sys.executable}")
 
 
-def _java() -> Finding:
+def _spark() -> Finding:
+    what = "highwater check (Spark)"
+    if importlib.util.find_spec("pyspark") is None:
+        return Finding(what, False, f"needs PySpark: {installing('pipeline')}")
     try:
         java = find_java()
     except JavaNotFoundError as error:
-        return Finding("highwater check (Spark)", False, str(error))
-    return Finding("highwater check (Spark)", True, f"Java {java.version} at {java.home}")
+        return Finding(what, False, str(error))
+    return Finding(what, True, f"Java {java.version} at {java.home}")
 
 
 def _apache_kafka() -> Finding:
@@ -148,5 +153,5 @@ def _backends() -> list[Finding]:
         for name in BACKENDS
     ]
     client = importlib.util.find_spec("kubernetes") is not None
-    how = "in a cluster that has highwater-operator" if client else "needs pip install 'highwater[operator]'"
+    how = "in a cluster that has highwater-operator" if client else f"needs {installing('operator')}"
     return [*built, Finding("--backend kubernetes", client, how)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from highwater_chaos.base.distribution import installing
 from highwater_chaos.cli.exits import UsageError
 
 
@@ -15,4 +16,4 @@ def cluster_commands(command: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("kubernetes"):
             raise
-        raise UsageError(f"{command} needs the Kubernetes client: pip install 'highwater[operator]'") from error
+        raise UsageError(f"{command} needs the Kubernetes client: {installing('operator')}") from error

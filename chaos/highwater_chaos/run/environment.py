@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 
+from highwater_chaos.base.distribution import installed_version
 from highwater_runtime.compiled import in_force
 
 
 def environment_here() -> dict[str, str]:
     """Return what this process runs on, by name, in the order in which a report shows it."""
     return {
-        "highwater": _version(),
+        "highwater": installed_version(),
         "runtime": f"compiled by {made_by}" if (made_by := in_force()) else "Python",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processors": str(os.cpu_count() or "unknown"),
         "memory": _memory(),
     }
-
-
-def _version() -> str:
-    try:
-        return version("highwater")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _memory() -> str:

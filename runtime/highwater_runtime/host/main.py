@@ -31,7 +31,7 @@ the configuration file has Java's properties format and Kafka's names. A minimal
   log.dirs=/var/lib/highwater/broker-0
 
 in ZooKeeper mode, zookeeper.connect=127.0.0.1:2181 stands in the place of controller.quorum.voters
-(and needs pip install 'highwater[zookeeper]')
+(and needs pip install 'highwater-chaos[zookeeper]')
 
 signals:
   SIGTERM, SIGINT   stop cleanly: move leaderships, flush, exit. A second signal: exit at once
@@ -101,7 +101,7 @@ def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventL
         import uvloop  # noqa: PLC0415 - optional
     except ImportError:
         raise ConfigError(
-            "highwater.event.loop=uvloop: expected uvloop to be installed; pip install 'highwater[uvloop]'"
+            "highwater.event.loop=uvloop: expected uvloop to be installed; pip install 'highwater-chaos[uvloop]'"
         ) from None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
@@ -109,7 +109,7 @@ def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventL
 
 def _check_kazoo(settings: NodeSettings) -> None:
     if settings.zookeepers and importlib.util.find_spec("kazoo") is None:
-        raise ConfigError("zookeeper.connect: expected kazoo to be installed; pip install 'highwater[zookeeper]'")
+        raise ConfigError("zookeeper.connect: expected kazoo to be installed; pip install 'highwater-chaos[zookeeper]'")
 
 
 def main() -> None:

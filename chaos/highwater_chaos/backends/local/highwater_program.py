@@ -14,6 +14,7 @@ from highwater_chaos.backends.local.layout import voters_text
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, SkewsClocks, StallsDisks
+from highwater_chaos.base.distribution import installing
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.own_program import own_program
 from highwater_runtime.metadata.metadata_version import MetadataVersion
@@ -61,7 +62,7 @@ class HighwaterProgram:
 def kazoo_missing() -> str | None:
     """Why brokers of ZooKeeper mode cannot run here; None: they can."""
     found = find_spec("kazoo") is not None
-    return None if found else "mode zookeeper needs kazoo: pip install 'highwater[zookeeper]'"
+    return None if found else f"mode zookeeper needs kazoo: {installing('zookeeper')}"
 
 
 def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> dict[str, str | int | bool]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final
 
+from highwater_chaos.base.distribution import installing
 from highwater_chaos.machine.own_program import own_program
 
 
@@ -23,7 +24,7 @@ class Driver:
         """What this installation lacks for it, and what to do; None where it can run."""
         if find_spec(self.package) is not None:
             return None
-        return f"needs the package {self.name}, which is not installed: pip install 'highwater[{self.extra}]'"
+        return f"needs the package {self.name}, which is not installed: {installing(self.extra)}"
 
 
 DRIVERS: Final = {
