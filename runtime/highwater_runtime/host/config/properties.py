@@ -7,7 +7,10 @@ given twice is an error: one of the two is a mistake.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -28,6 +31,10 @@ _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _KEY: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 
 
+MOST_BYTES: Final = 1 << 20
+"""Of a configuration file, with certificates in it."""
+
+
 def read_properties(path: Path) -> dict[str, Property]:
     """The properties of a file, in its order.
 
@@ -35,7 +42,7 @@ def read_properties(path: Path) -> dict[str, Property]:
         ConfigError: for a file that cannot be read, or a property given twice.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = bounded_bytes(path, MOST_BYTES).decode("utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: expected a configuration file, found: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -48,6 +55,22 @@ def read_properties(path: Path) -> dict[str, Property]:
         if name in found:
             raise ConfigError(f"{where}: property {name!r} was given before, at {found[name].where}; keep one")
         found[name] = Property(name, value, where)
+    return found
+
+
+def bounded_bytes(path: Path, most: int) -> bytes:
+    """What a regular file holds; links are followed. Waits for nothing, as a pipe would have it.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or has more than ``most`` bytes.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "no regular file")
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise OSError(errno.EFBIG, f"more than {most} bytes")
     return found
 
 

@@ -145,6 +145,8 @@ class OutboundConnection(FrameReceiver):
         if earliest <= now:
             if self._connecting is not None:
                 self._unreachable("timed out")
+            elif not self._ready:
+                self._network.refused(self._key[0], "accepts connections, but does not answer")
             self.fail("a request timed out")
         elif earliest < _FOREVER:
             self._watch(earliest)
@@ -175,8 +177,9 @@ class OutboundConnection(FrameReceiver):
             if not self._closed:
                 if isinstance(error, SSLError):
                     self._node.log.warning("TLS handshake failed", server=self._key[0], why=str(error))
+                    self._network.refused(self._key[0], f"TLS handshake failed: {_tls_reason(error)}")
                 elif isinstance(error, OSError):
-                    self._unreachable(why_not(error))
+                    self._unreachable(why_not(error) or "the connection ended during the TLS handshake")
                 self._node.run(lambda: self.fail(why))
 
     async def _connect_to_heard_address(self, port: int) -> socket.socket | None:
@@ -208,6 +211,7 @@ class OutboundConnection(FrameReceiver):
 
     def _unreachable(self, why: str) -> None:
         self._network.reachability.failed(self._key[0], why)
+        self._network.refused(self._key[0], why)
         self._network.addresses.failed(self._key[0], self._address)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -221,31 +225,34 @@ class OutboundConnection(FrameReceiver):
         self._network.reachability.reached(self._key[0])
         self._network.addresses.reached(self._key[0], self._address)
         self._outbox.attach(transport)
-        authenticator = self._security.authenticator
-        if authenticator is None:
-            self._negotiate()
+        if self._network.negotiates:
+            self._node.run(lambda: self._exchange(ASK, ASK_VERSION, self._negotiated))
         else:
-            self._node.run(lambda: authenticator(self._key[0]).start(self._exchange, self._authenticated))
+            self._authenticate()
 
     def _exchange(self, request: ApiMessage, version: int, on_response: ResponseHandler) -> None:
         """Send a request of the authenticator's, ahead of those that wait for it."""
         deadline = self._node.clock.now_ns() + self._network.authentication_timeout_ns
         parts = self._encode(request, version, on_response, deadline)
-        self._calls.appendleft(self._calls.pop())
-        self._outbox.put(parts)
+        if parts:
+            self._calls.appendleft(self._calls.pop())
+            self._outbox.put(parts)
+
+    def _authenticate(self) -> None:
+        """Prove who this node is, in versions that the server has. Servers tell these to everybody."""
+        authenticator = self._security.authenticator
+        if authenticator is None:
+            self._become_ready()
+        else:
+            self._node.run(lambda: authenticator(self._key[0]).start(self._exchange, self._authenticated))
 
     def _authenticated(self, failure: str | None) -> None:
         if failure is None:
-            self._negotiate()
+            self._become_ready()
         else:
             self._node.log.warning("authentication refused", server=self._key[0], why=failure)
+            self._network.refused(self._key[0], f"authentication failed: {failure}")
             self.fail(f"authentication failed: {failure}")
-
-    def _negotiate(self) -> None:
-        if self._network.negotiates:
-            self._node.run(lambda: self._exchange(ASK, ASK_VERSION, self._negotiated))
-        else:
-            self._become_ready()
 
     def _negotiated(self, response: Any) -> None:
         if isinstance(response, RpcFailure):
@@ -253,9 +260,10 @@ class OutboundConnection(FrameReceiver):
         self._versions = ServerVersions.of(response)
         if self._versions is None:
             self._node.log.warning("the server does not say which versions it supports", server=self._key[0])
+            self._network.refused(self._key[0], f"ApiVersions was answered by error {response.error_code}")
             self.fail(f"ApiVersions was answered by error {response.error_code}")
         else:
-            self._become_ready()
+            self._authenticate()
 
     def _become_ready(self) -> None:
         self._ready = True
@@ -312,7 +320,10 @@ class OutboundConnection(FrameReceiver):
     def connection_lost(self, exc: Exception | None) -> None:
         """Take note that the connection has ended."""
         if not self._closed:
-            self._node.run(lambda: self.fail("closed by the server" if exc is None else str(exc)))
+            why = "closed by the server" if exc is None else str(exc)
+            if not self._ready:
+                self._network.refused(self._key[0], f"ends connections before it answers ({why}): another protocol?")
+            self._node.run(lambda: self.fail(why))
 
     def pause_writing(self) -> None:
         """The server reads slowly: nothing to do, the time-outs of requests bound what is kept."""
@@ -351,7 +362,16 @@ class OutboundConnection(FrameReceiver):
     def malformed(self, why: str) -> None:
         """What came is no response."""
         self._node.log.warning("malformed response", server=self._key[0], channel=self._key[1], why=why)
+        self._network.refused(self._key[0], f"its response is none of Kafka's protocol: {why}")
         self.fail(why)
+
+
+def _nobody_asks(_server: Endpoint, _why: str) -> None:
+    pass
+
+
+def _tls_reason(error: SSLError) -> str:
+    return getattr(error, "verify_message", "") or error.reason or str(error)
 
 
 def _report(node: Hosting, handler: Callable[[Any], None], failure: RpcFailure) -> None:
@@ -372,6 +392,8 @@ class HostNetwork:
         self.reachability = Reachability(node.log, node.loop.time)
         self.addresses = PeerAddresses(node.log)
         self.authentication_timeout_ns = 10_000_000_000
+        self.refused: Callable[[Endpoint, str], None] = _nobody_asks
+        """Called with why a server could not be talked to: unreachable, TLS, authentication, another protocol."""
         self.heartbeats: RepeatsHeartbeats | None = None
         """Repeats heartbeats while the loop is held up; None if nobody does."""
         self.received_bytes = 0

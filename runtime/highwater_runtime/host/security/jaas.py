@@ -1,7 +1,7 @@
 """JAAS configuration: the one line in which Kafka keeps who logs in, and which users PLAIN knows.
 
 ``org.apache.kafka.common.security.plain.PlainLoginModule required username="broker" password="b" user_alice="a";``
-Values are between double quotes, where a backslash escapes; ``user_<name>`` are the users of a PLAIN server.
+Values are between quotes, double or single, where a backslash escapes; ``user_<name>`` are the users of a PLAIN server.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-_OPTION: Final = re.compile(r'\s*([A-Za-z0-9_.@+\-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))')
+_OPTION: Final = re.compile(
+    r'\s*([A-Za-z0-9_.@+\-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'|([^\s;"\']+))'
+)
 _HEAD: Final = re.compile(r"\s*([A-Za-z0-9_.$]+)\s+(required|requisite|sufficient|optional)")
 _MODULES: Final = {
     "PLAIN": "PlainLoginModule",
@@ -44,7 +46,8 @@ def parse_jaas(text: str, mechanism: str) -> Jaas:
     options: dict[str, str] = {}
     position = head.end()
     while (match := _OPTION.match(text, position)) is not None:
-        value = match[3] if match[2] is None else re.sub(r"\\(.)", r"\1", match[2])
+        quoted = match[3] if match[2] is None else match[2]
+        value = match[4] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
         options[match[1]] = value
         position = match.end()
     if text[position:].strip() != ";":

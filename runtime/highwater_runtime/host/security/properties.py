@@ -48,15 +48,23 @@ _PREFIX: Final = re.compile(r"listener\.name\.([^.]+)\.(.+)")
 
 
 class SecurityProperties:
-    """The security properties of one node. ``listeners``: names that a prefix may have."""
+    """The security properties of one node. ``listeners``: names that a prefix may have.
 
-    def __init__(self, properties: Mapping[str, Property], listeners: Iterable[str]) -> None:
+    ``known``: why a property of this name is refused, None: it is not; absent: the names are those of nodes.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, Property],
+        listeners: Iterable[str],
+        known: Callable[[str], str | None] | None = None,
+    ) -> None:
         self._properties = properties
         self._listeners = tuple(dict.fromkeys(name.lower() for name in listeners))
         self.problems: list[str] = []
         """What is wrong, one line each."""
         for name, found in properties.items():
-            why = self._why_unknown(name)
+            why = self._why_unknown(name) if known is None else known(name)
             if why is not None:
                 self.problems.append(f"{found.where}: {why}")
 

@@ -20,8 +20,11 @@ from highwater_runtime.metadata.scram import ScramCredential
 MOST_ITERATIONS: Final = 100_000
 """A server that asks for more would hold up this node for long; Kafka's servers store 16384 at most."""
 
+FEWEST_ITERATIONS: Final = 4096
+"""As of Kafka: by a proof of fewer, a server that is not the right one could guess the password."""
+
 MOST_BYTES: Final = 1024
-"""Of one message of a client. User names are prepared letter by letter (RFC 4013), in the turn of all other clients."""
+"""Of one message. User names are prepared letter by letter (RFC 4013), in the turn of all other clients."""
 
 CredentialOf = Callable[[str], ScramCredential]
 """Also of users that do not exist: the conversation with them fails at the proof, as with a wrong password."""
@@ -84,17 +87,20 @@ class ScramClient:
         Raises:
             AuthenticationError: what the server says makes no sense, or proves nothing.
         """
+        if len(message) > MOST_BYTES:
+            raise AuthenticationError(f"a SCRAM message of {len(message)} bytes; at most {MOST_BYTES} are allowed")
         try:
             text = message.decode()
             if not self._has_answered:
                 self._has_answered = True
                 self._client.set_server_first(text)
                 iterations = int(self._client.iterations)
-                if iterations > MOST_ITERATIONS:
-                    raise AuthenticationError(f"the server asks for {iterations} iterations; {MOST_ITERATIONS} at most")
+                if not FEWEST_ITERATIONS <= iterations <= MOST_ITERATIONS:
+                    allowed = f"{FEWEST_ITERATIONS} to {MOST_ITERATIONS} are allowed"
+                    raise AuthenticationError(f"the server asks for {iterations} iterations; {allowed}")
                 return str(self._client.get_client_final()).encode()
             self._client.set_server_final(text)
-        except (ScramException, ValueError) as error:
+        except (ScramException, ValueError, LookupError) as error:
             raise AuthenticationError(f"the server's SCRAM message: {error}") from None
         self.done = True
         return None

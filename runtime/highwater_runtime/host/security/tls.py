@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from highwater_runtime.host.config.properties import Property
+from highwater_runtime.host.config.properties import Property, bounded_bytes
 from highwater_runtime.host.net.listeners import ANONYMOUS
 from highwater_runtime.host.security.properties import SecurityProperties, choice, readable, words
 
@@ -34,6 +34,7 @@ _ATTRIBUTES: Final = {
 }
 
 _HANDSHAKE_STEPS: Final = 10
+MOST_PEM: Final = 16 << 20
 
 HandshakeFailed = Callable[[str], None]
 
@@ -169,7 +170,7 @@ def _load_truststore(context: ssl.SSLContext, properties: SecurityProperties, li
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
         return
     try:
-        text = Path(found.value).read_text(encoding="ascii") if location is not None else found.value
+        text = found.value if location is None else bounded_bytes(Path(found.value), MOST_PEM).decode("ascii")
         context.load_verify_locations(cadata=_pem(text))
     except (ssl.SSLError, OSError, ValueError) as error:
         properties.wrong(found, "certificates in PEM", getattr(error, "reason", None) or str(error))
@@ -183,7 +184,7 @@ def _pem(text: str) -> str:
         lines = [base64[start : start + 64] for start in range(0, len(base64), 64)]
         blocks.append("\n".join([f"-----BEGIN {kind}-----", *lines, f"-----END {kind}-----", ""]))
     if not blocks:
-        raise ValueError("there is no PEM block in it")
+        raise ValueError("there is no PEM block in it; keytool -exportcert -rfc writes PEM from a JKS or PKCS12 store")
     return "".join(blocks)
 
 
