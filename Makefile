@@ -7,7 +7,7 @@ VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test thorough style lint docs coverage benchmark compiled track-record clean
+.PHONY: help setup demo test thorough style lint docs coverage benchmark track-record clean
 
 help:
 	@echo "make demo   runs KAFKA-14139 with KIP-903 off, then on, and prints both verdicts and reports"
@@ -18,7 +18,6 @@ help:
 	@echo "make setup  leaves $(BIN)/highwater"
 	@echo "make benchmark  loads real brokers, and Apache Kafka's beside them, for some minutes (docs/performance.md)"
 	@echo "make track-record [BUG=NAME] [RUNS=N]  finds bugs of Apache Kafka in releases that have them (docs/track-record.md)"
-	@echo "make compiled  compiles the runtime with mypyc into build/compiled; optional (docs/performance.md)"
 
 setup: $(VENV)/.complete
 
@@ -70,9 +69,6 @@ benchmark: setup
 track-record: setup
 	@sh scripts/system-packages
 	$(BIN)/python -m highwater_lab track-record $(BUG) $(if $(RUNS),--runs $(RUNS))
-
-compiled: setup
-	$(BIN)/python scripts/compile_runtime.py build/compiled
 
 clean:
 	rm -rf $(VENV) runs build dist

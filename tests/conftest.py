@@ -95,7 +95,6 @@ LONGEST = (
     "local/test_working_directory.py",
     "kubernetes/experiments/test_agents_replaced.py",
     "kubernetes/agent/",
-    "compiled/",
     "kubernetes/experiments/test_judging.py",
     "security/",
     "kubernetes/log_cluster/test_stale_names.py",

@@ -39,7 +39,6 @@ from highwater_lab.guided import GuidedProgress, guided_plan
 from highwater_lab.mutants import SETS, Mutant, mutant_named
 from highwater_lab.mutated import MutantRow, around, rate_of_mutants, run_mutated, series_of_mutant
 from highwater_lab.track_record import track_record
-from highwater_runtime.compiled import SETTING, in_force
 
 MutantSet = Literal["known", "held-out"]
 """The sets of bugs that a campaign can put in."""
@@ -149,10 +148,6 @@ def _laboratory() -> None:
 
 
 def _mutants(which: MutantSet | None, only: Sequence[str]) -> list[Mutant]:
-    if made_by := in_force():
-        raise UsageError(
-            f"--mutants: bugs are put into Python, and the runtime is compiled by {made_by}; unset {SETTING}"
-        )
     if not only:
         return list(SETS[which or "known"].values())
     known = {name for one in SETS if which in (None, one) for name in SETS[one]}

@@ -4,10 +4,3 @@ Protocol logic lives in *cores* (``broker``, ``controller``, ``raft``, ``log``) 
 are handed :class:`highwater_runtime.ports.Ports` and act through them alone. Hosts (``sim``, ``host``) implement
 the ports.
 """
-
-import os
-
-if _directory := os.environ.get("HIGHWATER_COMPILED"):
-    from highwater_runtime.compiled import use
-
-    use(_directory)

@@ -11,8 +11,6 @@ import time
 
 import pytest
 
-from highwater_runtime import compiled
-
 ALONE = {
     "process_roles": "controller",
     "node_id": 1000,
@@ -185,12 +183,7 @@ def test_a_controller_does_not_vote_with_the_disk_of_another_quorum(controller, 
     assert "Traceback" not in node.log
 
 
-@pytest.mark.parametrize("made_by", [None, "mypyc 1.2.3"])
-def test_logs_for_machines(controller, tmp_path, monkeypatch, made_by):
-    if made_by is not None:  # an empty build, which fits: what matters here is that the log says so
-        manifest = {"sources": compiled.digest_of_sources(), "suffix": compiled.SUFFIX, "modules": {}}
-        (tmp_path / compiled.MANIFEST).write_text(json.dumps(manifest | {"made_by": made_by}))
-        monkeypatch.setenv(compiled.SETTING, str(tmp_path))
+def test_logs_for_machines(controller):
     node = controller(highwater_log_format="json").start()
     node.ready()
     node.signal(signal.SIGTERM)
@@ -203,7 +196,6 @@ def test_logs_for_machines(controller, tmp_path, monkeypatch, made_by):
     assert {line["node"] for line in lines} == {"controller-0"}
     assert life[0]["level"] == "info"
     assert life[0]["pid"] == node.process.pid
-    assert life[0].get("compiled_by") == made_by
     assert next(line["state"] for line in lines if line["event"] == "quorum state") == "unattached"
 
 

@@ -37,9 +37,6 @@ _TYPER_INTERRUPTED: Final = 130
 _COMPLETION: Final = "_HIGHWATER_COMPLETE"
 """Set in the environment by a shell that asks for completion, which may be that of any command."""
 
-_COMPILED: Final = "HIGHWATER_COMPILED"
-"""Names a build of the runtime. Nothing of ``highwater_runtime`` can be imported if it does not fit."""
-
 _EXPECTED: Final = (
     (r"Input should be a valid integer.*", "expected a whole number"),
     (r"Input should be a valid number.*", "expected a number"),
@@ -77,10 +74,7 @@ GROUPS: Final = {
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from highwater_runtime.compiled import in_force  # noqa: PLC0415 - see execute
-
-        made_by = in_force()
-        print(f"highwater {installed_version()}{f' (runtime compiled by {made_by})' if made_by else ''}")
+        print(f"highwater {installed_version()}")
         raise typer.Exit
 
 
@@ -169,9 +163,6 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None, made
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except Exception as error:
-        if isinstance(error, ImportError) and error.name == _COMPILED:
-            print(error, file=sys.stderr)
-            return Exit.USAGE
         if isinstance(error, ModuleNotFoundError) and (needed := missing_extra(error)) is not None:
             print(needed, file=sys.stderr)
             return Exit.USAGE

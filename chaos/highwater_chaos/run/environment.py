@@ -6,14 +6,12 @@ import os
 import platform
 
 from highwater_chaos.base.distribution import installed_version
-from highwater_runtime.compiled import in_force
 
 
 def environment_here() -> dict[str, str]:
     """Return what this process runs on, by name, in the order in which a report shows it."""
     return {
         "highwater": installed_version(),
-        "runtime": f"compiled by {made_by}" if (made_by := in_force()) else "Python",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processors": str(os.cpu_count() or "unknown"),

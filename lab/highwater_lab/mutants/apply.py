@@ -16,7 +16,6 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from highwater_lab.mutants.mutant import Mutant
-from highwater_runtime.compiled import SETTING, in_force
 
 _PACKAGE: Final = "highwater_runtime"
 _FIRST_LINE: Final = "from __future__ import annotations\n"
@@ -63,11 +62,8 @@ def change_of(mutant: Mutant) -> tuple[FunctionType, Change]:
     """The function that a mutant changes, and how.
 
     Raises:
-        MutantError: there is no such function, or the text does not stand in it exactly once; or the runtime is the
-            compiled build, whose functions have no code object to exchange.
+        MutantError: there is no such function, or the text does not stand in it exactly once.
     """
-    if made_by := in_force():
-        raise MutantError(f"mutant {mutant.name}: the runtime is compiled by {made_by}; unset {SETTING}")
     module_name, _, qualified = mutant.where.partition(":")
     try:
         module = importlib.import_module(f"{_PACKAGE}.{module_name}")

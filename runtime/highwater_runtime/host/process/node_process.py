@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from highwater_runtime.compiled import in_force
 from highwater_runtime.host.config.file import NodeSettings
 from highwater_runtime.host.files.trace import FileSink
 from highwater_runtime.host.metrics import Sample, exposition
@@ -119,7 +118,6 @@ class _NodeProcess:
             listeners=",".join(f"{name}://{endpoint}" for name, endpoint in node.bound.items()),
             admin=admin,
             max_connections=self._max_connections,
-            compiled_by=in_force() or None,
         )
         # What a node has loaded by now stays: the collector need not look at it again and again.
         gc.collect()
