@@ -135,8 +135,10 @@ def cases(*quick: tuple[str, str], thorough: list[tuple[str, str]]) -> pytest.Ma
 
 @pytest.mark.usefixtures("apache_kafka")
 @cases(
-    ("loopback", "4.3.1"),
-    thorough=[("namespaces", "4.4.0"), ("namespaces", "3.4.1"), ("loopback", "3.4.1"), ("loopback", "3.9.2")],
+    thorough=[
+        *(("namespaces", release) for release in ("4.4.0", "3.4.1")),
+        *(("loopback", release) for release in ("4.3.1", "3.4.1", "3.9.2")),
+    ],
 )
 def test_each_sender_of_kraft_mode(tmp_path: Path, place: str, release: str) -> None:
     """Followers, brokers to controllers, controllers to each other; a session that expires."""

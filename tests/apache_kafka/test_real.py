@@ -165,6 +165,7 @@ def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path, monkeypatch: pytes
     assert (done.directory / "logs" / "broker-0.1.log").stat().st_size > 1000
 
 
+@pytest.mark.thorough  # in make test the pair of test_message_faults.py cuts power, and loses records
 @pytest.mark.usefixtures("apache_kafka")
 @pytest.mark.skipif(os.geteuid() != 0, reason="losing power needs root (loop devices, mounts)")
 def test_a_power_cut_of_all_replicas_loses_what_was_acknowledged(tmp_path: Path) -> None:
@@ -177,6 +178,7 @@ def test_a_power_cut_of_all_replicas_loses_what_was_acknowledged(tmp_path: Path)
     assert done.verdict["anomalies"]["lost-write"]["count"] > 100
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("apache_kafka")
 @pytest.mark.skipif(os.geteuid() != 0, reason="freezing a file system needs root (loop devices, mounts)")
 def test_a_leader_whose_disk_takes_no_writes_keeps_its_session(tmp_path: Path) -> None:
@@ -287,6 +289,7 @@ def test_every_release_survives_one_fault_at_a_time(tmp_path: Path, release: str
         assert begins_with in logs
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("apache_kafka")
 @pytest.mark.skipif(servers.available() is not None or kazoo_missing() is not None, reason="needs ZooKeeper and kazoo")
 def test_a_session_expires_in_zookeeper_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
