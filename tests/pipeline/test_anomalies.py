@@ -11,13 +11,23 @@ from highwater_pipeline.in_process import check_run
 
 
 def test_story(case: Any) -> None:
+    """All that is to be found and no more; an example proves itself by rows that exist, and says what happened."""
     # Most stories are sketches: they leave out the steps between those that matter, which the specification misses.
     checks = [name for name in CHECKS if name != "model-step" or name in case.anomalies or case.is_whole]
     if any(operation.f == "commit" for operation in case.build().operations):
         checks += GROUP_CHECKS
-    run_verdict = check_run(case.build().tables(), checks)
+    tables = case.build().tables()
+    run_verdict = check_run(tables, checks)
     found = {name: report.count for name, report in run_verdict.anomalies.items()}
     assert (run_verdict.verdict, found) == (case.verdict, case.anomalies), case.why
+    rows = {"operations": tables.operations, "node_event": tables.node_events, "replica_log": tables.replica_log}
+    for report in run_verdict.anomalies.values():
+        assert len(report.examples) == min(report.count, 10) or report.examples
+        for example in report.examples:
+            assert example["rows"], example
+            assert example["story"].endswith("."), example
+            for row in example["rows"]:
+                assert 0 <= row["index"] < rows[row["table"]].num_rows
 
 
 def test_every_check_has_a_story_that_fails_it_and_one_that_passes(all_stories: list[Any]) -> None:
@@ -32,19 +42,6 @@ def test_every_check_has_a_story_that_fails_it_and_one_that_passes(all_stories: 
         if state == "ok"
     }
     assert passing == {*CHECKS, *GROUP_CHECKS}
-
-
-def test_examples_name_rows_that_exist(case: Any) -> None:
-    """An example proves itself by rows of the tables, and says in a sentence what happened."""
-    tables = case.build().tables()
-    rows = {"operations": tables.operations, "node_event": tables.node_events, "replica_log": tables.replica_log}
-    for report in check_run(tables).anomalies.values():
-        assert len(report.examples) == min(report.count, 10) or report.examples
-        for example in report.examples:
-            assert example["rows"], example
-            assert example["story"].endswith("."), example
-            for row in example["rows"]:
-                assert 0 <= row["index"] < rows[row["table"]].num_rows
 
 
 def test_the_table_of_histories_in_the_docs(all_stories: list[Any]) -> None:
