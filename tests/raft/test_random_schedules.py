@@ -176,7 +176,7 @@ ACTIONS = (
     "resign",
 )
 
-SEEDS = 200 if os.environ.get("HIGHWATER_THOROUGH") == "1" else 40
+SEEDS = 200 if os.environ.get("HIGHWATER_THOROUGH") == "1" else 20
 GROUPS = [range(first, first + 20) for first in range(0, SEEDS, 20)]
 
 
@@ -192,7 +192,7 @@ def test_random_schedules(cluster, seeds: range) -> None:
 
 def test_a_minority_that_stays_down_is_in_nobody_s_way(cluster) -> None:
     # Seed 108: a leader goes for good while an observer fetches a snapshot from it.
-    for seed in range(200) if os.environ.get("HIGHWATER_THOROUGH") == "1" else range(100, 120):
+    for seed in range(200) if os.environ.get("HIGHWATER_THOROUGH") == "1" else range(100, 110):
         try:
             MinorityStaysDown(cluster, seed, steps=50).run()
         except BaseException as error:

@@ -91,12 +91,12 @@ def _assert_same(ours: Any, theirs: Any, where: str) -> None:
 
 
 @pytest.mark.parametrize("message", KNOWN)
-def test_kio_agrees(message, values_of, as_carried):
+def test_kio_agrees(message, values_of, as_carried, thorough):
     oldest = OLDEST_IN_KIO.get(message.NAME, message.MIN_VERSION)
     kio_types = {v: _kio_type(message, v) for v in message.versions() if v >= oldest}
     codecs = {v: (entity_reader(kio_type), entity_writer(kio_type)) for v, kio_type in kio_types.items()}
 
-    @settings(WIRE, max_examples=12)
+    @settings(WIRE, max_examples=12 if thorough else 4)
     @given(values_of(message, legal=True))
     def check(drawn):
         for version, (read, write) in codecs.items():

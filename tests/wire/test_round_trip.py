@@ -24,8 +24,8 @@ def _comes_back(value: Message, version: int) -> bytes:
 
 
 @pytest.mark.parametrize("message", message_classes())
-def test_every_value_comes_back(message, values_of, as_carried):
-    @settings(WIRE, max_examples=24)
+def test_every_value_comes_back(message, values_of, as_carried, thorough):
+    @settings(WIRE, max_examples=24 if thorough else 8)
     @given(values_of(message))
     def check(value):
         for version in message.versions():
