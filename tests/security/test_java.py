@@ -55,24 +55,23 @@ def _pkcs8(identity, folder):
     return path
 
 
+SHA_512, MUTUAL = {}, {"listener": "MUTUAL"}
+SHA_256 = {"mechanism": "SCRAM-SHA-256", "password": "alice-secret"}
+
+
 @pytest.mark.parametrize(
-    "way",
+    ("producer", "consumer"),
     [
-        pytest.param({}, id="SASL_SSL, SCRAM-SHA-512"),
-        pytest.param(
-            {"mechanism": "SCRAM-SHA-256", "password": "alice-secret"},
-            id="SASL_SSL, SCRAM-SHA-256",
-            marks=pytest.mark.thorough,
-        ),
-        pytest.param({"listener": "MUTUAL"}, id="mutual TLS"),
+        pytest.param(MUTUAL, SHA_512, id="mutual TLS, SCRAM-SHA-512"),
+        pytest.param(SHA_512, MUTUAL, id="SCRAM-SHA-512, mutual TLS", marks=pytest.mark.thorough),
+        pytest.param(SHA_256, SHA_256, id="SCRAM-SHA-256", marks=pytest.mark.thorough),
     ],
 )
-def test_console_producer_and_consumer(cluster, java, way):
+def test_console_producer_and_consumer(cluster, java, producer, consumer):
     topic = cluster.topic(f"t-{uuid.uuid4().hex[:8]}", partitions=1)
-    run = java(**way)
-    run("ConsoleProducer", "--topic", topic, stdin="a\nb\nc\n")
+    java(**producer)("ConsoleProducer", "--topic", topic, stdin="a\nb\nc\n")
     consume = ("--topic", topic, "--from-beginning", "--max-messages", "3", "--timeout-ms", "90000")
-    found = run("consumer.ConsoleConsumer", *consume)
+    found = java(**consumer)("consumer.ConsoleConsumer", *consume)
     assert [line for line in found.splitlines() if line in "abc"] == ["a", "b", "c"]
 
 
