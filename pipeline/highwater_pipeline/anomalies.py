@@ -141,10 +141,10 @@ MEANINGS: Final[dict[str, str]] = {
     **ON_REQUEST,
     **AVAILABILITY,
 }
-"""What each anomaly that a verdict may have means, the gravest for clients first."""
+"""What each anomaly that a verdict may have means."""
 
-BY_WEIGHT: Final[tuple[str, ...]] = tuple(MEANINGS)
-"""Anomalies, the gravest for clients first."""
+BY_WEIGHT: Final[tuple[str, ...]] = tuple(dict.fromkeys(("lost-write", "committed-loss", "unseen", *MEANINGS)))
+"""Anomalies, the gravest for clients first: what was lost, before how it showed."""
 
 NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     **dict.fromkeys([*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST], ("history",)),

@@ -81,6 +81,7 @@ def check_both(
         {name: state for run_verdict in run_verdicts for name, state in run_verdict.checks.items()},
         log.stats,
         log.removed,
+        log.lost,
     )
 
 

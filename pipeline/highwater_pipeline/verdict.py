@@ -72,12 +72,14 @@ def together(findings: Sequence[Finding]) -> Finding:
 
 class PartitionFindings(msgspec.Struct, frozen=True):
     """What the checks found in one unit; checks that found nothing are not named. ``removed`` counts the acknowledged
-    records that the log removed by itself, by what took them."""
+    records that the log removed by itself, by what took them; ``lost`` those that it lost (None: not
+    known)."""
 
     run_id: str
     partition: str
     findings: dict[str, Finding]
     removed: dict[str, int] = {}
+    lost: int | None = 0
 
 
 class AnomalyReport(msgspec.Struct, frozen=True):
@@ -94,7 +96,8 @@ class RunVerdict(msgspec.Struct, frozen=True):
     not allow an answer) or ``not-available`` (the tables it needs were not recorded). ``reasons`` are sentences.
     ``stats`` counts operations on logs, and records that were acknowledged and read. ``removed`` counts acknowledged
     records that the log removed by itself: ``retention``, ``deleteRecords``, ``compaction``; None: not known, as nodes
-    did not report it.
+    did not report it. ``lost`` counts acknowledged records that are in no replica and in no final read, though nothing
+    removed them by design; None: not known. Whether they were owed to anybody is another question.
     """
 
     run_id: str
@@ -104,6 +107,7 @@ class RunVerdict(msgspec.Struct, frozen=True):
     checks: dict[str, CheckState]
     stats: dict[str, int] = {}
     removed: dict[str, int | None] = {}
+    lost: int | None = None
 
     def to_json(self) -> bytes:
         """Canonical JSON: equal verdicts are equal bytes."""
@@ -212,7 +216,18 @@ def merge(facts: RunFacts, units: Iterable[PartitionFindings], checks: Sequence[
     reasons = [*_reasons(facts, anomalies, states), *undecided]
     stats = {"operations": facts.operations, "acknowledged": facts.acknowledged, "read": facts.read}
     removed = _removed(facts, ordered)
-    return RunVerdict(facts.run_id, _verdict(facts, states), reasons, anomalies, states, stats, removed)
+    return RunVerdict(
+        facts.run_id, _verdict(facts, states), reasons, anomalies, states, stats, removed, _lost(ordered, states)
+    )
+
+
+def _lost(units: Sequence[PartitionFindings], states: Mapping[str, CheckState]) -> int | None:
+    """How many acknowledged records are lost. Where nothing was found, ``unseen`` says that none is."""
+    counts = [unit.lost for unit in units]
+    if None in counts:
+        return None
+    total = sum(count for count in counts if count is not None)
+    return total if total or states.get("unseen") in ("ok", "failed") else None
 
 
 def _removed(facts: RunFacts, units: Sequence[PartitionFindings]) -> dict[str, int | None]:

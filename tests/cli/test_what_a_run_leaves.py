@@ -48,7 +48,9 @@ def test_json_is_one_document_with_the_keys_of_the_contract(highwater: Any, tiny
     done = highwater("run", tiny_file, "--json", "--out", "somewhere")
     assert list(done.json) == ["runs"]
     (run,) = done.json["runs"]
-    assert list(run) == ["name", "seed", "backend", "switches", "verdict", "asExpected", "anomalies", "dir"]
+    keys = ["name", "seed", "backend", "switches", "verdict", "asExpected", "anomalies", "lost", "explanation", "dir"]
+    assert list(run) == keys
+    assert (run["lost"], run["explanation"]) == (0, "")
     assert (run["name"], run["seed"], run["backend"]) == ("tiny", 3, "sim")
     assert run["switches"] == {name: switch.default for name, switch in SWITCHES.items()}
     assert (run["verdict"], run["asExpected"], run["anomalies"]) == ("pass", True, {})

@@ -30,6 +30,8 @@ class Example(NamedTuple):
     """Whether the second run was the same as the first. If not, the simulator is at fault."""
     shrunk: Path | None = None
     sizes: str = ""
+    explanation: str = ""
+    """What happened, in a sentence; empty if it is not known."""
 
 
 def kept_example(unit: SeedJob, outcome: Outcome, campaign: Path) -> Example:
@@ -43,7 +45,8 @@ def write_example(unit: SeedJob, outcome: Outcome, campaign: Path, around: Abstr
         done = run_and_check(
             experiment_of(unit), "sim", campaign / RUNS, _quiet, varied=dict(unit.switches), wire=unit.wire
         )
-    return Example(unit, done.directory, same=done.verdict["traceDigest"] == outcome.trace_digest)
+    same = done.verdict["traceDigest"] == outcome.trace_digest
+    return Example(unit, done.directory, same=same, explanation=done.verdict.get("explanation", ""))
 
 
 def shrink_example(

@@ -121,6 +121,7 @@ def _shown_row(row: Row) -> dict[str, Any]:
         "expected": row.expected,
         "verdict": row.verdict,
         "as_expected": row.as_expected,
+        "badge": "fail" if row.found else row.verdict,
         "outcome": "found" if row.found else "not found" if row.expected == "fail" else row.verdict,
         "seeds": row.seeds,
         "figures": list(row.figures.values()),
@@ -143,7 +144,9 @@ def _shown_example(example: Example, outcome: Outcome, campaign: Path) -> dict[s
         return quote(path.relative_to(campaign).as_posix())
 
     return {
+        "experiment": outcome.experiment,
         "seed": outcome.seed,
+        "explanation": example.explanation,
         "what": ", ".join([*([outcome.variant + ":"] if outcome.variant else []), *outcome.anomalies]),
         "run": link(example.directory),
         "same": example.same,

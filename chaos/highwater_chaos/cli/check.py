@@ -22,8 +22,10 @@ from highwater_chaos.cli.choices import Engine, Format, Model
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.records.removed import removed_text
+from highwater_chaos.records.removed import acknowledged_text
 from highwater_chaos.report import BadRunFileError
+from highwater_chaos.report.explanation import explained
+from highwater_chaos.report.files import RunFiles
 from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, has_manifest
 from highwater_chaos.run.summary import RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict.check import check_recordings, check_recordings_on_spark, write_verdict
@@ -216,6 +218,8 @@ def _row(history: AnyPath, run_verdict: RunVerdict, found: Mapping[str, Any]) ->
         "valid": _valid_of(found["verdict"]),
         **shown,
         "unseen": unseen,
+        "lost": run_verdict.lost,
+        "explanation": found.get("explanation", ""),
         "stats": run_verdict.stats,
         "removed": run_verdict.removed,
         "verified": found.get("verified"),
@@ -261,7 +265,8 @@ def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, ke
     A run directory that was never judged has its verdict and report from now on; with ``keep`` false it is a copy.
     """
     if not isinstance(history, Path) or not is_run_directory(history):
-        return _of_recordings(run_verdict)
+        found = _of_recordings(run_verdict)
+        return {**found, "explanation": explained(RunFiles(found, (), (), (), "")).sentence}
     summary = _refuse(lambda: read_summary(history))
     if model is not None:  # of one model alone, whatever else the run was asked
         return {**of_one_model(run_verdict, summary), "verified": has_manifest(history)}
@@ -273,6 +278,7 @@ def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, ke
         outcomes = check_assertions(experiment.spec, history)
         troubles, disks = machine_troubles(history), new_disks(history)
         found = verdict_of(experiment, summary, run_verdict, outcomes, troubles, disks, history)
+        found["explanation"] = _refuse(lambda: explained(RunFiles.read(history, found))).sentence
     return {**found, "asRecorded": as_recorded(found, summary), "verified": has_manifest(history)}
 
 
@@ -463,10 +469,12 @@ def _judge_jepsen(
 
 def _print(run_id: str, found: Mapping[str, Any]) -> None:
     print(f"{found['verdict'].upper()}: {run_id}")
+    if found.get("explanation"):
+        print(f"  {found['explanation']}")
     if found.get("verified") is False:
         print(f"  {UNVERIFIED}")
     if found["removed"]:  # of registers nothing can be
-        print(f"  {found['acknowledged']} records acknowledged, {removed_text(found)}")
+        print(f"  {acknowledged_text(found)}")
     for one in found["assertions"]:
         if one["holds"] is False:
             print(f"  {one['reason']}")

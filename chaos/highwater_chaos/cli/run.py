@@ -21,7 +21,7 @@ from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.monitoring import RunMetrics
-from highwater_chaos.records.removed import removed_text
+from highwater_chaos.records.removed import acknowledged_text
 from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.table_format import TableFormat
@@ -235,7 +235,9 @@ def print_run(done: CheckedRun, title: str) -> None:
     timing = f"{ran:.1f} s simulated in {took:.1f} s" if verdict["backend"] == "sim" else f"{took:.1f} s"
     print(f"{verdict['verdict'].upper()} {expected}: {title} (seed {verdict['seed']}, {timing})")
     found = f"found {anomalies}" if anomalies else "no anomaly"
-    print(f"  {verdict['acknowledged']} records acknowledged, {removed_text(verdict)}; {found}")
+    if explanation := verdict.get("explanation"):
+        print(f"  {explanation}")
+    print(f"  {acknowledged_text(verdict)}; {found}")
     if (load := verdict.get("load")) is not None:
         print(f"  {Load.from_dict(load).sentence()}")
     for assertion in verdict["assertions"]:
@@ -256,6 +258,8 @@ def _row(done: CheckedRun) -> dict[str, Any]:
     return {
         **{name: verdict[name] for name in kept},
         "anomalies": {name: found["count"] for name, found in verdict["anomalies"].items()},
+        "lost": verdict.get("lost"),
+        "explanation": verdict.get("explanation"),
         "dir": str(done.directory),
         **({} if ours else {"software": verdict["software"]}),
     }

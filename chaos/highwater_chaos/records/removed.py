@@ -1,4 +1,4 @@
-"""The words for acknowledged records that the log removed by itself, as every output of a verdict has them."""
+"""The words for acknowledged records that are gone, lost or removed by design, as every output has them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,19 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 _CALLED: Final = {"retention": "retention", "deleteRecords": "DeleteRecords", "compaction": "compaction"}
+
+
+def acknowledged_text(verdict: Mapping[str, Any]) -> str:
+    """How many records were acknowledged, and what became of them: lost, or removed by design. ``verdict``: the content
+    of ``verdict.json``; an earlier version did not count what was lost."""
+    count = verdict["acknowledged"]
+    return f"{count:,} record{'' if count == 1 else 's'} acknowledged, {gone_text(verdict)}"
+
+
+def gone_text(verdict: Mapping[str, Any]) -> str:
+    """The same without the number that were acknowledged."""
+    lost = verdict.get("lost")
+    return f"{'' if lost is None else f'{lost:,} lost, ' if lost else 'none lost, '}{removed_text(verdict)}"
 
 
 def removed_text(verdict: Mapping[str, Any]) -> str:

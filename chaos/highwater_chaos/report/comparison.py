@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.experiment.software import software_text
-from highwater_chaos.records.removed import removed_text
+from highwater_chaos.records.removed import gone_text
 from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.happened import Happened, happened
 from highwater_chaos.report.html import render_page
@@ -136,7 +136,7 @@ def _lines(first: _Side, second: _Side) -> Iterator[Line]:
     yield line("duration", *(_seconds(side.timeline.end_ns) for side in (first, second)))
     a, b = first.clients, second.clients
     yield line("records acknowledged", f"{a.acknowledged:,}", f"{b.acknowledged:,}")
-    yield line("of these", *(removed_text(verdict) for verdict in (one, other)))
+    yield line("of these", *(gone_text(verdict) for verdict in (one, other)))
     yield line("records read", f"{a.read:,}", f"{b.read:,}")
     yield line("sends that failed", f"{a.failed:,}", f"{b.failed:,}")
     yield line("sends without outcome", f"{a.unknown:,}", f"{b.unknown:,}")

@@ -148,6 +148,8 @@ class _Verdict(msgspec.Struct, rename="camel"):
     assertions: list[_Assertion]
     checks: dict[str, str]
     load: _Load | None = None
+    acknowledged: int = 0
+    lost: int | None = None
 
 
 class FileRows(Generic[Typed]):
@@ -271,8 +273,10 @@ class RunFiles:
     """Whether a run directory has no manifest."""
 
     @classmethod
-    def read(cls, directory: Path) -> RunFiles:
-        """Read a run directory; raises :class:`BadRunFileError` where a file is missing or torn."""
+    def read(cls, directory: Path, verdict: Row | None = None) -> RunFiles:
+        """Read a run directory, with another ``verdict`` than its own if one is given.
+
+        Raises :class:`BadRunFileError` where a file is missing or torn."""
         summary: Row = {}
         if (directory / RUN_FILE).exists():
             summary = _object(_read(directory / RUN_FILE), directory / RUN_FILE, None, msgspec.json.Decoder(_Summary))
@@ -280,7 +284,7 @@ class RunFiles:
         if (directory / _PHASES).exists():
             phases = _rows(directory / _PHASES, msgspec.json.Decoder(_Phase))
         return cls(
-            verdict=_document(directory / "verdict.json"),
+            verdict=_document(directory / "verdict.json") if verdict is None else verdict,
             operations=_large_rows(directory, OPERATIONS_FILE, OPERATION_ROWS),
             events=_large_rows(directory, NODE_EVENTS_FILE, NODE_EVENT_ROWS, skip="batch-committed"),
             faults=_rows(directory / "faults.jsonl", msgspec.json.Decoder(_Fault)),

@@ -1,4 +1,4 @@
-"""What a reader must see first: which promise was broken, where, and which faults were in force when it happened."""
+"""What a reader must see first: which promise was broken, where, and which faults took part in it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from highwater_chaos.report.explanation import Explained
 from highwater_chaos.report.files import RunFiles
 from highwater_chaos.report.story import Step, Story
-from highwater_chaos.report.timeline import Timeline
+from highwater_chaos.report.timeline import fault_label
 from highwater_pipeline.anomalies import MEANINGS
 
 _ANOMALIES: Final = 4
@@ -34,12 +35,9 @@ def meaning_of(check: str) -> str:
     return MEANINGS.get(check, "failed")
 
 
-def headline_of(run: RunFiles, timeline: Timeline, stories: Sequence[Story]) -> list[Fact]:
-    """Return what stands at the top of the page, in order."""
-    facts = [*_broken(run), *_steps(stories)]
-    decisive = _decisive(timeline, stories)
-    if facts and decisive is not None:
-        facts += _in_force(timeline, decisive)
+def headline_of(run: RunFiles, known: Explained) -> list[Fact]:
+    """Return what stands below the sentence at the top of the page, in order."""
+    facts = [*_broken(run), *_steps(known.stories), *_took_part(known)]
     return facts or _held(run)
 
 
@@ -71,25 +69,11 @@ def _first(story: Story, weight: str) -> Step | None:
     return next((step for step in story.steps if step.weight == weight), None)
 
 
-def _decisive(timeline: Timeline, stories: Sequence[Story]) -> int | None:
-    """When it went wrong: the wrong decision, the loss, or what was found first."""
-    for weight in ("cause", "bad"):
-        for story in stories:
-            if (step := _first(story, weight)) is not None:
-                return step.time_ns
-    return timeline.marks[0].time_ns if timeline.marks else None
-
-
-def _in_force(timeline: Timeline, time_ns: int) -> Iterator[Fact]:
-    lasting = [fault for fault in timeline.faults if fault.start_ns <= time_ns < fault.end_ns]
-    for fault in lasting[:_FAULTS]:
-        yield Fact("Fault in force then", f"{fault.label}, until {_time(fault.end_ns)}", fault.start_ns, "fault")
-    if len(lasting) > _FAULTS:
-        yield Fact("Fault in force then", f"and {len(lasting) - _FAULTS} more")
-    over = [fault for fault in timeline.faults if fault.end_ns <= time_ns]
-    if over:
-        last = max(over, key=lambda fault: fault.end_ns)
-        yield Fact("Last one before", f"{last.label}, until {_time(last.end_ns)}", last.start_ns, "fault")
+def _took_part(known: Explained) -> Iterator[Fact]:
+    for fault in known.faults[:_FAULTS]:
+        start = fault["started_ns"] if fault["injected_ns"] is None else fault["injected_ns"]
+        until = "" if fault["healed_ns"] is None else f", until {_time(fault['healed_ns'])}"
+        yield Fact("Fault that took part", f"{fault_label(fault)}{until}", start, "fault")
 
 
 def _held(run: RunFiles) -> list[Fact]:

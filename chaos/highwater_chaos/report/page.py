@@ -6,34 +6,32 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.experiment.software import software_text
 from highwater_chaos.records.removed import removed_text
 from highwater_chaos.report.asserted import series_of_assertions
 from highwater_chaos.report.excerpts import excerpts
+from highwater_chaos.report.explanation import Explained, explained
 from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.headline import headline_of, meaning_of
 from highwater_chaos.report.html import render_page
-from highwater_chaos.report.story import Story, record_story
 from highwater_chaos.report.timeline import fault_label, timeline_of
 from highwater_chaos.report.tracks import draw
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.manifest import UNVERIFIED
 from highwater_pipeline.verdict import NOT_JUDGED
 
-_STORIES: Final = 1
-"""Records whose story is shown in full. Records of one run are mostly lost in the same way: others are only counted."""
 
-
-def write_report(directory: Path, shown_as: Path | None = None) -> Path:
+def write_report(directory: Path, shown_as: Path | None = None, known: Explained | None = None) -> Path:
     """Write ``report.html`` into a run directory from its other files; returns its path.
 
     ``shown_as`` is the directory's name in the commands that the page prints, where it is about to be renamed.
+    ``known``: as for :func:`render`.
     """
     path = directory / "report.html"
-    page = render(RunFiles.read(directory), shown_as or directory)
+    page = render(RunFiles.read(directory), shown_as or directory, known)
     # Under another name first: a link that stands in its place is replaced, and nothing is written through it.
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, prefix=".report-", delete=False) as file:
         try:
@@ -47,13 +45,14 @@ def write_report(directory: Path, shown_as: Path | None = None) -> Path:
     return path
 
 
-def render(run: RunFiles, directory: Path) -> str:
-    """The page's HTML."""
+def render(run: RunFiles, directory: Path, known: Explained | None = None) -> str:
+    """The page's HTML. ``known``: what :func:`explained` found of the run, if it was called before."""
     experiment = parse_experiment(run.experiment, "experiment.yaml")
     timeline = timeline_of(run)
     if run.directory is not None:
         timeline.assertions = series_of_assertions(experiment.spec, run.directory)
-    stories = _stories(run)
+    known = explained(run) if known is None else known
+    stories = known.stories
     verdict = run.verdict
     return render_page(
         "report.html.j2",
@@ -61,7 +60,8 @@ def render(run: RunFiles, directory: Path) -> str:
         description=experiment.metadata.description,
         verdict=verdict["verdict"],
         unverified=UNVERIFIED.capitalize() + "." if run.unverified else "",
-        sentence=_sentence(run, sum(timeline.acked)),
+        sentence=known.sentence or _sentence(run, sum(timeline.acked)),
+        counts=_sentence(run, sum(timeline.acked)) if known.sentence else "",
         as_expected="as expected" if verdict["asExpected"] else f"NOT as expected: {verdict['expected']['whyNot']}",
         seed=verdict["seed"],
         backend=verdict["backend"],
@@ -70,7 +70,7 @@ def render(run: RunFiles, directory: Path) -> str:
         inconclusive_reasons=verdict["inconclusiveReasons"],
         anomalies=list(_anomalies(verdict["anomalies"])),
         crashes=_crashes(run),
-        headline=headline_of(run, timeline, stories),
+        headline=headline_of(run, known),
         stories=stories,
         timeline=draw(timeline),
         excerpts=excerpts(run, timeline, stories),
@@ -86,10 +86,12 @@ def render(run: RunFiles, directory: Path) -> str:
 
 def _sentence(run: RunFiles, acked: int) -> str:
     counts = {name: found["count"] for name, found in run.verdict["anomalies"].items()}
-    lost = counts.get("lost-write", 0)
+    lost = run.verdict.get("lost") or counts.get("lost-write", 0)
     faults = len(run.faults)
     under = f"{acked:,} acknowledged records, {removed_text(run.verdict)}, {faults} fault{'' if faults == 1 else 's'}"
     match run.verdict["verdict"]:
+        case "pass" if lost:
+            return f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} lost, as nobody promised: {under}."
         case "pass":
             return f"Nothing that the log said was safe was lost: {under}."
         case "fail" if lost:
@@ -138,17 +140,6 @@ def _crashes(run: RunFiles) -> list[Row]:
     """Nodes that ended by an exception of their own, with their stacks."""
     examples: Sequence[Row] = run.verdict["anomalies"].get("node-crash", {}).get("examples", ())
     return [{"story": example["story"], "stack": example.get("stack") or ""} for example in examples]
-
-
-def _stories(run: RunFiles) -> list[Story]:
-    """Return the stories of the first :data:`_STORIES` records that the verdict names as lost."""
-    lost: dict[tuple[str, int], int | None] = {}
-    for name in ("lost-write", "committed-loss", "unseen"):
-        for example in run.verdict["anomalies"].get(name, {}).get("examples", ()):
-            if example.get("offset") is not None and example.get("partition"):
-                values = example.get("values") or [example.get("value")]
-                lost.setdefault((example["partition"], example["offset"]), values[0])
-    return [record_story(run, key, offset, value) for (key, offset), value in list(lost.items())[:_STORIES]]
 
 
 def _fault(row: Row) -> Mapping[str, Any]:

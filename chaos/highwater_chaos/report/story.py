@@ -19,21 +19,24 @@ from highwater_chaos.report.timeline import fault_label
 class Step:
     """One step of a story. ``weight``: ``plain``, ``good`` (safety established or kept), ``fault``, ``cause`` (the
     decision that was wrong) or ``bad`` (the loss). ``of_record``: about the record itself, so that no story is told
-    without it."""
+    without it. ``row``: the node event that it is made of, if it is made of one."""
 
     time_ns: int
     who: str
     text: str
     weight: str = "plain"
     of_record: bool = False
+    row: Row | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What happened to one record."""
+    """What happened to the record at ``offset`` of ``partition``."""
 
     title: str
     steps: tuple[Step, ...]
+    partition: str = ""
+    offset: int = -1
 
 
 def record_story(run: RunFiles, partition: str, offset: int, value: int | None) -> Story:
@@ -50,7 +53,7 @@ def record_story(run: RunFiles, partition: str, offset: int, value: int | None) 
     lost = next((step.time_ns for step in steps if step.weight == "bad"), steps[-1].time_ns if steps else 0)
     kept = [step for step in steps if begun <= step.time_ns <= lost or step.who == "client"]
     named = f"Record {value}" if value is not None else "The record"
-    return Story(f"{named} at offset {offset} of {partition}", tuple(_abridged(kept)))
+    return Story(f"{named} at offset {offset} of {partition}", tuple(_abridged(kept)), partition, offset)
 
 
 _MOST: Final = 38
@@ -175,7 +178,7 @@ class _Copies:
             leader = node if row["reason"] == "leader" else self._leaders.get(row["leader_epoch"], "")
             seq: int = row["seq"]
             self.of[node] = seq if leader == node else self.of.get(leader, seq)
-        elif kind in _CUTS and _end_of(row) <= self._offset:
+        elif kind in CUTS and _end_of(row) <= self._offset:
             self.of.pop(node, None)
 
 
@@ -232,14 +235,14 @@ class _Trail:
             self._copies.take(row)
         text, weight, of_record = self._meaning(row, before)
         if text:
-            yield Step(row["time_ns"], row["node"], text, weight, of_record)
+            yield Step(row["time_ns"], row["node"], text, weight, of_record, row)
 
     def _meaning(self, row: Row, before: int | None) -> tuple[str, str, bool]:
         after = self._copies.of.get(row["node"])
         match row["kind"]:
             case "log-appended" if row["offset"] <= self._offset < row["end_offset"] and not self._lost:
                 return self._appended(row, after)
-            case kind if kind in _CUTS:
+            case kind if kind in CUTS:
                 if before is None or before != self._told or after is not None:
                     return "", "", False
                 return self._cut(row)
@@ -279,7 +282,7 @@ class _Trail:
         return f"became leader in epoch {row['leader_epoch']} {end}: {outcome}", "bad" if self._lost else "plain", True
 
 
-_CUTS: Final = ("log-truncated", "log-cut", "log-loaded")
+CUTS: Final = ("log-truncated", "log-cut", "log-loaded")
 """Events after which a log ends where they say."""
 
 
@@ -325,14 +328,21 @@ def _judged(row: Row) -> tuple[str, str]:
     proposal = _isr(row["isr"], row["isr_epochs"])
     if row["reason"] != "NONE":
         return f"refused ISR {proposal} of broker {row['broker']}: {row['reason']}", "good"
+    registered = dict(zip(row["isr"], row["registered_epochs"], strict=False))
     stale = [
-        f"broker {member} is registered under {registered}, not {claimed}"
-        for member, claimed, registered in zip(row["isr"], row["isr_epochs"], row["registered_epochs"], strict=True)
-        if claimed not in (-1, registered)
+        f"broker {member} is registered under {registered[member]}, not {claimed}"
+        for member, claimed in stale_members(row)
     ]
     if stale:
         return f"accepted ISR {proposal}, though {'; '.join(stale)}", "cause"
     return f"accepted ISR {proposal}", "plain"
+
+
+def stale_members(row: Row) -> list[tuple[int, int]]:
+    """Return the members of a proposed ISR that are not registered under the broker epoch that the proposal claims,
+    each with that epoch."""
+    members = zip(row["isr"], row["isr_epochs"], row["registered_epochs"], strict=False)
+    return [(member, claimed) for member, claimed, registered in members if claimed not in (-1, registered)]
 
 
 def _fault_steps(run: RunFiles, replicas: frozenset[int]) -> Iterator[Step]:

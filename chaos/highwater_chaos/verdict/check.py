@@ -48,12 +48,16 @@ def write_verdict(
     outcomes = assertions.check_assertions(experiment.spec, directory)
     troubles, disks = machine_troubles(directory), new_disks(directory)
     verdict = verdict_of(experiment, summary, run_verdict, outcomes, troubles, disks, directory)
-    write_json(directory / "verdict.json", verdict)
-    write_junit(directory / "junit.xml", [verdict])
     # Imported here: a campaign writes no report for a seed, so its processes need not import this.
     from highwater_chaos.report import write_report  # noqa: PLC0415
+    from highwater_chaos.report.explanation import explained  # noqa: PLC0415
+    from highwater_chaos.report.files import RunFiles  # noqa: PLC0415
 
-    write_report(directory, shown_as=shown_as)
+    known = explained(RunFiles.read(directory, verdict))
+    verdict["explanation"] = known.sentence
+    write_json(directory / "verdict.json", verdict)
+    write_junit(directory / "junit.xml", [verdict])
+    write_report(directory, shown_as, known)
     update_manifest(directory, VERDICT_FILES)
     return verdict
 

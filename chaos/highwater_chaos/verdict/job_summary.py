@@ -28,8 +28,8 @@ def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path]]) -> str:
     lines = [
         f"## Highwater: {_count(len(runs), 'run')}, {outcome}",
         "",
-        "| | run | backend | seed | verdict | anomalies | acknowledged | removed by design |",
-        "|---|---|---|---|---|---|---|---|",
+        "| | run | backend | seed | verdict | anomalies | acknowledged | lost | removed by design |",
+        "|---|---|---|---|---|---|---|---|---|",
         *(_row(*one) for one in [*wrong, *(one for one in runs if one[0]["asExpected"])][:_ROWS]),
         "",
     ]
@@ -66,6 +66,7 @@ def _row(verdict: Mapping[str, Any], directory: Path) -> str:
         verdict["verdict"],
         anomalies,
         str(verdict["acknowledged"]),
+        "not known" if verdict.get("lost") is None else str(verdict["lost"]),
         removed_text(verdict).removeprefix("removed "),
     )
     return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
@@ -76,6 +77,9 @@ def _told(verdict: Mapping[str, Any], directory: Path) -> Iterator[str]:
     title = f"{directory.name} seed {verdict['seed']}: {verdict['verdict']}, {expected}"
     yield f"<details{'' if verdict['asExpected'] else ' open'}><summary>{_escaped(title)}</summary>"
     yield ""
+    if explanation := verdict.get("explanation"):
+        yield f"**{_escaped(_cut(explanation))}**"
+        yield ""
     for reason in verdict["reasons"][:_EXAMPLES]:
         yield f"- {_escaped(_cut(reason))}"
     for name, count, stories in stories_of(verdict):

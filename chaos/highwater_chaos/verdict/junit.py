@@ -38,12 +38,17 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
         if not verdict["asExpected"]:
             inconclusive = verdict["verdict"] == "inconclusive"
             counts["errors" if inconclusive else "failures"] += 1
+            message = verdict.get("explanation") or verdict["expected"]["whyNot"]
             problem = ElementTree.SubElement(
-                case, "error" if inconclusive else "failure", message=verdict["expected"]["whyNot"]
+                case,
+                "error" if inconclusive else "failure",
+                message=message,
             )
-            problem.text = "\n".join([*verdict["reasons"], *_anomalies(verdict), *_crashes(verdict)])
+            why = [verdict["expected"]["whyNot"]] if verdict.get("explanation") else []
+            problem.text = "\n".join([*why, *verdict["reasons"], *_anomalies(verdict), *_crashes(verdict)])
         properties = ElementTree.SubElement(case, "properties")
-        for key, value in (("acknowledged", str(verdict["acknowledged"])), ("removed", removed_text(verdict))):
+        counts_of = {name: str(verdict[name]) for name in ("acknowledged", "lost") if verdict.get(name) is not None}
+        for key, value in (*counts_of.items(), ("removed", removed_text(verdict))):
             ElementTree.SubElement(properties, "property", name=key, value=value)
         _add_assertions(case, verdict["assertions"])
     for name, count in counts.items():

@@ -145,6 +145,7 @@ def verdict_of(
         "switches": switches_in_force(run.switches),
         "software": run.software or software_of(experiment.cluster),
         "acknowledged": run.acknowledged,
+        "lost": run_verdict.lost,
         "removed": run_verdict.removed,
         "excuses": excused,
         "newDisks": list(new_disks),

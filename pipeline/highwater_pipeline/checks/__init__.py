@@ -29,6 +29,7 @@ from highwater_pipeline.checks.generations import generations, with_ids
 from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
 from highwater_pipeline.checks.lineages import lineages
+from highwater_pipeline.checks.lost import lost_records, may_have_lost
 from highwater_pipeline.checks.min_isr import min_isr
 from highwater_pipeline.checks.model_step import model_step, model_step_prefilter
 from highwater_pipeline.checks.never_sent import never_sent, never_sent_prefilter
@@ -175,9 +176,6 @@ def run_checks(unit: PartitionTables, names: Sequence[str]) -> PartitionFindings
         if name in names:
             parts = [part for topic in topics for part in lineages(topic, name)]
             found[name] = kernel(parts[0]) if len(parts) == 1 else together([kernel(part) for part in parts])
-    return PartitionFindings(
-        unit.facts.run_id,
-        unit.partition,
-        {name: found[name] for name in names if name in found and (found[name].count or found[name].unknown)},
-        removed_records(unit),
-    )
+    shown = {name: found[name] for name in names if name in found and (found[name].count or found[name].unknown)}
+    lost = lost_records(unit) if may_have_lost(unit, shown.values()) else 0
+    return PartitionFindings(unit.facts.run_id, unit.partition, shown, removed_records(unit), lost)

@@ -9,7 +9,7 @@ from typing import Final
 from highwater_chaos.backends.kubernetes.healing import NEVER_HAD, open_faults, unseen_faults
 from highwater_chaos.kube.conditions import Condition, stamp, with_conditions
 from highwater_chaos.kube.kinds import Json
-from highwater_chaos.records.removed import removed_text
+from highwater_chaos.records.removed import acknowledged_text
 
 COUNTS: Final = ("planned", "injected", "confirmed", "healed")
 MACHINE_TROUBLE: Final = "MachineTrouble"
@@ -198,7 +198,7 @@ def reason_of(verdict: Json) -> str:
     if verdict["reasons"]:
         return "; ".join(str(one) for one in verdict["reasons"])
     disks = "".join(f"; {one}" for one in verdict.get("newDisks") or [])
-    return f"{verdict['acknowledged']} records acknowledged, none lost, {removed_text(verdict)}; no anomaly{disks}"
+    return f"{acknowledged_text(verdict)}; no anomaly{disks}"
 
 
 def passed_condition(verdict: str, reason: str, *, excused: bool = False) -> Condition:

@@ -1,0 +1,62 @@
+"""How many acknowledged records a log lost, in words that users have for it.
+
+The checks count what broke their own definition: ``lost-write`` does not count a record that a consumer read before it
+was lost, ``committed-loss`` counts records that nobody acknowledged. This counts the acknowledged values that were
+promised to be there at the end (:mod:`.promises`), and that are neither in a replica's log at the end nor in the final
+reads. So one loss has one number, with a consumer or without.
+
+A break (:mod:`.lineages`) excuses what was lost by it: nobody is owed these records. They are lost all the same, and a
+verdict that does not say so would let a run pass as if nothing had happened. So this looks at a partition if a check
+found something in it or if there was a break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from highwater_pipeline.arrays import Ints
+from highwater_pipeline.checks.client_topics import client_topics
+from highwater_pipeline.checks.columns import dumped_records, ints
+from highwater_pipeline.checks.lineages import breaks
+from highwater_pipeline.checks.promises import Promised
+from highwater_pipeline.checks.version_order import YES, Seen
+from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.verdict import Finding
+
+
+def may_have_lost(unit: PartitionTables, findings: Iterable[Finding]) -> bool:
+    """Whether records of a partition may be lost, by what the checks found and by its events."""
+    return any(found.count for found in findings) or bool(breaks(unit))
+
+
+def lost_records(unit: PartitionTables) -> int | None:
+    """Return the number of lost records of one partition; None: neither dumps that say which records they
+    have nor final reads were recorded."""
+    log = dumped_records(unit.replica_log)
+    if not unit.facts.drained and not (log.num_rows and log.is_known("value").all()):
+        return None
+    there = np.unique(np.concatenate([ints(log, "value"), _read_last(unit)]))
+    topics = client_topics(unit).topics
+    units = [topic.unit for topic in topics] if len(topics) > 1 else [unit]  # of one topic: former lineages, too
+    count = 0
+    for topic, whole in zip(topics, units, strict=True):
+        promised = Promised(whole, exists=topic.exists)
+        for _, part in whole.history.by_range("value"):
+            seen = Seen(unit.partition, part)
+            kept = seen.value[seen.acknowledged & (promised.of(seen).kept == YES)]
+            count += int((~np.isin(np.unique(kept), there)).sum())
+    return count
+
+
+def _read_last(unit: PartitionTables) -> Ints:
+    """The values that were read ok by polls that began after the last acknowledgement."""
+    parts = [part for _, part in unit.history.by_range("row")]
+    acknowledged = [ints(part, "end_time")[Seen(unit.partition, part).acknowledged] for part in parts]
+    last = max((int(times.max(initial=-1)) for times in acknowledged), default=-1)
+    found = [np.empty(0, np.int64)]
+    for part in parts:
+        seen = Seen(unit.partition, part)
+        found.append(seen.value[seen.read_ok & (ints(part, "invoke_time") >= last)])
+    return np.concatenate(found)

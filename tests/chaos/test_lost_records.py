@@ -1,0 +1,54 @@
+"""A loss is called lost: one number and one sentence, with a consumer or without."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.records.removed import acknowledged_text
+from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
+
+FILE = """
+# The only replica loses its disk.
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: only-replica}
+spec:
+  timeout: 1m
+  cluster: {brokers: 1, controllers: 1, topics: [{name: orders, assignment: [[0]]}]}
+  workload: {producers: 1, rate: 20/s, consumers: CONSUMERS}
+  schedule:
+    - wait: 2s
+    - inject: {powerLoss: {target: {broker: 0}, wipe: true, restartAfter: 1s}}
+    - wait: 2s
+"""
+
+
+def lossy(folder: Path, consumers: int) -> CheckedRun:
+    experiment = parse_experiment(FILE.replace("CONSUMERS", str(consumers)), "a test")
+    return run_and_check(experiment, "sim", folder, lambda _: None, varied={}, wire=False)
+
+
+def acknowledged_before(directory: Path, time_ns: int) -> int:
+    lines = (directory / "history" / "operations.jsonl").read_text().splitlines()
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    return sum(len(row["value"]) for row in rows if (row["f"], row["type"]) == ("send", "ok") and row["time"] < time_ns)
+
+
+@pytest.mark.parametrize("consumers", [0, 1])
+def test_what_a_consumer_had_read_is_lost_too(tmp_path: Path, consumers: int) -> None:
+    done = lossy(tmp_path, consumers)
+    (fault,) = done.verdict["faults"]
+    lost = acknowledged_before(done.directory, fault["injected_ns"])
+    assert lost > 20
+    assert (done.verdict["verdict"], done.verdict["lost"]) == ("pass", lost), "nobody promises to survive it"
+    assert done.verdict["explanation"] == (
+        "Broker 0 lost its disk at 4.1 s; broker 0, the only replica, became leader at 13.1 s with an empty log:"
+        f" {lost} acknowledged records are gone."
+        " This is beyond what Kafka promises: every member of the ISR lost its records."
+    )
+    assert f" {lost} lost, none removed" in acknowledged_text(done.verdict)
