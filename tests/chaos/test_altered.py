@@ -116,7 +116,12 @@ def _verdict(tmp_path: Path, mode: str, config: str, consumers: int = 1) -> dict
 
 
 @pytest.mark.parametrize(
-    ("mode", "time"), [("kraft", "CreateTime"), ("kraft", "LogAppendTime"), ("zookeeper", "LogAppendTime")]
+    ("mode", "time"),
+    [
+        ("kraft", "CreateTime"),
+        ("kraft", "LogAppendTime"),
+        pytest.param("zookeeper", "LogAppendTime", marks=pytest.mark.thorough),
+    ],
 )
 def test_a_sound_broker_is_not_blamed(tmp_path: Path, mode: str, time: str) -> None:
     """Also the cleaner: it rewrites batches that lose some of their records."""
@@ -158,7 +163,11 @@ IN_ZOOKEEPER_MODE = ("a leader dates records in place of their producer", "a cle
 
 
 @pytest.mark.parametrize(
-    ("mode", "what"), [*(("kraft", what) for what in BROKEN), *(("zookeeper", what) for what in IN_ZOOKEEPER_MODE)]
+    ("mode", "what"),
+    [
+        *(("kraft", what) for what in BROKEN),
+        *(pytest.param("zookeeper", what, marks=pytest.mark.thorough) for what in IN_ZOOKEEPER_MODE),
+    ],
 )
 def test_what_a_broker_alters_is_found(tmp_path: Path, mode: str, what: str) -> None:
     where, old, new, story = BROKEN[what]

@@ -95,7 +95,7 @@ def test_which_shows_if_a_producer_takes_every_refusal_for_definite(
     assert "aborted-read" in verdict_of(run)["anomalies"]
 
 
-@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (3, 4))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (2, 3, 4))])
 def test_no_send_that_failed_is_read_whatever_happens_to_requests(seed: int) -> None:
     verdict = verdict_of(experiment(DISTURBED, seed=seed))
     assert (verdict["verdict"], verdict["anomalies"]) == ("pass", {}), verdict["reasons"]

@@ -111,7 +111,7 @@ def test_nothing_stays(
 
 
 @pytest.mark.whole_machine
-@pytest.mark.parametrize("stage", ["machine", "nodes", "clients"])
+@pytest.mark.parametrize("stage", ["machine", pytest.param("nodes", marks=pytest.mark.thorough), "clients"])
 def test_killed_while_it_sets_up(
     stage: str,
     state: Path,
