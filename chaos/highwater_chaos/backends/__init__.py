@@ -14,6 +14,10 @@ ELSEWHERE: Final = ("kubernetes",)
 """Backends that run in a cluster and not in this process."""
 
 
+REAL: Final = ("local", "attach")
+"""Backends whose runs happen in real time, in this process."""
+
+
 def make_backend(name: str, *, wire: bool = False) -> Backend:
     """A fresh backend for one run; nothing is made on the machine before its ``build``.
 

@@ -212,6 +212,17 @@ class ElectsByZnode(Protocol):
 
 
 @runtime_checkable
+class OwnsTopics(Protocol):
+    """A place where nothing but a run's own topics may be deleted when it is over."""
+
+    def creating(self, topic: str) -> None:
+        """Note that the run is about to create a topic."""
+
+    def not_created(self, topic: str) -> None:
+        """Note that somebody else had created it before."""
+
+
+@runtime_checkable
 class Borrows(Protocol):
     """A place that may run an experiment on a cluster of somebody else's."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Backend = Literal["sim", "local", "kubernetes"]
+Backend = Literal["sim", "local", "kubernetes", "attach"]
 BackendHere = Literal["sim", "local"]
 """Where the harness itself runs the cluster."""
 

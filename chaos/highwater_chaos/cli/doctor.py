@@ -154,4 +154,5 @@ def _backends() -> list[Finding]:
     ]
     client = importlib.util.find_spec("kubernetes") is not None
     how = "in a cluster that has highwater-operator" if client else f"needs {installing('operator')}"
-    return [*built, Finding("--backend kubernetes", client, how)]
+    attach = Finding("--backend attach", True, "any cluster whose brokers can be reached from here; no faults")
+    return [*built, attach, Finding("--backend kubernetes", client, how)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from highwater_chaos.backends import ELSEWHERE
+from highwater_chaos.backends import ELSEWHERE, REAL
+from highwater_chaos.cli.attach import Attachment, Bootstrap, ClientConfig, attached
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarlyError, ending_early
@@ -44,7 +45,10 @@ Tables = Annotated[
 def run(
     experiments: Experiments,
     backend: Annotated[
-        Backend, typer.Option(help="Where to run: in the simulator, on real processes, or on Kubernetes.")
+        Backend,
+        typer.Option(
+            help="Where to run: in the simulator, on real processes, on Kubernetes, or on a cluster that you have."
+        ),
     ] = "sim",
     seed: Annotated[
         int | None,
@@ -68,6 +72,8 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     namespace: Annotated[str | None, typer.Option(metavar="NS", help="Run in this namespace of Kubernetes.")] = None,
     context: Annotated[str | None, typer.Option(metavar="NAME", help="Use this context of the kubeconfig.")] = None,
+    bootstrap: Bootstrap = None,
+    client_config: ClientConfig = None,
     metrics: Metrics = None,
     summary: Summary = None,
     grafana: Grafana = None,
@@ -77,8 +83,15 @@ def run(
     place = context if namespace is None else namespace
     _check_backend(backend, place, wire=wire, tables=tables, metrics=metrics, grafana=grafana)
     _check_places(out, junit, summary)
-    versions = versions_of(kafka, metadata_version)
-    planned = list(plan(files_of(experiments), seed, switch_values(switch or []), versions, backend, against))
+    attachment: Attachment | None = None
+    if backend == "attach":
+        given = {"--switch": switch, "--kafka": kafka, "--metadata-version": metadata_version, "--against": against}
+        _refuse("--backend attach takes the cluster as it is", given)
+        attachment, planned = attached(files_of(experiments), seed, bootstrap, client_config)
+    else:
+        _refuse("they need --backend attach", {"--bootstrap": bootstrap, "--client-config": client_config})
+        versions = versions_of(kafka, metadata_version)
+        planned = list(plan(files_of(experiments), seed, switch_values(switch or []), versions, backend, against))
     runs: list[CheckedRun] = []
     verdicts: list[dict[str, Any]] = []
     ended_early = False
@@ -90,7 +103,7 @@ def run(
         for number, (experiment, varied) in enumerate(planned, start=1):
             title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
             # A simulated run can be run again; one of real nodes is kept as far as it went.
-            with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend == "local") as early:
+            with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend in REAL) as early:
                 if backend in ELSEWHERE:
                     done = _on_kubernetes(experiment, out, progress, namespace, context)
                 else:
@@ -106,6 +119,7 @@ def run(
                         on_turn=_all_of(observers),
                         ends_early=early,
                         tables=tables,
+                        make=None if attachment is None else attachment.backend,
                     )
             if done is None:
                 verdicts.append({"verdict": "inconclusive", "asExpected": False})
@@ -148,6 +162,12 @@ def _compared(runs: Sequence[CheckedRun], verdicts: Sequence[dict[str, Any]], *,
     return Exit.INCONCLUSIVE if unclear and status == Exit.OK else status
 
 
+def _refuse(why: str, options: Mapping[str, object]) -> None:
+    """Raises :class:`UsageError` if any of these options is given."""
+    if given := [name for name, value in options.items() if value]:
+        raise UsageError(f"{', '.join(given)}: {why}: leave {'it' if len(given) == 1 else 'them'} out")
+
+
 def _check_backend(
     backend: Backend,
     place: str | None,
@@ -166,7 +186,7 @@ def _check_backend(
         raise UsageError("--tables: a pod of Kubernetes decides how it writes a run; leave it out")
     if metrics is not None and backend in ELSEWHERE:
         raise UsageError("--metrics: on Kubernetes operator, agents and pods have /metrics; leave it out")
-    if grafana is not None and backend != "local":
+    if grafana is not None and backend not in REAL:
         raise UsageError("--grafana: annotations are of runs in real time on this machine; add --backend local")
 
 

@@ -169,13 +169,20 @@ def _topic(path: str, topic: CreateTopic, cluster: Cluster) -> Iterator[Problem]
 
 
 def _broker(path: str, broker: int, cluster: Cluster) -> Iterator[Problem]:
-    if broker >= cluster.brokers:
+    if cluster.attached is not None:
+        if broker not in cluster.attached.brokers:
+            yield Problem(path, f"there is no broker {broker}: the cluster has brokers {cluster.attached.brokers}")
+    elif broker >= cluster.brokers:
         yield Problem(path, f"there is no broker {broker}: the cluster has brokers 0 to {cluster.brokers - 1}")
 
 
 def _controller(path: str, controller: int, cluster: Cluster) -> Iterator[Problem]:
     if cluster.mode == "zookeeper":
         yield Problem(path, "mode zookeeper has no controllers of their own: name a broker, or activeController")
+    elif cluster.attached is not None:
+        if controller not in cluster.attached.controllers:
+            has = cluster.attached.controllers
+            yield Problem(path, f"there is no controller {controller}: the cluster has controllers {has}")
     elif controller >= cluster.controllers:
         yield Problem(
             path, f"there is no controller {controller}: the cluster has controllers 0 to {cluster.controllers - 1}"
@@ -185,7 +192,7 @@ def _controller(path: str, controller: int, cluster: Cluster) -> Iterator[Proble
 def _zookeeper(path: str, server: int, cluster: Cluster) -> Iterator[Problem]:
     if cluster.mode == "kraft":
         yield Problem(path, "mode kraft has no ZooKeeper servers: name a controller, or set spec.cluster.mode")
-    elif server >= cluster.zookeepers:
+    elif server >= cluster.zookeepers or cluster.attached is not None:
         yield Problem(
             path, f"there is no ZooKeeper server {server}: the cluster has servers 0 to {cluster.zookeepers - 1}"
         )

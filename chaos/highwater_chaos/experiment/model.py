@@ -45,6 +45,16 @@ def _without_counts_of_nodes(schema: dict[str, Any]) -> None:
     # An API server writes defaults into files that leave them out, and a file must not count nodes of the other mode.
     for field in ("controllers", "zookeepers"):
         schema["properties"][field].pop("default", None)
+    del schema["properties"]["attached"]  # runs write it down; no file says it
+
+
+class Attached(Model):
+    """A cluster of somebody else's, as a run with ``--backend attach`` found it: its id, the ids of its brokers and of
+    the voters of its quorum (none in ZooKeeper mode)."""
+
+    cluster_id: str
+    brokers: list[int]
+    controllers: list[int]
 
 
 class Cluster(Model):
@@ -98,17 +108,21 @@ class Cluster(Model):
         str | None, Field(description="metadata.version to start from, by Kafka's name: 3.4-IV0; absent: the latest.")
     ] = None
     topics: list[CreateTopic] = Field(description="Topics to create.", default_factory=list)
+    attached: Attached | None = None
+    """Of a cluster that is not the run's own; None: the run brings it up."""
 
     @property
     def kafka(self) -> str | None:
-        """The release of Apache Kafka that runs; None: our own runtime does."""
-        return None if self.runtime == "highwater" else self.version or newest(self.mode)
+        """The release of Apache Kafka that runs; None: our own runtime does, or it is not known (attached)."""
+        if self.runtime == "highwater" or self.attached is not None:
+            return None
+        return self.version or newest(self.mode)
 
     @property
     def first_metadata_version(self) -> str | None:
         """The metadata.version that the cluster begins with; None: it has none, or it is not known."""
         given = self.metadata_version
-        if self.mode == "zookeeper":
+        if self.mode == "zookeeper" or self.attached is not None:
             return None
         if self.kafka is not None:
             return given or default_metadata_version(self.kafka)
@@ -125,6 +139,8 @@ class Cluster(Model):
         """
         written: dict[str, Any] = handler(self)
         written.pop("zookeepers" if self.mode == "kraft" else "controllers", None)
+        if self.attached is None:
+            written.pop("attached", None)
         return written
 
 

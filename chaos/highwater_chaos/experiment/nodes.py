@@ -14,17 +14,23 @@ _BASES: Final = {"broker": 0, "controller": CONTROLLER_ID_BASE, "zookeeper": 2 *
 
 def broker_names(cluster: Cluster) -> tuple[str, ...]:
     """``broker-0`` …, in order of id."""
-    return tuple(f"broker-{i}" for i in range(cluster.brokers))
+    ids = range(cluster.brokers) if cluster.attached is None else cluster.attached.brokers
+    return tuple(f"broker-{i}" for i in ids)
 
 
 def controller_names(cluster: Cluster) -> tuple[str, ...]:
-    """``controller-0`` …, in order of id; none in ZooKeeper mode, where one of the brokers is the controller."""
+    """``controller-0`` …, in order of id; none in ZooKeeper mode, where one of the brokers is the controller.
+    Those of a cluster of others are called after their ids."""
+    if cluster.attached is not None:
+        return tuple(f"controller-{i}" for i in cluster.attached.controllers)
     return tuple(f"controller-{i}" for i in range(cluster.controllers)) if cluster.mode == "kraft" else ()
 
 
 def zookeeper_names(cluster: Cluster) -> tuple[str, ...]:
     """``zookeeper-0`` …, in order of id; none in KRaft mode."""
-    return tuple(f"zookeeper-{i}" for i in range(cluster.zookeepers)) if cluster.mode == "zookeeper" else ()
+    if cluster.mode == "kraft" or cluster.attached is not None:
+        return ()
+    return tuple(f"zookeeper-{i}" for i in range(cluster.zookeepers))
 
 
 def quorum_names(cluster: Cluster) -> tuple[str, ...]:

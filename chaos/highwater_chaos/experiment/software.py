@@ -55,6 +55,8 @@ def cluster_problems(cluster: Cluster) -> Iterator[Problem]:
         if cluster.metadata_version is not None:
             yield from metadata_version_problems("spec.cluster.metadataVersion", cluster.metadata_version)
         return
+    if cluster.attached is not None:
+        return
     assert cluster.kafka is not None, "the other runtime is Apache Kafka"
     try:
         release = release_parts(cluster.kafka)
@@ -138,7 +140,7 @@ def software_of(cluster: Cluster) -> dict[str, str | None]:
     """What runs, for ``verdict.json``: the runtime, its release (None: our own has none), the mode, and the
     metadata.version that it begins with (None: it has none, or it is not known)."""
     return {
-        "runtime": cluster.runtime,
+        "runtime": cluster.runtime if cluster.attached is None else "attached",
         "version": cluster.kafka,
         "mode": cluster.mode,
         "metadataVersion": cluster.first_metadata_version,
@@ -147,6 +149,8 @@ def software_of(cluster: Cluster) -> dict[str, str | None]:
 
 def software_text(cluster: Cluster) -> str:
     """What runs, in words: ``apache-kafka 3.4.1, metadata.version 3.4-IV0``."""
+    if cluster.attached is not None:
+        return f"a cluster of others, {cluster.attached.cluster_id}"
     if cluster.kafka is None:
         return cluster.runtime
     version = cluster.first_metadata_version
@@ -165,6 +169,8 @@ def condition_problems(path: str, name: str, condition: str, cluster: Cluster | 
         yield Problem(path, problem)
     elif cluster is None or name in versions_of(cluster):
         return
+    elif cluster.attached is not None:
+        yield Problem(path, "it is not known which release a cluster of others runs: leave the condition out")
     elif name == KAFKA:
         yield Problem(path, f"is of runtime apache-kafka; found spec.cluster.runtime: {cluster.runtime}")
     elif cluster.mode == "zookeeper":
@@ -208,7 +214,8 @@ def other_runtime_problems(experiment: ChaosExperiment) -> Iterator[Problem]:
 def _lacking(experiment: ChaosExperiment) -> Iterator[Problem]:
     """What the release does not have."""
     kafka = experiment.cluster.kafka
-    assert kafka is not None, "only of Apache Kafka"
+    if kafka is None:
+        return  # a cluster of others, of any release
     try:
         release = release_parts(kafka)
     except ValueError:

@@ -121,6 +121,8 @@ def writable(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> l
 
 def _has_majority(cluster: Cluster, healthy: Collection[str]) -> bool:
     quorum = quorum_names(cluster)
+    if not quorum:
+        return True  # ZooKeeper's, of a cluster of others
     return 2 * sum(name in healthy for name in quorum) > len(quorum)
 
 

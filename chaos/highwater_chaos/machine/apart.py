@@ -32,6 +32,8 @@ def key_of(resource: Mapping[str, Any]) -> str | None:
             return socket
         case {"volume": {"image": str(image)}}:
             return image
+        case {"heal": _, "probe": _, "name": str(name)}:
+            return f"command {name}"
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from highwater_chaos.machine.commands import Command
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.links import Hub, Link
@@ -29,6 +30,7 @@ _OTHERS: Final[tuple[type[Any], ...]] = (
     Process,
     Instruction,
     StartBarrier,
+    Command,
 )
 _NODE_FAULTS: Final = [one.fault for one in MACHINE_PRIMITIVES.values()]
 KINDS: Final[dict[str, type[Any]]] = {kind.KIND: kind for kind in (*_OTHERS, *_NODE_FAULTS)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from highwater_chaos.backends.protocol import Backend, ElectsByZnode, ObservesWithDelay
+from highwater_chaos.backends.protocol import Backend, ElectsByZnode, ObservesWithDelay, OwnsTopics
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.base.process import Process, Until
 from highwater_chaos.experiment.steps import (
@@ -39,6 +39,7 @@ from highwater_runtime.metadata.topic_config import (
 from highwater_runtime.ports import SECOND
 
 _TIMEOUT_NS: Final = 60 * SECOND
+_EXISTS: Final = "TOPIC_ALREADY_EXISTS"
 
 
 @dataclass(slots=True)
@@ -112,6 +113,9 @@ class Administration:
     def run(self, step: Admin) -> Process[str | None]:
         """Carry out one step; returns why it failed, or None."""
         asked = self._note(step)
+        created = step.chosen.name if isinstance(step.chosen, CreateTopic) else None
+        if created is not None and isinstance(self._backend, OwnsTopics):
+            self._backend.creating(created)
 
         def ended(outcome: AdminOutcome) -> None:
             asked.ended_ns, asked.outcome = self._backend.now_ns(), outcome
@@ -121,6 +125,8 @@ class Administration:
         if not answered or asked.outcome is None:
             return "no answer"
         if asked.outcome.error is not None:
+            if created is not None and _EXISTS in asked.outcome.error and isinstance(self._backend, OwnsTopics):
+                self._backend.not_created(created)
             return asked.outcome.error
         if isinstance(step.chosen, RemoveThrottle):
             self.throttled.pop(step.chosen.topic, None)

@@ -31,6 +31,8 @@ class BackendCannotError(PortableError):
 
 def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     """What the experiment needs and the backend cannot do; empty where it can run."""
+    if experiment.cluster.attached is not None and backend.name != "attach":
+        return ["spec.cluster.attached: says what a run with --backend attach found: leave it out, or run it there"]
     if problems := backend.problems(experiment.cluster):
         return problems
     missing: dict[str, None] = {}

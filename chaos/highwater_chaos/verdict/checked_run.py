@@ -52,13 +52,15 @@ def run_and_check(
     on_turn: Callable[[LiveRun], None] | None = None,
     ends_early: Callable[[], str | None] = lambda: None,
     tables: TableFormat | None = None,
+    make: Callable[[], Backend] | None = None,
 ) -> CheckedRun:
     """Run ``experiment`` on the backend of that name and leave a run directory below ``parent``.
 
     It is judged from the written files, so the verdict can be repeated. ``varied``: the switches in which the runs of
     one command differ; they become part of the directory's name. ``wire``: encode and decode every simulated message.
     ``on_turn`` and ``ends_early`` are called very often during the run; if ``ends_early`` ends the run, the part until
-    then is written and judged. ``tables``: the format of the large tables; None: by the amount of recordings.
+    then is written and judged. ``tables``: the format of the large tables; None: by the amount of recordings. ``make``
+    makes the backend if it takes more than a name.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     title = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items())])
@@ -66,7 +68,7 @@ def run_and_check(
     with new_spool_directory(parent, name) as spool:
         log = spool / "harness-process.log"
         with frozen_collector(), logged_to(log):
-            made = make_backend(backend, wire=wire)
+            made = make_backend(backend, wire=wire) if make is None else make()
             result = run_experiment(
                 experiment,
                 made,

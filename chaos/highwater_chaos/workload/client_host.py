@@ -28,6 +28,14 @@ class ClientHost(Protocol):
         """Run ``callback`` where clients run, as an event of its own, so that it may call a client's methods."""
 
 
+@runtime_checkable
+class HasClientConfig(Protocol):
+    """A place whose brokers let clients in by Kafka's client properties."""
+
+    def client_config(self) -> Path | None:
+        """The file that has them; None: they ask for nothing."""
+
+
 class ClientProcess(Protocol):
     """A client that is a program of its own."""
 

@@ -15,7 +15,7 @@ from highwater_chaos.experiment.nodes import broker_names, node_id
 from highwater_chaos.experiment.properties import keys_of, timestamp_types, tombstones_of
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.client_group import ClientSettings, ClientStatus, Group, HostedClients, Role
-from highwater_chaos.workload.client_host import ClientHost, HostsClientProcesses
+from highwater_chaos.workload.client_host import ClientHost, HasClientConfig, HostsClientProcesses
 from highwater_chaos.workload.client_process import ClientProcessGroup
 from highwater_chaos.workload.consumer import ConsumerOptions
 from highwater_chaos.workload.drivers import DRIVERS, OWN, Driver
@@ -231,6 +231,7 @@ class Clients:
                     origin_ns=_how_far_ahead(time.monotonic_ns, of=self._host.now_ns).by_ns,
                     seed=self._seed,
                     negotiates=self._cluster.runtime != "highwater",
+                    client_config=str(file) if (file := self._client_config()) is not None else "",
                     clients=settings,
                 )
             )
@@ -241,6 +242,9 @@ class Clients:
             name, (*driver.command, str(settings_file)), group.on_line, group.on_exit, log=self._spool / f"{name}.log"
         )
         self._host.post(lambda: group.on_started(process))
+
+    def _client_config(self) -> Path | None:
+        return self._host.client_config() if isinstance(self._host, HasClientConfig) else None
 
     # --- ends ---
 

@@ -9,8 +9,9 @@ from typing import Final, TypeVar
 from highwater_chaos.backends.client_process import LoopClientProcess
 from highwater_chaos.backends.local.client_loop import ClientLoop, ClientLoopError
 from highwater_runtime.host import HostedNode
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
 from highwater_runtime.host.node import CoreFactory
-from highwater_runtime.ports import NodeCore, Ports
+from highwater_runtime.ports import Endpoint, NodeCore, Ports
 
 T = TypeVar("T")
 
@@ -20,12 +21,20 @@ _GONE_WITHIN: Final = 30.0
 
 class LocalClients:
     """``enter`` moves the calling thread to where clients live; ``seed`` is the run's. ``negotiates``: servers are not
-    our own, and may be of any release."""
+    our own, and may be of any release. ``security``: how they are met."""
 
-    def __init__(self, enter: Callable[[], None], seed: int, *, negotiates: bool = False) -> None:
+    def __init__(
+        self,
+        enter: Callable[[], None],
+        seed: int,
+        *,
+        negotiates: bool = False,
+        security: Callable[[Endpoint], OutboundSecurity] = lambda _: PLAINTEXT_OUTBOUND,
+    ) -> None:
         self._loop = ClientLoop(enter)
         self._seed = seed
         self._negotiates = negotiates
+        self._security = security
         self._hosted: list[HostedNode] = []
         self._processes: list[LoopClientProcess] = []
 
@@ -42,7 +51,7 @@ class LocalClients:
 
         async def begin() -> None:
             nonlocal client
-            client = HostedNode(name, make, seed=self._seed, negotiates=self._negotiates)
+            client = HostedNode(name, make, seed=self._seed, negotiates=self._negotiates, security=self._security)
             self._hosted.append(client)
             await client.start()
 

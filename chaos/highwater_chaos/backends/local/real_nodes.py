@@ -22,10 +22,43 @@ class MessageRules(Protocol):
     def left(self, name: str) -> str | None: ...
 
 
-class RealNodes:
-    """A part of a backend. Its attributes are there once it is built."""
+class RealClients:
+    """A part of a backend. Its attribute is there once it is built."""
 
     _clients: LocalClients | None = None
+
+    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
+        """A core on the clients' thread."""
+        assert self._clients is not None
+        self._clients.add(name, factory)
+
+    def add_client_process(
+        self,
+        name: str,
+        argv: Sequence[str],
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[int, str], None],
+        *,
+        log: Path | None = None,
+    ) -> ClientProcess:
+        """Started by the clients' thread, in its network; of pods: in the runner's, which reaches brokers by name."""
+        del name
+        assert self._clients is not None
+        return self._clients.add_process(argv, on_line, on_exit, log)
+
+    def post(self, callback: Callable[[], None]) -> None:
+        """On the clients' loop."""
+        assert self._clients is not None
+        self._clients.post(callback)
+
+    def trace_digest(self) -> str:
+        """No two runs are equal."""
+        return ""
+
+
+class RealNodes(RealClients):
+    """The same, with nodes of its own."""
+
     _rules: MessageRules
     _sessions: Sessions | None = None
     """In ZooKeeper mode."""
@@ -64,31 +97,3 @@ class RealNodes:
         """By the harness's own session with the ensemble."""
         assert self._sessions is not None, "such releases have ZooKeeper"
         self._sessions.elect_preferred(partitions, on_outcome)
-
-    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
-        """A core on the clients' thread."""
-        assert self._clients is not None
-        self._clients.add(name, factory)
-
-    def add_client_process(
-        self,
-        name: str,
-        argv: Sequence[str],
-        on_line: Callable[[bytes], None],
-        on_exit: Callable[[int, str], None],
-        *,
-        log: Path | None = None,
-    ) -> ClientProcess:
-        """Started by the clients' thread, in its network; of pods: in the runner's, which reaches brokers by name."""
-        del name
-        assert self._clients is not None
-        return self._clients.add_process(argv, on_line, on_exit, log)
-
-    def post(self, callback: Callable[[], None]) -> None:
-        """On the clients' loop."""
-        assert self._clients is not None
-        self._clients.post(callback)
-
-    def trace_digest(self) -> str:
-        """No two runs are equal."""
-        return ""

@@ -15,6 +15,7 @@ import msgspec
 from highwater_chaos.workload.client_group import ClientStatus
 from highwater_chaos.workload.drivers.lines import ProcessSettings, decode_settings, encode_status
 from highwater_chaos.workload.history_files import HistoryWriter
+from highwater_runtime.host.security.client_config import ClientConfig, read_client_config
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -42,6 +43,11 @@ class ClientProgram:
         """The program whose settings the command line names. From now on it does not outlive the harness."""
         end_with_parent()
         return cls(decode_settings(Path(sys.argv[1]).read_bytes()))
+
+    def client_config(self) -> ClientConfig:
+        """How to meet servers. Raises ``ConfigError``."""
+        file = self.settings.client_config
+        return read_client_config(Path(file)) if file else ClientConfig()
 
     def now_ns(self) -> int:
         """Run time."""

@@ -15,8 +15,7 @@ from typing import Final
 
 from highwater_runtime.config import ConfigError
 from highwater_runtime.host.config.properties import Property, bounded_bytes, read_properties
-from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
-from highwater_runtime.host.security.client import SaslClient
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, ClientAuthenticator, OutboundSecurity
 from highwater_runtime.host.security.jaas import Jaas, parse_jaas
 from highwater_runtime.host.security.properties import MECHANISMS, SecurityProperties, choice
 from highwater_runtime.host.security.tls import MOST_PEM, client_context
@@ -73,10 +72,12 @@ def read_client_config(path: Path) -> ClientConfig:
     if protocol.endswith("SSL"):
         context = client_context(properties, "")
         shown |= _tls_of_librdkafka(properties)
-    client = None
+    client: ClientAuthenticator | None = None
     if protocol.startswith("SASL"):
         mechanism, jaas = _login(properties)
         if jaas is not None and jaas.username is not None and jaas.password is not None:
+            from highwater_runtime.host.security.client import SaslClient  # noqa: PLC0415 - scramp is slow to import
+
             client = SaslClient(mechanism, jaas.username, jaas.password)
             shown |= {
                 "sasl.mechanism": mechanism,

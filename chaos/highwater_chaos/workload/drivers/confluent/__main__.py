@@ -11,6 +11,7 @@ import threading
 
 from highwater_chaos.workload.client_group import ROLES, ClientStatus, Role
 from highwater_chaos.workload.consumer import ConsumerOptions
+from highwater_chaos.workload.drivers.confluent.connection import SECURITY
 from highwater_chaos.workload.drivers.confluent.consumer import drive_consumer
 from highwater_chaos.workload.drivers.confluent.producer import drive_producer
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
@@ -34,6 +35,7 @@ class _Process:
     def run(self) -> None:
         """Drive all clients until the harness says that it is over."""
         clients, seed = self._settings.clients, self._settings.seed
+        SECURITY.update(self._program.client_config().librdkafka)
         for producer in clients.producers:
             self._start("producer", drive_producer, producer, seed)
         for consumer in clients.consumers:

@@ -17,6 +17,10 @@ _REFRESH_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 5.0
 
 
+SECURITY: Final[dict[str, str]] = {}
+"""How all clients of this process meet brokers; set before the first is made."""
+
+
 class _Client(Protocol):
     def list_topics(self, topic: str, timeout: float) -> Any: ...
 
@@ -34,6 +38,7 @@ def common_properties(options: ProducerOptions | ConsumerOptions) -> dict[str, s
         "reconnect.backoff.max.ms": 1000,
         "topic.metadata.refresh.interval.ms": 5000,
         "enable.metrics.push": False,
+        **SECURITY,
     }
 
 

@@ -35,6 +35,7 @@ class _Process:
     def __init__(self, program: ClientProgram) -> None:
         self._program = program
         self._settings = program.settings
+        self._client_config = program.client_config()
         self._history = program.history
         self._recorder = HistoryRecorder(program.now_ns, self._history.add)
         self._nodes: list[HostedNode] = []
@@ -54,7 +55,13 @@ class _Process:
         await self.ended
 
     def _add(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
-        node = HostedNode(name, factory, seed=self._settings.seed, negotiates=self._settings.negotiates)
+        node = HostedNode(
+            name,
+            factory,
+            seed=self._settings.seed,
+            negotiates=self._settings.negotiates,
+            security=self._client_config.security,
+        )
         node.turn.trace = _HistoryFirst(self._history)
         self._nodes.append(node)
 

@@ -1,0 +1,116 @@
+"""A command that is undone by another command, and a third that says what is left: for what no code of ours can undo.
+
+Commands are lists of arguments, run without a shell, in a given directory, each within a bound of time. What they print
+is read up to a bound. The *probe* says what is left by its exit status: 0, it is there; 1, it is gone; any other, or
+none in time: that is not known, which is not gone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Self
+
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.resource import TRANSIENT
+
+THERE: Final = 0
+GONE: Final = 1
+_SHOWN: Final = 300
+"""Characters of the last line of what a command printed."""
+_READ: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended; ``status`` None: it did not, and was killed. ``said``: the last line that it printed."""
+
+    status: int | None
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """``inject`` brings something about; empty: nothing. ``environment`` is added to that of the process."""
+
+    KIND: ClassVar[str] = "command"
+    ALONE: ClassVar[bool] = False
+    name: str
+    heal: tuple[str, ...]
+    probe: tuple[str, ...]
+    directory: str
+    seconds: float
+    environment: dict[str, str] = field(default_factory=dict)
+    inject: tuple[str, ...] = field(default=(), metadata=TRANSIENT)
+
+    def make(self, held: Sequence[int], /) -> Self:
+        if self.inject:
+            self._succeed("inject", self.inject, held)
+        return self
+
+    def undo(self) -> None:
+        self._succeed("heal", self.heal)
+
+    def look(self) -> tuple[bool, str]:
+        """Whether it is there, and what the probe said. Raises ``MachineError``: that is not known."""
+        ended = run_command(self.probe, self.directory, self.environment, self.seconds)
+        if ended.status not in (THERE, GONE):
+            raise MachineError(f"the probe of {self.name} {_how(ended, self.seconds)}; expected 0 (there) or 1 (gone)")
+        return ended.status == THERE, ended.said
+
+    def left(self) -> str | None:
+        is_there, said = self.look()
+        return f"{self.name}{f' ({said})' if said else ''}" if is_there else None
+
+    def describe(self) -> str:
+        return self.name
+
+    def _succeed(self, what: str, argv: Sequence[str], held: Sequence[int] = ()) -> None:
+        ended = run_command(argv, self.directory, self.environment, self.seconds, held)
+        if ended.status != 0:
+            raise MachineError(f"the {what} command of {self.name} {_how(ended, self.seconds)}")
+
+
+def run_command(
+    argv: Sequence[str], directory: str, environment: Mapping[str, str], seconds: float, held: Sequence[int] = ()
+) -> Ended:
+    """Run a command, with all that it starts in its own session, within ``seconds``; what runs longer is killed.
+
+    ``held``: file descriptors that it inherits. Raises ``MachineError``: it cannot be started.
+    """
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own command, which he allowed
+                argv,
+                cwd=directory,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=tuple(held),
+            )
+        except (OSError, ValueError) as error:
+            raise MachineError(f"{argv[0]}: cannot be run: {error}") from error
+        try:
+            status: int | None = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        size = output.seek(0, os.SEEK_END)
+        output.seek(max(0, size - _READ))
+        lines = output.read(_READ).decode("utf-8", "replace").split("\n")
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return Ended(status, "".join(one if one.isprintable() else "?" for one in said[:_SHOWN]))
+
+
+def _how(ended: Ended, seconds: float) -> str:
+    how = f"did not end within {seconds:g} s" if ended.status is None else f"ended with status {ended.status}"
+    return f"{how}{f': {ended.said}' if ended.said else ''}"

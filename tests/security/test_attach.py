@@ -1,0 +1,163 @@
+"""``highwater run --backend attach`` on a cluster that it did not bring up, over TLS and SASL."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from highwater_chaos.cli import execute
+from highwater_chaos.machine.heal import heal
+
+FILE = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: stranger}
+spec:
+  seed: 1
+  timeout: 1m
+  cluster: {topics: [{name: %s, partitions: 2, replicationFactor: 2}]}
+  workload: {driver: %s, producers: 1, rate: 100/s, acks: all, consumers: 1}
+  schedule:
+    - await: {isr: {partition: %s-0, size: 2}, within: 20s}
+    - wait: %s
+"""
+LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+
+
+@pytest.fixture
+def stranger(cluster, certificates, tmp_path, monkeypatch, capfd):
+    """Runs files on the cluster from outside, with a state directory of its own."""
+    monkeypatch.setenv("HIGHWATER_STATE_DIR", str(tmp_path / "state"))
+
+    class Stranger:
+        state = tmp_path / "state"
+        client = tmp_path / "client.properties"
+        runs = tmp_path / "runs"
+
+        def file(self, topic, text="", *, driver="highwater", wait="1s", **changes):
+            found = FILE % (topic, driver, topic, wait) + text
+            for old, new in changes.items():
+                found = found.replace(old, new)
+            path = tmp_path / f"{topic}.yaml"
+            path.write_text(found)
+            return path
+
+        def command(self, file, *options):
+            return ["run", str(file), "--backend", "attach", "--out", str(self.runs), *options]
+
+        def run(self, file, *options):
+            status = execute(self.command(file, *(options or ("--client-config", str(self.client)))))
+            out, err = capfd.readouterr()
+            return status, out + err
+
+        def topics(self):
+            return set(AdminClient(cluster.librdkafka("SECURE")).list_topics(timeout=10).topics)
+
+    found = Stranger()
+    found.client.write_text(
+        f"bootstrap.servers={cluster.bootstrap('SECURE')}\nsecurity.protocol=SASL_SSL\n"
+        f"sasl.mechanism=SCRAM-SHA-512\nssl.truststore.type=PEM\nssl.truststore.location={certificates.ca}\n"
+        f'sasl.jaas.config={LOGIN} username="alice" password="alice-512";\n'
+    )
+    return found
+
+
+@pytest.mark.parametrize("driver", ["highwater", "confluent-kafka"])
+def test_a_verdict_on_the_cluster_of_others(driver, stranger):
+    status, output = stranger.run(stranger.file("visited", driver=driver))
+    assert status == 0, output
+    (directory,) = stranger.runs.iterdir()
+    verdict = json.loads((directory / "verdict.json").read_text())
+    assert verdict["verdict"] == "pass"
+    assert verdict["acknowledged"] > 50
+    assert verdict["software"]["runtime"] == "attached"
+    assert verdict["checks"]["lost-write"] == "ok"
+    assert {
+        verdict["checks"][name] for name in ("divergence", "committed-loss", "leader-not-in-isr", "node-crash")
+    } == {"not-available"}
+    assert "visited" not in stranger.topics()
+    assert list(stranger.state.iterdir()) == []
+    assert not [path for path in directory.rglob("*") if path.is_file() and b"alice-512" in path.read_bytes()]
+    assert execute(["check", str(directory)]) == 0
+    assert execute(["replay", str(directory)]) == 254
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"cluster: {": "cluster: {brokers: 3, "}, "the cluster has 2; found 3"),
+        ({"cluster: {": "cluster: {switches: {replica-epoch-check: off}, "}, "spec.cluster.switches"),
+        ({"cluster: {": "cluster: {config: {min.insync.replicas: 2}, "}, "brokers have '1', found '2'"),
+        ({"wait: 1s": "inject: {kill: {target: {broker: 1}}}"}, "the nodes' machines, disks and network belong to"),
+        ({"wait: 1s": "inject: {hold: {rpc: Fetch}}"}, "needs interference by RPC"),
+        ({"wait: 1s": "admin: {deleteTopic: {name: others}}"}, "'others' is not the experiment's own"),
+        ({"refused": "taken"}, "topic 'taken' exists already"),
+        ({"broker: 0": "broker: 7"}, None),
+    ],
+)
+def test_what_it_cannot_do_is_refused_before_anything_is_made(changes, why, stranger, cluster):
+    if "refused" in changes and "taken" not in stranger.topics():
+        cluster.topic("taken")
+    before = stranger.topics()
+    if why is None:
+        changes, why = {"wait: 1s": "await: {broker: {id: 7, state: down}, within: 1s}"}, "there is no broker 7"
+    status, output = stranger.run(stranger.file("refused", **changes))
+    assert (status, why in output) == (254, True), output
+    assert stranger.topics() == before
+    assert not stranger.runs.exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("alice-512", "wrong-one", "authentication failed: SASL_AUTHENTICATION_FAILED"),
+        ("ca.pem", "other-ca.pem", "TLS handshake failed"),
+        ("SCRAM-SHA-512", "GSSAPI", "one of PLAIN, SCRAM-SHA-256"),
+        ("SASL_SSL", "SASL_PLAINTEXT", "another protocol"),
+    ],
+)
+def test_who_is_not_let_in_is_told_why(old, new, why, stranger):
+    stranger.client.write_text(stranger.client.read_text().replace(old, new))
+    status, output = stranger.run(stranger.file("refused"))
+    assert (status, why in output, "wrong-one" in output) == (254, True, False), output
+
+
+def test_a_server_that_never_answers_is_given_up(stranger):
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        at = f"127.0.0.1:{silent.getsockname()[1]}"
+        status, output = stranger.run(stranger.file("refused"), "--bootstrap", at)
+    assert (status, f"{at}: accepts connections, but does not answer" in output) == (254, True), output
+
+
+def test_topics_are_deleted_although_the_harness_is_killed(stranger, cluster):
+    file = stranger.file("orphaned", wait="50s")
+    command = [sys.executable, "-m", "highwater_chaos", *stranger.command(file, "--client-config", stranger.client)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as harness:
+        cluster.until(lambda: "orphaned" in stranger.topics(), "the topic")
+        (run,) = stranger.state.iterdir()
+        journaled = b"".join(path.read_bytes() for path in run.iterdir() if path.is_file())
+        guardian = next(int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit() and _guards(one, run))
+        os.kill(guardian, signal.SIGKILL)
+        harness.kill()
+    assert b"alice-512" not in journaled
+    (healed,) = heal(stranger.state)
+    assert (healed.left, len(healed.undone)) == ([], 1), healed
+    assert "orphaned" not in stranger.topics()
+    assert list(stranger.state.iterdir()) == []
+
+
+def _guards(process, run):
+    try:
+        words = (process / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"highwater_chaos.machine.guardian" in words and str(run).encode() in words
