@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
+from highwater_chaos.run.result import RunResult
 from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.verdict.check import check_recordings, write_verdict
 from highwater_chaos.verdict.checked_run import write_run
@@ -43,19 +45,25 @@ metadata: {{name: logged}}
 spec:
   timeout: 1m
   cluster: {{brokers: 2, controllers: 1, topics: [{{name: orders}}]}}
-  workload: {{producers: 1}}
+  workload: {{producers: 1, rate: 5/s}}
   schedule: [{{wait: 1s}}]
   expect: [{{verdict: pass, logged: [{logged}]}}]
 """
     return parse_experiment(text, "logged.yaml")
 
 
-def judged(directory: Path, wanted: ChaosExperiment) -> dict[str, Any]:
-    """A simulated run that has these logs, judged."""
-    directory.mkdir()
+@cache
+def simulated() -> RunResult:
+    """One run that has these logs: what is expected of it is not in it."""
     result = run_experiment(experiment(), make_backend("sim", wire=False))
     result.files |= {f"logs/{name}": text.encode() for name, text in LOGS.items()}
-    write_run(directory, wanted, result, wire=False)
+    return result
+
+
+def judged(directory: Path, wanted: ChaosExperiment) -> dict[str, Any]:
+    """It as a run of this experiment, judged."""
+    directory.mkdir()
+    write_run(directory, wanted, simulated(), wire=False)
     write_verdict(directory, wanted, check_recordings(wanted, directory))
     verdict: dict[str, Any] = json.loads((directory / "verdict.json").read_bytes())
     return verdict
