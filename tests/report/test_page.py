@@ -136,6 +136,8 @@ def test_inconclusive_reasons_stand_at_the_top(recording: Any, tmp_path: Path) -
 def test_an_unconfirmed_fault_says_so(recording: Any, tmp_path: Path) -> None:
     recording.fault("drop", 1, 2, confirmed=False, evidence={"inject": [{"what": "caught 0"}], "heal": []})
     assert "not confirmed: caught 0" in page_of(recording.write(tmp_path)).text
+    recording.faults[0]["idle"] = True
+    assert "met nothing to act upon: caught 0" in page_of(recording.write(tmp_path)).text
 
 
 def test_names_are_only_text(loss: Any, tmp_path: Path) -> None:

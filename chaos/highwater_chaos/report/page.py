@@ -143,16 +143,20 @@ def _crashes(run: RunFiles) -> list[Row]:
 
 
 def _fault(row: Row) -> Mapping[str, Any]:
-    evidence = [item["what"] for side in ("inject", "heal") for item in row["evidence"][side]]
+    sides = [[item["what"] for item in row["evidence"][side]] for side in ("inject", "heal")]
+    doubt = ""
+    if not row["confirmed"]:
+        # In a pass a rule may have met no message, and need not have.
+        doubt = "met nothing to act upon: " if row.get("idle") is True and not row["error"] else "not confirmed: "
+        sides = [[row["error"]]] if row["error"] else sides
     return {
         "injected": row["started_ns"] if row["injected_ns"] is None else row["injected_ns"],
         "healed": row["healed_ns"],
         "kind": fault_label({**row, "targets": []}),
         "name": row["name"] or "",
         "targets": ", ".join(row["targets"]),
-        "evidence": "; ".join(evidence)
-        if row["confirmed"]
-        else f"not confirmed: {row['error'] or '; '.join(evidence)}",
+        "doubt": doubt,
+        "evidence": [{"first": side[0], "more": side[1:]} for side in sides if side],
     }
 
 
