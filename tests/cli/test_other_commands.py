@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from highwater_chaos.cli import doctor as doctor_module
 from highwater_chaos.cli.shipped import files_of, shipped
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_pipeline.java import JavaNotFoundError
@@ -134,3 +136,14 @@ def test_doctor_without_java_says_what_to_do(highwater: Any, monkeypatch: pytest
     assert done.status == 0, "what does not work is a finding"
     (java,) = [row for row in done.json if row["what"].startswith("highwater check")]
     assert (java["works"], java["detail"]) == (False, "no Java 17 or newer; install one")
+
+
+def test_doctor_says_no_to_spark_without_pyspark_and_which_extra_brings_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as without:
+        without.setattr("importlib.util.find_spec", lambda _name: None)
+        finding = doctor_module._spark()
+    assert not finding.works, "whether or not there is a Java"
+    Console(width=160).print(doctor_module._findings([finding]))
+    assert "pip install 'highwater-chaos[pipeline]'" in capsys.readouterr().out, "brackets are no markup"
