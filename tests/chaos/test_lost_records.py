@@ -11,6 +11,7 @@ import pytest
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.records.removed import acknowledged_text
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
+from highwater_chaos.verdict.job_summary import job_summary
 
 FILE = """
 # The only replica loses its disk.
@@ -51,4 +52,5 @@ def test_what_a_consumer_had_read_is_lost_too(tmp_path: Path, consumers: int) ->
         f" {lost} acknowledged records are gone."
         " This is beyond what Kafka promises: every member of the ISR lost its records."
     )
+    assert "the only replica" in job_summary([(done.verdict, done.directory)]), "also of a pass"
     assert f" {lost} lost, none removed" in acknowledged_text(done.verdict)

@@ -35,7 +35,7 @@ def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path]]) -> str:
     ]
     if len(runs) > _ROWS:
         lines += [f"{len(runs) - _ROWS} further runs are not listed.", ""]
-    told = [one for one in runs if not one[0]["asExpected"] or one[0]["anomalies"]]
+    told = [one for one in runs if not one[0]["asExpected"] or one[0]["anomalies"] or one[0].get("explanation")]
     told.sort(key=lambda one: bool(one[0]["asExpected"]))
     for verdict, directory in told[:_TOLD]:
         lines += _told(verdict, directory)
