@@ -71,7 +71,7 @@ def stranger(cluster, certificates, tmp_path, monkeypatch, capfd):
     return found
 
 
-@pytest.mark.parametrize("driver", ["highwater", "confluent-kafka"])
+@pytest.mark.parametrize("driver", ["highwater", pytest.param("confluent-kafka", marks=pytest.mark.thorough)])
 def test_a_verdict_on_the_cluster_of_others(driver, stranger):
     status, output = stranger.run(stranger.file("visited", driver=driver))
     assert status == 0, output
