@@ -75,6 +75,7 @@ spec:
       broker.session.timeout.ms: 3000
       broker.heartbeat.interval.ms: 500
       request.timeout.ms: 3000
+      controller.socket.timeout.ms: 3000
       replica.socket.timeout.ms: 3000
     topics: [{{name: orders, partitions: 1, assignment: [[0, 1]]}}]
   workload: {workload}

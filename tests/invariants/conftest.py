@@ -34,6 +34,7 @@ spec:
       broker.session.timeout.ms: 3000
       broker.heartbeat.interval.ms: 500
       request.timeout.ms: 3000
+      controller.socket.timeout.ms: 3000
       replica.socket.timeout.ms: 3000
       log.retention.check.interval.ms: 2000
       log.segment.delete.delay.ms: {delete_delay_ms}

@@ -37,6 +37,7 @@ FAST = {
     "replica.fetch.backoff.ms": 100,
     "replica.socket.timeout.ms": 3000,
     "request.timeout.ms": 3000,
+    "controller.socket.timeout.ms": 3000,
     "controller.quorum.election.timeout.ms": 500,
     "controller.quorum.fetch.timeout.ms": 1000,
 }

@@ -190,7 +190,8 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
         config["broker.session.timeout.ms"] = session
         config["broker.heartbeat.interval.ms"] = session // random.choice((4, 6))
         if random.random() < 0.5:
-            config["request.timeout.ms"] = random.choice((300, 1000, 3000))
+            patience = random.choice((300, 1000, 3000))
+            config |= {"request.timeout.ms": patience, "controller.socket.timeout.ms": patience}
         if random.random() < 0.5:
             config["metadata.log.max.record.bytes.between.snapshots"] = random.choice((1500, 4000))
     else:

@@ -113,7 +113,7 @@ class Broker:
         )
         self._partition_answers = metadata.PartitionAnswers()
         self._topic_creation = TopicCreation(
-            self._mode.channel("topic-creation", config.request_timeout_ms),
+            self._mode.channel("topic-creation", config.controller_socket_timeout_ms),
             ports.clock,
             enabled=config.auto_create_topics,
             timeout_ms=config.request_timeout_ms,

@@ -29,6 +29,7 @@ FAST = {
     "replica.fetch.backoff.ms": 100,
     "replica.socket.timeout.ms": 3000,
     "request.timeout.ms": 3000,
+    "controller.socket.timeout.ms": 3000,
     "controlled.shutdown.timeout.ms": 5000,
 }
 QUICK = NodeConfig(

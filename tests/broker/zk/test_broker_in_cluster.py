@@ -25,7 +25,7 @@ def test_a_cluster_comes_up_produces_and_elects_another_leader(make_cluster):
 
 def test_clients_find_a_new_leader_before_it_leads_and_lose_nothing(make_cluster):
     """Discussion 6: brokers name the new leader while it has not heard of that. Its refusals make clients ask again."""
-    c = make_cluster(config={"request.timeout.ms": 1000})
+    c = make_cluster(config={"controller.socket.timeout.ms": 1000})
     controller = c.controller
     old, new = (b for b in range(3) if b != controller)
     c.create_topic([old, new, controller])

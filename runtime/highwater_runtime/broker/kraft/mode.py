@@ -58,12 +58,13 @@ class KraftMode:
         self._raft: RaftReplica | None = None
         self._metadata_log: Log | None = None
         self._lifecycle: Lifecycle | None = None
-        self._forwarding = self.channel("forwarding", config.request_timeout_ms)
+        timeout_ms = config.controller_socket_timeout_ms
+        self._forwarding = self.channel("forwarding", timeout_ms)
         self.producer_id_blocks = AllocatedBlocks(
-            self.channel("producer-ids", config.request_timeout_ms), options.node_id, lambda: self.broker_epoch
+            self.channel("producer-ids", timeout_ms), options.node_id, lambda: self.broker_epoch
         )
         self.isr_writer = AlterPartitionManager(
-            self.channel("alter-partition", config.request_timeout_ms),
+            self.channel("alter-partition", timeout_ms),
             ports.clock,
             options.node_id,
             broker_epoch=lambda: self.broker_epoch,
@@ -72,7 +73,7 @@ class KraftMode:
             retried=lambda: ports.trace.emit(TransitionTaken(reason="alter-partition-retried")),
         )
         self.lost_logs = LostLogs(
-            self.channel("lost-logs", config.request_timeout_ms),
+            self.channel("lost-logs", timeout_ms),
             ports.clock,
             options.node_id,
             lambda: self.broker_epoch,
