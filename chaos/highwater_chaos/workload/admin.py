@@ -321,7 +321,7 @@ class AdminClient:
             return
         self._attempt += 1
         to = job.to or self._bootstrap[self._attempt % len(self._bootstrap)]
-        if self._asks_controller and job.request.NAME not in _OF_LEADERS:
+        if self._asks_controller and job.to is None and job.request.NAME not in _OF_LEADERS:
             if self._controller is None:
                 self._look_for_controller(job, to)
                 return
