@@ -27,6 +27,7 @@ MAKER = Path(__file__).with_name("maker.py")
 def _left(root: Path) -> Iterator[str]:
     """What goes last comes first, and what takes long to look at comes last: who waits looks at little."""
     yield from (f"run {path.name}" for path in run_directories(root))
+    yield from (path.name for path in (root / "commanded",) if path.exists())
     yield from (f"mount {point}" for point in linux.mount_points(root))
     yield from loops_that_nobody_holds(root)
     yield from (f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from highwater_chaos.machine.commands import Command
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_freeze import DiskFreeze
@@ -61,6 +62,10 @@ def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
         case ["instruction"]:
             program, key = str(run.path.parent.parent / "program"), {"key": "fault"}
             return lambda: Instruction(program, "forget", key, "knows", "keep", key)
+        case ["command"]:
+            there = str(run.path.parent.parent / "commanded")
+            heal, probe, inject = ("rm", "-f", there), ("test", "-e", there), ("touch", there)
+            return lambda: Command("a file", heal, probe, "/", 10, inject=inject)
         case ["barrier"]:
             return lambda: StartBarrier(str(run.path.parent.parent / "barrier"))
         case ["process"]:

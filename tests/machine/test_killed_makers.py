@@ -41,6 +41,7 @@ KINDS_TO_KILL = (
     "process",
     "pause",
     "barrier",
+    "command",
     *(
         f"{fault}-{system}"
         for fault in ("volume", "powerloss", "wipe", "full", "error", "freeze")
@@ -101,6 +102,7 @@ def test_every_kind_is_killed_here() -> None:
         "frozen disk",
         "instruction",
         "start barrier",
+        "command",
     }
     assert set(KINDS) == made
 

@@ -179,7 +179,7 @@ def test_stories_name_who_and_where(story: Any) -> None:
 
 def test_json_is_the_layout_of_verdicts(story: Any) -> None:
     document = json.loads(check_run(story.send(1, at=0).poll((0, 1), (1, 1)).tables()).to_json())
-    assert list(document) == ["run_id", "verdict", "reasons", "anomalies", "checks", "stats", "removed"]
+    assert list(document) == ["run_id", "verdict", "reasons", "anomalies", "checks", "stats", "removed", "lost"]
     assert document["anomalies"]["duplicate"]["count"] == 1
     assert document["anomalies"]["duplicate"]["examples"][0]["rows"] == [
         {"table": "operations", "index": 1},

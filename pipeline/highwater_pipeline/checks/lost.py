@@ -34,10 +34,10 @@ def may_have_lost(unit: PartitionTables, findings: Iterable[Finding]) -> bool:
 def lost_records(unit: PartitionTables) -> int | None:
     """Return the number of lost records of one partition; None: neither dumps that say which records they
     have nor final reads were recorded."""
-    log = dumped_records(unit.replica_log)
-    if not unit.facts.drained and not (log.num_rows and log.is_known("value").all()):
+    dumped, is_whole = _dumped(unit)
+    if not unit.facts.drained and not is_whole:
         return None
-    there = np.unique(np.concatenate([ints(log, "value"), _read_last(unit)]))
+    there = np.union1d(dumped, _read_last(unit))
     topics = client_topics(unit).topics
     units = [topic.unit for topic in topics] if len(topics) > 1 else [unit]  # of one topic: former lineages, too
     count = 0
@@ -50,13 +50,25 @@ def lost_records(unit: PartitionTables) -> int | None:
     return count
 
 
+def _dumped(unit: PartitionTables) -> tuple[Ints, bool]:
+    """The values in the replicas' logs at the end, and whether all records say theirs."""
+    found, is_whole = [np.empty(0, np.int64)], True
+    for _, part in unit.replica_log.by_range("offset"):
+        log = dumped_records(part)
+        found.append(np.unique(ints(log, "value")))
+        is_whole &= bool(log.is_known("value").all())
+    values = np.concatenate(found)
+    return values, is_whole and len(values) > 0
+
+
 def _read_last(unit: PartitionTables) -> Ints:
     """The values that were read ok by polls that began after the last acknowledgement."""
-    parts = [part for _, part in unit.history.by_range("row")]
-    acknowledged = [ints(part, "end_time")[Seen(unit.partition, part).acknowledged] for part in parts]
-    last = max((int(times.max(initial=-1)) for times in acknowledged), default=-1)
+    last = -1
+    for _, part in unit.history.by_range("row"):
+        acknowledged = Seen(unit.partition, part).acknowledged
+        last = max(last, int(ints(part, "end_time")[acknowledged].max(initial=-1)))
     found = [np.empty(0, np.int64)]
-    for part in parts:
+    for _, part in unit.history.by_range("row"):
         seen = Seen(unit.partition, part)
-        found.append(seen.value[seen.read_ok & (ints(part, "invoke_time") >= last)])
+        found.append(np.unique(seen.value[seen.read_ok & (ints(part, "invoke_time") >= last)]))
     return np.concatenate(found)
