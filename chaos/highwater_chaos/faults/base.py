@@ -402,6 +402,8 @@ class Fault(FaultModel):
 
     LOSES_CACHE: ClassVar[bool] = False
     """Whether its targets lose what they had not synced to their disks."""
+    SUFFERED: ClassVar[str] = ""
+    """What a report says of its target, as in ``was killed``."""
     AIMED: ClassVar[bool] = True
     """Whether ``random`` leaves the nodes that it names to it alone, for as long as it is in force. Not so for a rule
     about messages: see :meth:`disturbs`."""
@@ -450,6 +452,17 @@ class Fault(FaultModel):
         """How long after its end it may still have an effect: a message that was late by then, a wait for one."""
         del cluster
         return 0
+
+    @property
+    def replaces_disk(self) -> bool:
+        """Whether its targets come back with an empty disk."""
+        return False
+
+    def suffered(self, who: str, others: Sequence[str]) -> str:
+        """For a report: what happened to one of its targets. ``who``: the target, as in ``broker 1``; ``others``: the
+        nodes that it hit besides."""
+        del others
+        return f"{who} {self.SUFFERED or f'was hit by {self.KIND}'}"
 
     @property
     def healed_within_ns(self) -> int:

@@ -19,6 +19,7 @@ class DiskWipe(NodeDownFault):
     RANK: ClassVar[int] = 4
     EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES
     LOSES_CACHE: ClassVar[bool] = True
+    SUFFERED: ClassVar[str] = "lost its disk"
     target: Victims
     restart_after: RestartAfter = None
 
@@ -31,6 +32,11 @@ class DiskWipe(NodeDownFault):
     def lasts_ns(self) -> int | None:
         """Until ``restartAfter``."""
         return self.restart_after
+
+    @property
+    def replaces_disk(self) -> bool:
+        """It does."""
+        return True
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:

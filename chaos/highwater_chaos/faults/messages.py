@@ -103,6 +103,10 @@ class MessageFault(Fault):
     EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES
     AIMED: ClassVar[bool] = False
     ACTION: ClassVar[Action]
+    CAUGHT: ClassVar[str]
+    """What happened to a message, as in ``held``."""
+    DELIVERS: ClassVar[bool] = True
+    """Whether a message that it caught arrives nevertheless."""
     rpc: Annotated[
         str,
         Field(
@@ -148,6 +152,11 @@ class MessageFault(Fault):
             **cls._draw_more(drawing),
         }
         return Drawn(cls.model_validate(body), ())
+
+    def suffered(self, who: str, others: Sequence[str]) -> str:
+        """Which messages, and what happened to them."""
+        del others
+        return f"{self.rpc} messages of {who} were {self.CAUGHT}"
 
     def disturbs(self, cluster: Cluster) -> tuple[str, ...]:
         """Who depends on these messages: for its session, for its place in an ISR, or for its quorum."""
@@ -224,6 +233,7 @@ class Hold(MessageFault):
     RANK: ClassVar[int] = 11
     EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES | Effect.LOSES_RESPONSES
     ACTION: ClassVar[Action] = "hold"
+    CAUGHT: ClassVar[str] = "held"
 
 
 class Drop(MessageFault):
@@ -233,6 +243,8 @@ class Drop(MessageFault):
     RANK: ClassVar[int] = 12
     EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES | Effect.LOSES_RESPONSES
     ACTION: ClassVar[Action] = "drop"
+    CAUGHT: ClassVar[str] = "dropped"
+    DELIVERS: ClassVar[bool] = False
 
 
 class Delay(MessageFault):
@@ -242,6 +254,7 @@ class Delay(MessageFault):
     RANK: ClassVar[int] = 13
     EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES | Effect.LOSES_RESPONSES
     ACTION: ClassVar[Action] = "delay"
+    CAUGHT: ClassVar[str] = "delayed"
     by: Annotated[Duration, Field(description="How much later. A duration such as 500ms.")]
 
     @property
@@ -266,6 +279,7 @@ class Duplicate(MessageFault):
     KIND: ClassVar[str] = "duplicate"
     RANK: ClassVar[int] = 14
     ACTION: ClassVar[Action] = "duplicate"
+    CAUGHT: ClassVar[str] = "sent twice"
 
     @classmethod
     def _draw_part(cls, drawing: Drawing) -> str:

@@ -67,6 +67,10 @@ class Partition(OneOf, Fault):
             )
         return self
 
+    def suffered(self, who: str, others: Sequence[str]) -> str:
+        """From whom it was cut off."""
+        return f"{who} was cut off{' from ' if others else ''}{', '.join(others)}"
+
     @property
     def needs(self) -> frozenset[Primitive]:
         """Cuts."""

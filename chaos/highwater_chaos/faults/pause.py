@@ -18,6 +18,7 @@ class Pause(Fault):
 
     KIND: ClassVar[str] = "pause"
     RANK: ClassVar[int] = 8
+    SUFFERED: ClassVar[str] = "hung (pause)"
     EFFECT: ClassVar[Effect] = Effect.HOLDS_PROCESSES | Effect.LOSES_RESPONSES
     target: Victims
 

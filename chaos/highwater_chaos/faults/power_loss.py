@@ -11,6 +11,7 @@ The target need not run: a machine whose node was stopped or killed before loses
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
@@ -67,6 +68,16 @@ class PowerLoss(NodeDownFault):
     def lasts_ns(self) -> int | None:
         """Until ``restartAfter``."""
         return self.restart_after
+
+    @property
+    def replaces_disk(self) -> bool:
+        """If asked for."""
+        return self.wipe
+
+    def suffered(self, who: str, others: Sequence[str]) -> str:
+        """Power, or the disk with it."""
+        del others
+        return f"{who} lost {'its disk' if self.wipe else 'power'}"
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:

@@ -28,6 +28,7 @@ class Restart(NodeDownFault):
 
     KIND: ClassVar[str] = "restart"
     RANK: ClassVar[int] = 3
+    SUFFERED: ClassVar[str] = "was restarted"
     EFFECT: ClassVar[Effect] = Effect.KEEPS_CONNECTIONS | Effect.STOPS_IN_ORDER | Effect.ONE_AFTER_THE_OTHER
     target: Victims
     config: dict[str, str | int | bool] = Field(

@@ -37,6 +37,7 @@ class SessionExpiry(Fault):
 
     KIND: ClassVar[str] = "sessionExpiry"
     RANK: ClassVar[int] = 9
+    SUFFERED: ClassVar[str] = "lost its session"
     EFFECT: ClassVar[Effect] = Effect.ENDS_SESSIONS
     target: Victims
 

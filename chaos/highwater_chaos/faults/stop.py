@@ -17,6 +17,7 @@ class Stop(NodeDownFault):
 
     KIND: ClassVar[str] = "stop"
     RANK: ClassVar[int] = 2
+    SUFFERED: ClassVar[str] = "was stopped"
     EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES | Effect.KEEPS_CONNECTIONS | Effect.STOPS_IN_ORDER
     target: Victims
     restart_after: RestartAfter = None

@@ -10,32 +10,22 @@ Where events show no cause, the sentence says what was found, and no more.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from pydantic import ValidationError
+
+from highwater_chaos.experiment.faults import Effect, fault_kinds
+from highwater_chaos.faults import Fault
+from highwater_chaos.faults.messages import MessageFault
 from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.story import CUTS, Step, Story, record_story, stale_members
 from highwater_pipeline.anomalies import BY_WEIGHT, MEANINGS
 
 _LONGEST: Final = 1_000
 """Characters of a sentence."""
-_DISK: Final = ("powerLoss", "diskWipe", "diskError", "bitRot", "nodeReboot", "podDelete")
-"""Faults by which a replica loses what it had written."""
-_DOWN: Final = ("kill", "stop", "restart", "powerLoss", "diskWipe", "diskError", "diskFull", "diskStall", "pause")
-_APART: Final = (*_DOWN, "sessionExpiry", "partition", "nodeReboot", "podDelete", "evict", "drain")
-"""Faults by which a broker is fenced, or leaves the ISR."""
-_MESSAGES: Final = {"hold": "held", "drop": "dropped", "delay": "delayed", "duplicate": "sent twice"}
-_HIT: Final = {
-    "kill": "was killed",
-    "stop": "was stopped",
-    "restart": "was restarted",
-    "powerLoss": "lost power",
-    "diskWipe": "lost its disk",
-    "pause": "hung (pause)",
-    "sessionExpiry": "lost its session",
-}
 _BYTES: Final = re.compile(r" lost (\d{1,18}) bytes?\b")
 _BEYOND: Final = "This is beyond what Kafka promises: every member of the ISR lost its records."
 
@@ -48,6 +38,34 @@ class Explained:
     sentence: str = ""
     faults: Sequence[Row] = ()
     stories: Sequence[Story] = ()
+
+
+def _fault(row: Row) -> Fault | None:
+    """The fault of a row; None if it is of a kind that is not installed here, or of another form."""
+    kind = fault_kinds().get(row["kind"])
+    try:
+        value = None if kind is None else kind.model_validate(row["parameters"])
+    except ValidationError:
+        return None
+    return value if isinstance(value, Fault) else None
+
+
+def _spoils_disks(fault: Fault) -> bool:
+    """Whether a replica may lose by it what it had written."""
+    return fault.LOSES_CACHE or Effect.FAILS_LOGS in fault.EFFECT
+
+
+def _acts_on_messages(fault: Fault) -> bool:
+    return isinstance(fault, MessageFault)
+
+
+def _sets_apart(fault: Fault) -> bool:
+    """Whether a broker may be fenced by it, or leave the ISR."""
+    return fault.AIMED and (fault.EFFECT is not Effect.NONE or fault.blocks_processes)
+
+
+def _keeps_from_copying(fault: Fault) -> bool:
+    return _sets_apart(fault) or _acts_on_messages(fault)
 
 
 @dataclass(slots=True)
@@ -63,17 +81,19 @@ class _Clauses:
         if fault is not None and fault not in self.faults:
             self.faults.append(fault)
 
-    def fault_on(self, node: str, kinds: Sequence[str], since_ns: int, until_ns: int) -> Row | None:
-        """The last fault on a node that began in a span of time."""
-        found = [one for one in self.run.faults if node in one["targets"] and one["kind"] in kinds]
-        found = [one for one in found if since_ns <= _began(one) <= until_ns]
+    def fault_on(self, node: str, is_such: Callable[[Fault], bool], since_ns: int, until_ns: int) -> Row | None:
+        """The last fault of some kind on a node that began in a span of time."""
+        found = [one for one in self._on(node, is_such) if since_ns <= _began(one) <= until_ns]
         return max(found, key=_began, default=None)
 
-    def in_force(self, node: str, kinds: Sequence[str], time_ns: int) -> Row | None:
-        """The last fault on a node that was in force at a time."""
-        found = [one for one in self.run.faults if node in one["targets"] and one["kind"] in kinds]
-        found = [one for one in found if _began(one) <= time_ns <= _ended(one)]
+    def in_force(self, node: str, is_such: Callable[[Fault], bool], time_ns: int) -> Row | None:
+        """The last fault of some kind on a node that was in force at a time."""
+        found = [one for one in self._on(node, is_such) if _began(one) <= time_ns <= _ended(one)]
         return max(found, key=_began, default=None)
+
+    def _on(self, node: str, is_such: Callable[[Fault], bool]) -> list[Row]:
+        on_node = [one for one in self.run.faults if node in one["targets"]]
+        return [one for one in on_node if (fault := _fault(one)) is not None and is_such(fault)]
 
 
 def explained(run: RunFiles) -> Explained:
@@ -202,17 +222,15 @@ def _lost_copy(clauses: _Clauses, story: Story, cut: Step) -> bool:
         return False
     stored = [one.time_ns for one in story.steps if one.row and one.row["kind"] == "log-appended" and one.who == node]
     stored = [time_ns for time_ns in stored if time_ns <= cut.time_ns]
-    fault = clauses.fault_on(node, _DISK, max(stored, default=0), cut.time_ns)
+    fault = clauses.fault_on(node, _spoils_disks, max(stored, default=0), cut.time_ns)
     if fault is None:
         clauses.add(cut.time_ns, f"broker {_number(node)} came up without the record at {_s(cut.time_ns)}")
         return False
-    is_new = fault["kind"] == "diskWipe" or fault["parameters"].get("wipe") is True
     said = [str(one.get("what")) for one in fault["evidence"]["inject"] if isinstance(one, dict)]
     amount = next((match[1] for text in said if (match := _BYTES.search(text)) and text.startswith(node)), "")
-    hit = "lost its disk" if is_new else _HIT.get(fault["kind"], f"was hit by {fault['kind']}")
     lost = f" ({int(amount):,} bytes)" if amount else ""
-    clauses.add(_began(fault), f"broker {_number(node)} {hit} at {_s(_began(fault))}{lost}", fault)
-    return fault["kind"] in _DISK
+    clauses.add(_began(fault), f"{_hit(fault, node)} at {_s(_began(fault))}{lost}", fault)
+    return True
 
 
 def _never_had(clauses: _Clauses, story: Story, step: Step) -> None:
@@ -220,8 +238,8 @@ def _never_had(clauses: _Clauses, story: Story, step: Step) -> None:
     appended = [one.time_ns for one in story.steps if one.row and one.row["kind"] == "log-appended"]
     if not appended:
         return
-    fault = clauses.in_force(step.who, (*_APART, *_MESSAGES), appended[0])
-    fault = fault or clauses.fault_on(step.who, tuple(_MESSAGES), appended[0], step.time_ns)
+    fault = clauses.in_force(step.who, _keeps_from_copying, appended[0])
+    fault = fault or clauses.fault_on(step.who, _acts_on_messages, appended[0], step.time_ns)
     if fault is not None:
         clauses.add(
             _began(fault), f"{_hit(fault, step.who)} at {_s(_began(fault))} and did not copy these records", fault
@@ -247,7 +265,7 @@ def _deposed(clauses: _Clauses, story: Story, before: Sequence[Row], step: Step)
     gone = [one for one in story.steps if one.row and one.row["kind"] == "broker-registration-changed"]
     times = [one.time_ns for one in gone if one.row and one.row["broker"] == leaders[-1] and one.row["reason"] in _OUT]
     times = [time_ns for time_ns in times if time_ns <= step.time_ns]
-    fault = clauses.in_force(node, _APART, max(times)) if times else None
+    fault = clauses.in_force(node, _sets_apart, max(times)) if times else None
     if fault is not None:
         clauses.add(_began(fault), f"{_hit(fault, node, ', the leader,')} at {_s(_began(fault))}", fault)
 
@@ -264,8 +282,8 @@ def _elected(clauses: _Clauses, story: Story, before: Sequence[Row], step: Step,
             if member == broker and one.time_ns <= step.time_ns:
                 text = f"the controller let broker {broker} into the ISR under its old epoch {claimed}"
                 text = f"{text} at {_s(one.time_ns)}"
-                held = _held(clauses, one.time_ns)
-                by = "" if held is None else f", by a request that had been {_MESSAGES[held['kind']]}"
+                held, caught = _held(clauses, one.time_ns)
+                by = f", by a request that had been {caught}" if caught else ""
                 clauses.add(one.time_ns, f"{text}{by}", held)
                 return "", False
     if not before:
@@ -297,21 +315,22 @@ def _left_alone(clauses: _Clauses, states: Sequence[Row], broker: int) -> None:
     for earlier, later in pairwise(states):
         time_ns = later["time_ns"]
         for other in sorted(set(earlier["isr"]) - set(later["isr"]) - {broker})[:3]:
-            fault = clauses.in_force(f"broker-{other}", (*_APART, *_MESSAGES), time_ns)
+            fault = clauses.in_force(f"broker-{other}", _keeps_from_copying, time_ns)
             if fault is not None:
                 text = f"{_hit(fault, f'broker-{other}')} at {_s(_began(fault))} and left the ISR at {_s(time_ns)}"
                 clauses.add(_began(fault), text, fault)
 
 
-def _held(clauses: _Clauses, accepted_ns: int) -> Row | None:
-    """The fault that caught a proposal before it was accepted."""
-    for fault in reversed(clauses.run.faults):
-        if fault["kind"] in ("hold", "delay", "duplicate") and fault["parameters"].get("rpc") == "AlterPartition":
-            data = [one.get("data") for one in fault["evidence"]["inject"] if isinstance(one, dict)]
+def _held(clauses: _Clauses, accepted_ns: int) -> tuple[Row | None, str]:
+    """The fault that caught a proposal before it was accepted, and what it did with it."""
+    for row in reversed(clauses.run.faults):
+        fault = _fault(row)
+        if isinstance(fault, MessageFault) and fault.DELIVERS and fault.rpc == "AlterPartition":
+            data = [one.get("data") for one in row["evidence"]["inject"] if isinstance(one, dict)]
             times = [time for one in data if isinstance(one, dict) for time in _ints(one.get("times_ns"))]
             if any(time_ns <= accepted_ns for time_ns in times):
-                return fault
-    return None
+                return row, fault.CAUGHT
+    return None, ""
 
 
 def _ints(found: object) -> list[int]:
@@ -322,18 +341,11 @@ def _is_cut_of(step: Step, node: str) -> bool:
     return step.of_record and step.who == node and step.row is not None and step.row["kind"] in CUTS
 
 
-def _hit(fault: Row, node: str, role: str = "") -> str:
+def _hit(row: Row, node: str, role: str = "") -> str:
     """``broker 1, the leader, was killed``."""
-    who, kind = f"broker {_number(node)}{role}", fault["kind"]
-    if kind in _MESSAGES:
-        rpc = str(fault["parameters"].get("rpc"))[:40]
-        return f"{rpc} messages of {who} were {_MESSAGES[kind]}"
-    if kind == "powerLoss" and fault["parameters"].get("wipe") is True:
-        return f"{who} lost its disk"
-    if kind == "partition":
-        others = ", ".join(one.replace("-", " ", 1) for one in fault["targets"][:4] if one != node)
-        return f"{who} was cut off{f' from {others}' if others else ''}"
-    return f"{who} {_HIT.get(kind, f'was hit by {kind}')}"
+    who, fault = f"broker {_number(node)}{role}", _fault(row)
+    others = [one.replace("-", " ", 1) for one in row["targets"][:4] if one != node]
+    return f"{who} was hit by {row['kind']}" if fault is None else fault.suffered(who, others)
 
 
 def _number(node: str) -> int:
