@@ -87,11 +87,11 @@ def test_answers_on_control_sockets_stop_no_deadline_but_their_own(
     cut = [f"by-request-{how}" for how in hostile]
     for fault, one in zip(cut, hostile.values(), strict=True):
         agent.inject(fault, "partition", victim, 600, peer=one.pod.address, probePort=9404)
-    agent.inject("paused", "pause", victim, seconds=6)
     for how, one in hostile.items():
         agent.inject(f"{how}-hostile", "drop", one.pod, seconds=3, rpc="Fetch")
-        one.attack(how)  # long before that
+        one.attack(how)  # before that
     before = resident(agent)
+    agent.inject("paused", "pause", victim, seconds=6)  # last, for the deadline runs from here
     assert stopped(victim)
     until(lambda: not stopped(victim), "the victim runs again after its deadline", 12)
     began = time.monotonic()
