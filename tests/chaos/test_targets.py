@@ -5,7 +5,11 @@ from random import Random
 import pytest
 
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.faults.targets import TargetError, draw, resolve
+from highwater_chaos.faults.targets import TargetError, draw, hit_by_none, resolve
+
+
+def hit_by(name):
+    return {"hang": ("broker-1",)}.get(name) or hit_by_none(name)
 
 
 @pytest.fixture
@@ -13,7 +17,7 @@ def names(events, make_experiment):
     cluster = make_experiment().cluster
 
     def resolved(seed=0, **target):
-        return resolve(Target.model_validate(target), cluster, events.view, Random(seed))
+        return resolve(Target.model_validate(target), cluster, events.view, Random(seed), hit_by)
 
     return resolved
 
@@ -25,7 +29,13 @@ def names(events, make_experiment):
         ({"controller": 1}, ("controller-1",)),
         ({"leaderOf": "orders-0"}, ("broker-0",)),
         ({"followerOf": "orders-0"}, ("broker-1",)),
+        ({"inSyncFollowerOf": "orders-0"}, ("broker-1",)),
         ({"isrOf": "orders-0"}, ("broker-0", "broker-1")),
+        ({"isrOf": "orders-0", "not": {"leaderOf": "orders-0"}}, ("broker-1",)),
+        ({"isrOf": "orders-0", "not": "hang"}, ("broker-0",)),
+        ({"all": "brokers", "not": "hang"}, ("broker-0", "broker-2")),
+        ({"majority": "brokers", "not": {"broker": 0}}, ("broker-1", "broker-2")),
+        ({"followerController": True, "not": {"controller": 1}}, ("controller-2",)),
         ({"activeController": True}, ("controller-0",)),
         ({"followerController": True}, ("controller-1",)),
         ({"all": "brokers"}, ("broker-0", "broker-1", "broker-2")),
@@ -53,6 +63,15 @@ def test_sizes_of_parts(how, sizes):
         assert len(draw(how, [f"broker-{i}" for i in range(count)], Random(0))) == size
 
 
+def test_a_replica_that_left_the_isr_is_a_follower_and_not_in_sync(names, events):
+    events.partition("wide-0", replicas=[0, 1, 2], isr=[0, 2], leader=0)
+    assert names(followerOf="wide-0") == ("broker-1",)
+    assert names(inSyncFollowerOf="wide-0") == names(followerOf="wide-0", **{"not": "hang"}) == ("broker-2",)
+    events.partition("wide-0", replicas=[0, 1, 2], isr=[0], leader=0)
+    with pytest.raises(TargetError, match=r"the ISR is \[0\], and the leader is 0"):
+        names(inSyncFollowerOf="wide-0")
+
+
 def test_last_isr_member(names, events):
     events.partition(isr=[1], leader=-1)
     assert names(lastIsrOf="orders-0") == ("broker-1",)
@@ -64,6 +83,10 @@ def test_last_isr_member(names, events):
         ({"leaderOf": "orders-7"}, "not said anything"),
         ({"lastIsrOf": "orders-0"}, "not a single replica"),
         ({"minorityThird": "brokers"}, "too few"),
+        ({"inSyncFollowerOf": "orders-0", "not": "hang"}, "no node is left without broker-1"),
+        ({"isrOf": "orders-0", "not": {"all": "brokers"}}, "no node is left"),
+        ({"majority": "brokers", "not": {"isrOf": "orders-0"}}, "too few nodes are left"),
+        ({"one": "brokers", "not": "stall"}, "not stall: no fault of this name"),
     ],
 )
 def test_targets_that_name_nobody_say_why(names, target, why):

@@ -36,6 +36,18 @@ COMMANDS: dict[str, Any] = typer.main.get_command(command_line()).commands  # ty
             "there is no topic 'order'",
         ),
         (
+            "{followerOf: orders-0}",
+            "{one: brokers, not: hang}",
+            "spec.schedule[0].inject.kill.target.not",
+            "no fault is named 'hang'",
+        ),
+        (
+            "{followerOf: orders-0}",
+            "{leaderOf: orders-0, not: {broker: 1}}",
+            "spec.schedule[0].inject.kill.target",
+            "not leaves out some of several nodes, so it goes with all,",
+        ),
+        (
             "wait: 1s",
             "repeat: {times: 2, steps: [{injekt: {}}]}",
             "spec.schedule[1].repeat.steps[0].injekt",

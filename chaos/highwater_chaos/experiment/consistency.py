@@ -43,7 +43,7 @@ from highwater_chaos.experiment.steps import (
     RandomFaults,
     Step,
 )
-from highwater_chaos.experiment.targets import Target
+from highwater_chaos.experiment.targets import NamedNodes, Target
 from highwater_chaos.experiment.topic_properties import topic_property_problems
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
@@ -244,6 +244,9 @@ def _schedule(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
             for name in [step.heal] if isinstance(step.heal, str) else step.heal:
                 if name not in named and name != ALL:
                     yield Problem(f"{path}.heal", f"no fault is named {name!r}; named are: {listed(sorted(named))}")
+        for at, owner, field, value in _leaves(step, path):
+            if field == "not_" and isinstance(owner, Target) and value not in named:
+                yield Problem(at, f"no fault is named {value!r}; named are: {listed(sorted(named))}")
         for kind, condition in _conditions(step):
             if condition.caught is not None and condition.caught.name not in named:
                 yield Problem(f"{path}.{kind}.caught.name", f"no fault is named {condition.caught.name!r}")
@@ -285,19 +288,21 @@ def _references(
     """Brokers, controllers, partitions, RPCs and versions that a step names, wherever in it they stand."""
     for at, owner, field, value in _leaves(step, path):
         match field:
-            case "partition" | "leader_of" | "follower_of" | "isr_of" | "last_isr_of" if isinstance(value, str):
+            case "partition" | "leader_of" | "follower_of" | "in_sync_follower_of" | "isr_of" | "last_isr_of" if (
+                isinstance(value, str)
+            ):
                 # Nobody but a broker writes to an internal topic, or deletes of it.
                 of_clients = isinstance(owner, Produce | DeleteRecords)
                 yield from partition_problems(at, value, topics if of_clients else {**topics, **internal})
-            case "broker" if isinstance(owner, Target):
+            case "broker" if isinstance(owner, NamedNodes):
                 yield from _broker(at, value, cluster)
-            case "controller" if isinstance(owner, Target):
+            case "controller" if isinstance(owner, NamedNodes):
                 yield from _controller(at, value, cluster)
-            case "follower_controller" if isinstance(owner, Target):
+            case "follower_controller" if isinstance(owner, NamedNodes):
                 yield from _controller(at, 1, cluster)  # where there are at least two
-            case "zookeeper" if isinstance(owner, Target):
+            case "zookeeper" if isinstance(owner, NamedNodes):
                 yield from _zookeeper(at, value, cluster)
-            case "one" | "minority" | "majority" | "minority_third" | "all" if isinstance(owner, Target):
+            case "one" | "minority" | "majority" | "minority_third" | "all" if isinstance(owner, NamedNodes):
                 yield from _group(at, value, cluster)
             case "targets" if isinstance(owner, RandomFaults):
                 yield from _group(at, value, cluster)

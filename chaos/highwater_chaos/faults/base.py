@@ -37,7 +37,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import FaultModel
 from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.faults.targets import TargetError, resolve
+from highwater_chaos.faults.targets import HitBy, TargetError, hit_by_none, resolve
 from highwater_runtime.ports import SECOND
 
 P = TypeVar("P")
@@ -187,6 +187,7 @@ class FaultContext:
     """The primitives that the fault has named in ``needs``."""
     in_force: Callable[[], Sequence[FaultRecord]] = tuple
     """The faults that are being injected, in force or being healed."""
+    hit_by: HitBy = hit_by_none
 
     def using(self, primitive: type[P]) -> P:
         """Return the backend as one that has a primitive, which the fault's ``needs`` must name.
@@ -229,7 +230,7 @@ class FaultContext:
         """
         if target is None:
             return ()
-        nodes = resolve(target, self.cluster, self.view, self.random)
+        nodes = resolve(target, self.cluster, self.view, self.random, self.hit_by)
         self.record.targets = tuple(dict.fromkeys((*self.record.targets, *nodes)))
         return nodes
 

@@ -20,18 +20,42 @@ from highwater_chaos.experiment.nodes import (
     controller_names,
     zookeeper_names,
 )
-from highwater_chaos.experiment.targets import Group, Target
+from highwater_chaos.experiment.targets import Group, NamedNodes, Target
 
 
 class TargetError(Exception):
     """No node answers to the target at this moment; the message says which target and why."""
 
 
-def resolve(target: Target, cluster: Cluster, view: ClusterView, random: Random) -> tuple[str, ...]:
+HitBy = Callable[[str], Sequence[str]]
+"""The nodes that the latest fault of a name was aimed at. Raises :class:`TargetError`."""
+
+
+def hit_by_none(name: str) -> Sequence[str]:
+    """Raises :class:`TargetError`: there has been no fault."""
+    raise TargetError(f"not {name}: no fault of this name has been aimed at a node yet")
+
+
+def resolve(
+    target: Target, cluster: Cluster, view: ClusterView, random: Random, hit_by: HitBy = hit_by_none
+) -> tuple[str, ...]:
     """The nodes that ``target`` names now, at least one; brokers before controllers, by id.
 
     ``one``, ``minority`` … draw from ``random``, which the caller seeds for this one fault.
     """
+    match target.not_:
+        case None:
+            left_out: frozenset[str] = frozenset()
+        case str() as name:
+            left_out = frozenset(hit_by(name))
+        case other:
+            left_out = frozenset(_named(other, cluster, view, random, frozenset()))
+    return _named(target, cluster, view, random, left_out)
+
+
+def _named(
+    target: NamedNodes, cluster: Cluster, view: ClusterView, random: Random, left_out: frozenset[str]
+) -> tuple[str, ...]:
     value = target.chosen
     match target.choice:
         case "broker" if isinstance(value, int):
@@ -43,14 +67,8 @@ def resolve(target: Target, cluster: Cluster, view: ClusterView, random: Random)
             if view_of.leader < 0:
                 raise TargetError(f"leaderOf {value}: the partition has no leader")
             return (broker_name(view_of.leader),)
-        case "followerOf":
-            view_of = _partition(view, str(value))
-            followers = sorted(replica for replica in view_of.replicas if replica != view_of.leader)
-            if not followers:
-                raise TargetError(f"followerOf {value}: its only replica is its leader")
-            return (broker_name(followers[0]),)
-        case "isrOf":
-            return tuple(broker_name(member) for member in sorted(_partition(view, str(value)).isr))
+        case "followerOf" | "inSyncFollowerOf" | "isrOf" as how:
+            return _replicas(how, str(value), _partition(view, str(value)), left_out)
         case "lastIsrOf":
             members = _partition(view, str(value)).isr
             if len(members) != 1:
@@ -63,13 +81,36 @@ def resolve(target: Target, cluster: Cluster, view: ClusterView, random: Random)
             return (active,)
         case "followerController":
             active = view.active_controller()
-            passive = [name for name in controller_names(cluster) if name != active]
+            passive = [name for name in controller_names(cluster) if name != active and name not in left_out]
             if active is None or not passive:
-                raise TargetError("followerController: " + ("no controller is active" if passive else "there is one"))
+                why = "no controller is active" if active is None else _nobody_left(left_out, "there is one")
+                raise TargetError(f"followerController: {why}")
             return (passive[0],)
         case how:
             assert value in get_args(Group)
-            return draw(how, group(cast("Group", value), cluster), random)
+            return draw(how, group(cast("Group", value), cluster), random, left_out)
+
+
+def _replicas(how: str, name: str, partition: PartitionView, left_out: frozenset[str]) -> tuple[str, ...]:
+    """Replicas of a partition by their part in it. Raises :class:`TargetError` if there is none."""
+    isr, leader = sorted(partition.isr), partition.leader
+    match how:
+        case "isrOf":
+            found, none = isr, "the ISR is empty"
+        case "inSyncFollowerOf":
+            found = [member for member in isr if member != leader]
+            none = f"the ISR is {isr}, and the leader is {leader if leader >= 0 else 'none'}"
+        case _:
+            found = sorted(replica for replica in partition.replicas if replica != leader)
+            none = "its only replica is its leader"
+    nodes = [node for node in map(broker_name, found) if node not in left_out]
+    if not nodes and (left_out or how != "isrOf"):
+        raise TargetError(f"{how} {name}: {_nobody_left(left_out, none) if found else none}")
+    return tuple(nodes) if how == "isrOf" else (nodes[0],)
+
+
+def _nobody_left(left_out: frozenset[str], otherwise: str) -> str:
+    return f"no node is left without {', '.join(sorted(left_out))}" if left_out else otherwise
 
 
 def group(name: Group, cluster: Cluster) -> tuple[str, ...]:
@@ -83,8 +124,9 @@ def group(name: Group, cluster: Cluster) -> tuple[str, ...]:
             return zookeeper_names(cluster)
 
 
-def draw(how: str, nodes: Sequence[str], random: Random) -> tuple[str, ...]:
-    """``one``, ``minority`` (largest), ``majority`` (smallest), ``minorityThird`` (largest below a third) or ``all``.
+def draw(how: str, nodes: Sequence[str], random: Random, left_out: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """``one``, ``minority`` (largest), ``majority`` (smallest), ``minorityThird`` (largest below a third) or ``all``,
+    by the size of the group, but none of ``left_out``: ``all`` is then all others.
 
     Raises:
         TargetError: where the group is too small to have such a part.
@@ -99,8 +141,13 @@ def draw(how: str, nodes: Sequence[str], random: Random) -> tuple[str, ...]:
     size = sizes[how](len(nodes))
     if size == 0:
         raise TargetError(f"{how}: {len(nodes)} nodes are too few ({', '.join(nodes)})")
-    chosen = random.sample(range(len(nodes)), size)
-    return tuple(nodes[index] for index in sorted(chosen))
+    left = [node for node in nodes if node not in left_out]
+    if how == "all":
+        size = len(left)
+    if not left or size > len(left):
+        raise TargetError(f"{how}: without {', '.join(sorted(left_out))} too few nodes are left ({', '.join(left)})")
+    chosen = random.sample(range(len(left)), size)
+    return tuple(left[index] for index in sorted(chosen))
 
 
 def _partition(view: ClusterView, name: str) -> PartitionView:
@@ -110,4 +157,4 @@ def _partition(view: ClusterView, name: str) -> PartitionView:
     return found
 
 
-__all__ = ["TargetError", "controller_name", "draw", "group", "resolve"]
+__all__ = ["HitBy", "TargetError", "controller_name", "draw", "group", "hit_by_none", "resolve"]

@@ -21,6 +21,7 @@ from highwater_chaos.base.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.faults import Fault, FaultContext, FaultRecord, FaultTarget, ProbeResult, TargetError, fault_of
+from highwater_chaos.faults.targets import hit_by_none
 from highwater_runtime.ports import SECOND
 
 _HEAL_NS: Final = 120 * SECOND
@@ -89,6 +90,15 @@ class FaultManager:
         caught = [one.context.caught() for one in self._all.values() if one.context.record.name == name]
         return caught[-1] if caught else 0
 
+    def hit_by(self, name: str) -> tuple[str, ...]:
+        """The nodes that the latest fault of this name was aimed at.
+
+        Raises:
+            TargetError: there is none yet.
+        """
+        found = [record.targets for record in self.records if record.name == name and record.targets]
+        return found[-1] if found else tuple(hit_by_none(name))
+
     # --- inject ---
 
     def inject(self, inject: Inject, touched: tuple[str, ...] | None = None, *, drawn: bool = False) -> Process[bool]:
@@ -123,6 +133,7 @@ class FaultManager:
             record,
             fault.needs_in(self._cluster),
             lambda: self.active,
+            self.hit_by,
         )
         disturbed, lingers_ns = fault.disturbs(self._cluster), fault.lingers_ns(self._cluster)
         active = _Active(fault, context, touched=touched, disturbed=disturbed, lingers_ns=lingers_ns)

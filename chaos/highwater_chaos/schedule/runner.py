@@ -236,7 +236,7 @@ class ScheduleRunner:
         among: dict[str, None] = {}
         for target in plan.targets:
             if isinstance(target, Target):
-                nodes = resolve(target, self._cluster, self._world.view, random)
+                nodes = resolve(target, self._cluster, self._world.view, random, self._faults.hit_by)
                 self.journal.append((self._scheduler.now_ns(), f"random at {', '.join(nodes)}"))
             else:
                 nodes = group(target, self._cluster)

@@ -1,13 +1,14 @@
 """Writes out what the schedule of a run did, each step at its time.
 
 So nothing is drawn any more, no condition is waited for, and nothing is repeated. Each fault has its length instead of
-a name and a heal: there is one step less, and none without the other.
+a name and a heal: there is one step less, and none without the other. A fault keeps its name if a target leaves out the
+nodes that it hit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
 
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.steps import Step
@@ -27,12 +28,13 @@ def timeline_of_run(result: RunResult) -> Timeline:
     began_ns, end_ns = fault.start_ns, fault.end_ns
     done = sorted(result.done, key=lambda one: one.at_ns)
     timed: list[Timed] = []
+    left_out = {name for one in done for name in _left_out(one.step.model_dump(mode="json", by_alias=True))}
     for number, (at_ns, step) in enumerate((one.at_ns, one.step) for one in done):
         if step.heal is not None:
             continue
         if step.inject is not None:
             over_ns = _healed_ns(step.inject.name, done[number + 1 :], end_ns)
-            step = Step(inject=_with_length(step.inject, max(1, over_ns - at_ns)))  # noqa: PLW2901
+            step = Step(inject=_with_length(step.inject, max(1, over_ns - at_ns), left_out))  # noqa: PLW2901
         timed.append(Timed(at_ns - began_ns, step.model_dump(mode="json", by_alias=True, exclude_none=True)))
     return Timeline(tuple(timed), end_ns - began_ns)
 
@@ -46,9 +48,21 @@ def _healed_ns(name: str | None, later: Sequence[DoneStep], end_ns: int) -> int:
     return end_ns
 
 
-def _with_length(inject: Inject, most_ns: int) -> Inject:
+def _left_out(value: Any) -> Iterator[str]:
+    """The names of faults whose nodes some target leaves out."""
+    if isinstance(value, dict):
+        if isinstance(name := value.get("not"), str):
+            yield name
+        for inner in value.values():
+            yield from _left_out(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _left_out(inner)
+
+
+def _with_length(inject: Inject, most_ns: int, left_out: Collection[str]) -> Inject:
     """It ends by itself, if that is sooner: a process that is killed may be started again after some time."""
     length = inject.for_ if inject.for_ is not None else fault_of(inject).lasts_ns
-    if length is None or length > most_ns:
-        return Inject.of(fault_of(inject), for_=most_ns)
-    return Inject.of(fault_of(inject), for_=inject.for_)
+    is_short = length is not None and length <= most_ns
+    name = inject.name if inject.name in left_out else None
+    return Inject.of(fault_of(inject), for_=inject.for_ if is_short else most_ns, name=name)
