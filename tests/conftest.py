@@ -259,6 +259,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Let ``make test`` try the first examples of those that ``make thorough`` tries, and no test that is marked so."""
+    if (chosen_cases := item.get_closest_marker("quick")) and not item.callspec.id.startswith(chosen_cases.args):
+        item.add_marker(pytest.mark.thorough)
     if not THOROUGH and item.get_closest_marker("thorough"):
         item.add_marker(pytest.mark.skip(reason="make thorough runs it"))
     test = getattr(item, "obj", None)
@@ -288,6 +290,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if whole and (lacking := config.workerinput["lacking"] if hasattr(config, "workerinput") else _lacking()):
         for item in whole:
             item.add_marker(pytest.mark.skip(reason=lacking))
+    _look_for_quick_cases(config, items)
     on_spark = [item.nodeid for item in items if "spark" in getattr(item, "fixturenames", ())]
     if elsewhere := [nodeid for nodeid in on_spark if unit_of(nodeid) != "spark"]:
         raise pytest.UsageError(f"expected in SPARK, or one more worker starts a session of Spark: {elsewhere}")
@@ -298,6 +301,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if THOROUGH or not item.get_closest_marker("thorough"):  # a third of all: to skip each costs seconds
             units.setdefault(unit_of(item.nodeid), []).append(item)
     items[:] = [item for name in sorted(units, key=_rank) for item in units[name]]
+
+
+def _look_for_quick_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A case that was renamed must not leave ``make test`` unnoticed. Known only where everything is collected."""
+    if [Path(one).name for one in config.args] != ["tests"]:
+        return
+    cases: dict[tuple[Path, str, str], bool] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and (chosen := item.get_closest_marker("quick")):
+            for start in chosen.args:
+                case = item.path, item.originalname, start
+                cases[case] = cases.get(case, False) or item.callspec.id.startswith(start)
+    if unknown := [" ".join(map(str, case)) for case, is_there in cases.items() if not is_there]:
+        raise pytest.UsageError(f"expected cases that begin so, found none; correct the mark `quick`: {unknown}")
 
 
 def _rank(unit: str) -> tuple[int, bool]:

@@ -26,6 +26,7 @@ def benchmark(tmp_path: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("apache_kafka")
 def test_the_cost_is_measured_in_pairs(tmp_path: Path) -> None:
     printed = benchmark(tmp_path, "cost", "--seconds", "0.2", "--rounds", "1", "--brokers", "1", "--warm", "0.2")

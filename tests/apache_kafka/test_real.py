@@ -114,6 +114,7 @@ def run(experiment: Any, parent: Path) -> CheckedRun:
     return run_and_check(experiment, "local", parent, lambda phase: None, varied={}, wire=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("apache_kafka")
 def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As plain processes on loopback, as without root."""

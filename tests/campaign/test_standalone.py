@@ -97,6 +97,7 @@ def documents(text: str) -> Iterator[Any]:
         text = text[end:]
 
 
+@pytest.mark.thorough
 def test_a_campaign_and_a_check_of_all_its_runs(
     cluster: Any, environment: dict[str, str], s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

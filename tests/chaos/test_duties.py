@@ -105,6 +105,7 @@ def _late(result: RunResult) -> set[str]:
     return {one.what.partition(":")[0] for one in result.violations if one.name == "unavailable"}
 
 
+@pytest.mark.quick("commits without laggards-count_everybody_as_caught_up-mode1", "fencing in time")
 @pytest.mark.parametrize(("feature", "broken", "mode", "schedule"), BROKEN)
 def test_what_one_node_owes_is_asked_of_it(
     monkeypatch: pytest.MonkeyPatch, feature: str, broken: Break, mode: dict[str, str], schedule: str

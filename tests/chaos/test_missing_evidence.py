@@ -108,6 +108,7 @@ def _reads(tables: RunTables, name: str, monkeypatch: pytest.MonkeyPatch) -> set
     return asked
 
 
+@pytest.mark.quick("kip-903", "zookeeper")
 def test_no_check_is_ok_that_reads_a_kind_of_events_that_is_not_there(
     tables: RunTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,9 @@ def test_a_feature_that_never_works_is_unavailable(broken: tuple[tuple[str, str,
         assert any(says in story for story in stories), stories
 
 
+@pytest.mark.quick(
+    "broker: {id: 2", "isr: {partition: orders-0, includes: [0]}", "activeController: {exists: true}-False"
+)
 @pytest.mark.parametrize(
     ("condition", "holds", "fault"),
     [
@@ -245,6 +248,7 @@ DISAGREEING = [
 """Mode, whose metadata, and where one text becomes another so that these stay behind what is committed."""
 
 
+@pytest.mark.quick("kraft-", "zookeeper-brokers-controller.zk.active:ActiveController.isrs_changed-self")
 @pytest.mark.parametrize(("mode", "whose", "where", "old", "new"), DISAGREEING)
 def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
     mode: str, whose: str, where: str, old: str, new: str
@@ -328,6 +332,12 @@ THROTTLES = {
 """Where one text becomes another so that a throttle that was removed stays, or nothing shows that it is gone."""
 
 
+@pytest.mark.quick(
+    "kraft--False",
+    "zookeeper--True",
+    "a broker alone-a broker alone-False",
+    "the rates of one broker-the rates of one broker-False",
+)
 @pytest.mark.parametrize("throttled_again", [False, True])
 @pytest.mark.parametrize(
     ("mode", "broken"), [("kraft", ""), ("zookeeper", ""), *zip(THROTTLES, THROTTLES, strict=True)]

@@ -18,6 +18,7 @@ from highwater_runtime.broker import strays
 SCENARIOS = Path(__file__).parents[2] / "scenarios/kafka-7362"
 
 
+@pytest.mark.quick("zookeeper")
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 def test_the_inverted_predicate_is_found(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     is_assigned = strays.is_assigned

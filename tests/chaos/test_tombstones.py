@@ -39,6 +39,7 @@ def _verdict(mode: str, retention: int, *, checks: str = "[all]") -> dict[str, A
     )[1]
 
 
+@pytest.mark.quick("kraft-8000", "zookeeper-8000")
 @pytest.mark.parametrize(
     ("mode", "retention"), [("kraft", 86_400_000), ("kraft", 8000), ("kraft", 0), ("zookeeper", 8000)]
 )
@@ -70,6 +71,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.quick("tombstones go at once", "a value goes")
 @pytest.mark.parametrize("mode", ["kraft", pytest.param("zookeeper", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_cleaner_that_breaks_a_rule_is_found(what: str, mode: str) -> None:

@@ -38,6 +38,7 @@ N_CASES = [
 ]
 
 
+@pytest.mark.quick("kraft-n-is-20", "zookeeper-n-above-20", "kraft-two-failures")
 @pytest.mark.parametrize(
     ("case", "protocol", "before", "cut_to", "anomaly"),
     [

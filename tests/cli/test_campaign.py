@@ -192,6 +192,7 @@ def test_spark_gives_the_same_bytes(highwater: Any) -> None:
     assert os.path.getsize("spark/times.parquet") > 0  # noqa: PTH202
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_when_spark_ends_the_campaign_says_so_and_can_go_on(tmp_path: Path) -> None:
     (tmp_path / "loses.yaml").write_text(LOSES, encoding="utf-8")

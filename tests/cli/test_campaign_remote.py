@@ -30,6 +30,7 @@ def _lines(pieces: RemotePath) -> list[bytes]:
     return [line for piece in pieces.iterdir() for line in piece.read_bytes().splitlines()] if pieces.exists() else []
 
 
+@pytest.mark.thorough
 def test_a_driver_that_is_killed_goes_on_from_what_was_copied(s3: Any, tiny_file: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", DRIVER, "campaign", tiny_file, "--seeds", f"1..{SEEDS}", "--jobs", "2"]
     there = ["--out", f"{s3.address}/killed", "--store", f"{s3.address}/killed-store"]

@@ -111,6 +111,7 @@ def test_what_is_written_last_must_be_written_too() -> None:
     assert done.stderr.startswith("standard output: cannot be written: No space left on device")
 
 
+@pytest.mark.quick("pipe")
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2>&1 >&3 | true"], ids=["full", "closed", "pipe"])
 def test_progress_that_nobody_can_read_changes_no_status(tmp_path: Path, tiny: str, stderr: str) -> None:
     """Status 1 would be a fail."""

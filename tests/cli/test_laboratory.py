@@ -52,6 +52,7 @@ def test_one_set_of_mutants_is_run(laboratory: Laboratory, tiny_file: Path) -> N
     assert [row["mutant"] for row in both.json["rows"]] == [name, "hw-is-leader-end"]
 
 
+@pytest.mark.thorough
 def test_the_same_seeds_give_the_same_guided_campaign(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guided, "ROUND", 2)
     seeds = ("--seeds", "23..25", "--guided", "--switch", "pre-vote=on")  # 25 changes what 23 or 24 drew

@@ -97,6 +97,7 @@ def test_every_reader_reads_what_is_as_it_was_and_says_what_is_unverified(
     assert not (copy / MANIFEST_FILE).exists(), "to draw a report verifies nothing"
 
 
+@pytest.mark.thorough
 def test_who_writes_into_a_run_directory_makes_its_manifest_anew(highwater: Any, copy: Path) -> None:
     (copy / "report.html").write_text("edited")
     assert highwater("check", copy).status == 254

@@ -71,6 +71,7 @@ def test_a_topic_deleted_and_created_under_load(highwater: Any) -> None:
     assert len({one["offset"] for one in read}) < len({one["value"] for one in read}), "at the same offsets"
 
 
+@pytest.mark.quick("0")
 @pytest.mark.parametrize("acks", ["1", "0"])
 def test_what_never_passed_the_high_watermark_may_be_lost(highwater: Any, acks: str) -> None:
     verdict, directory = run(highwater, DEPOSED.replace("ACKS", acks))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 FAILING = """
 apiVersion: highwater.dev/v1alpha1
 kind: ChaosExperiment
@@ -23,6 +25,7 @@ spec:
 """
 
 
+@pytest.mark.thorough
 def test_a_failing_run_becomes_a_file_that_fails_as_it_says(highwater: Any) -> None:
     assert highwater("run", highwater.write("failing.yaml", FAILING)).status == 1
     (run,) = (highwater.folder / "runs").iterdir()

@@ -63,6 +63,7 @@ def figures_of(tmp_path: Path, *words: str) -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.thorough
 def test_a_cluster_lives_through_all_phases(tmp_path: Path) -> None:
     figures = figures_of(tmp_path, *PARTITIONS)
 

@@ -26,6 +26,7 @@ def tool(cluster, kafka_tool):
     return run
 
 
+@pytest.mark.thorough
 def test_topics_and_configs(cluster, tool, wait_until):
     name = "by-command-line"
     tool("TopicCommand", "--create", "--topic", name, "--partitions", "2", "--replication-factor", "3")

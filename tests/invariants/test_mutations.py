@@ -122,6 +122,9 @@ MUTATIONS: list[tuple[str, Mutation, dict[str, Any]]] = [
 IDS = [f"{mutation.__name__}-{i}" for i, (_, mutation, _) in enumerate(MUTATIONS)]
 
 
+@pytest.mark.quick(
+    "acknowledge_below", "write_another", "delete_one_segment_too_many-3", "delete_records", "forget_who"
+)
 @pytest.mark.parametrize(("anomaly", "mutation", "options"), MUTATIONS, ids=IDS)
 def test_a_mutation_is_found(
     simulate: Any, monkeypatch: pytest.MonkeyPatch, anomaly: str, mutation: Mutation, options: dict[str, Any]
@@ -137,6 +140,7 @@ DIFFERENT = {repr(options): options for _, _, options in MUTATIONS}.values()
 """Several mutations are sought in the same run."""
 
 
+@pytest.mark.quick("options0", "options1")
 @pytest.mark.parametrize("options", DIFFERENT)
 def test_the_same_run_without_the_mutation_shows_nothing(simulate: Any, options: dict[str, Any]) -> None:
     run = simulate(**options)

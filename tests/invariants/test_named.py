@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.cli.shrink import shrink
 from highwater_chaos.experiment import load_experiment
@@ -15,6 +17,7 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios"
 MUTANT, EXPERIMENT, NAME = "coordinator-of-former-epoch", "coordinator-leads-on", "group-coordinator-epoch"
 
 
+@pytest.mark.thorough
 def test_one_that_no_check_sees_is_a_reason_and_is_shrunk(tmp_path, capsys):
     (file,) = SCENARIOS.rglob(f"{EXPERIMENT}.yaml")
     experiment = load_experiment(file).with_seed_and_switches(1, {})

@@ -88,6 +88,7 @@ SELDOM = "{producers: 1, rate: 1/s}"
 """Most of the partitions are not written to after the faults."""
 
 
+@pytest.mark.quick("{producers: 1, rate: 60/s}", "{producers: 1, rate: 1/s}")
 @pytest.mark.parametrize(
     "workload", ["{producers: 1, rate: 60/s}", SELDOM, "{producers: 1, rate: 60/s, acks: 0, idempotence: false}"]
 )
@@ -146,6 +147,7 @@ def test_a_fault_that_nobody_saw_healed_excuses(simulate: Any, monkeypatch: pyte
     assert any("is not known to be healed" in reason for reason in run.result.inconclusive_reasons)
 
 
+@pytest.mark.quick("late")
 @pytest.mark.parametrize("until_s", [50, 10_000], ids=["late", "never"])
 def test_what_is_not_known_yet_is_no_finding(simulate: Any, monkeypatch: pytest.MonkeyPatch, until_s: int) -> None:
     """The follower comes back in time. What it did then is read late, as if the agent of its machine were silent: the

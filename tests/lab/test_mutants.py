@@ -141,6 +141,7 @@ def test_who_has_the_function_by_name_has_the_mutant_too() -> None:
     assert found == 7
 
 
+@pytest.mark.quick("zk-", "last-isr-member", "epoch-cache-keeps")
 @pytest.mark.parametrize(
     ("mutant", "file", "anomaly"),
     [

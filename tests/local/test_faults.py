@@ -178,6 +178,7 @@ def test_faults_on_disks(experiment: Callable[..., ChaosExperiment], state: Path
     assert "saw blocked" in evidence(result, "diskStall")
 
 
+@pytest.mark.thorough
 @pytest.mark.whole_machine
 def test_power_loss_on_xfs(experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path) -> None:
     result = judged(experiment(XFS, cluster="    fileSystem: xfs"), tmp_path)

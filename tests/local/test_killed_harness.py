@@ -36,6 +36,7 @@ def text_of(path: Path) -> str | None:
         return None
 
 
+@pytest.mark.quick("killed")
 @pytest.mark.whole_machine
 @pytest.mark.parametrize(
     "signals",

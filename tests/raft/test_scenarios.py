@@ -23,6 +23,9 @@ CASES = [
 ]
 
 
+@pytest.mark.quick(
+    "partitioned-follower", "quorum-state-not-synced", "zombie-leader", "two-prospective", "laggard-needs-snapshot"
+)
 @pytest.mark.parametrize(("path", "switches"), CASES, ids=[f"{path.stem}-{when}" for path, when in CASES])
 def test_as_expected(path: Path, switches: dict[str, str], fewer_records: Any) -> None:
     """It is the quorum that they are about."""

@@ -75,6 +75,7 @@ def test_console_producer_and_consumer(cluster, java, producer, consumer):
     assert [line for line in found.splitlines() if line in "abc"] == ["a", "b", "c"]
 
 
+@pytest.mark.thorough
 def test_credentials_by_command_line(cluster, java):
     user = f"java-{uuid.uuid4().hex[:8]}"
     admin = java()

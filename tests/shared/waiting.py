@@ -10,13 +10,16 @@ Found = TypeVar("Found")
 
 
 def until(condition: Callable[[], Found], what: str, seconds: float = 90) -> Found:
-    """Return the first result of ``condition`` that is true.
+    """Return the first result of ``condition`` that is true. One that takes long is asked less often: whoever it waits
+    for needs the processor more.
 
     Raises:
         AssertionError: there was none within these seconds.
     """
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while True:
+        asked = time.monotonic()
+        if found := condition():
+            return found
         assert time.monotonic() < deadline, f"waited {seconds:g} s for {what}"
-        time.sleep(0.02)
-    return found
+        time.sleep(min(0.5, max(0.02, 4 * (time.monotonic() - asked))))

@@ -170,6 +170,7 @@ def test_a_run_goes_on_with_the_agent_that_took_its_place(real: Any) -> None:
         until(lambda: real.get() is None, "the experiment to go", LONG)
 
 
+@pytest.mark.thorough
 def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real.start()
     fault = _run(real, "40s", "10m", wait="39s")

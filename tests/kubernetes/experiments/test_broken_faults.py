@@ -317,6 +317,7 @@ def test_nothing_broken(run: Run, kind: str) -> None:
     assert run.backend._client.heal_all() == []
 
 
+@pytest.mark.quick("powerLoss", "diskFull", "hold", "partition", "sessionExpiry", "kill")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_undo(run: Run, kind: str) -> None:
     if kind == "restart":
@@ -331,6 +332,7 @@ def test_a_broken_undo(run: Run, kind: str) -> None:
     assert ("never took hold" if kind == "restart" else "is not known to be healed") in reason
 
 
+@pytest.mark.quick("powerLoss", "diskFull", "hold", "partition", "sessionExpiry", "kill")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_injection(run: Run, kind: str) -> None:
     run.model.left_out = "inject"
@@ -374,6 +376,7 @@ def test_lasting_faults_are_those_that_neither_end_at_once_nor_belong_to_a_proce
     assert set(FAULTS) == {*LASTING, *DOWN, "pause", "sessionExpiry"}
 
 
+@pytest.mark.quick("diskFull", "hold", "partition")
 @pytest.mark.parametrize("kind", LASTING)
 def test_a_node_that_starts_again_has_what_its_machine_has(run: Run, kind: str) -> None:
     """A new process on a machine whose clock, disk or network is still wrong."""

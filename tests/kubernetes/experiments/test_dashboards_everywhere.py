@@ -216,6 +216,7 @@ def test_the_docs_name_every_dashboard():
     assert set.union(*used_with().values()) == {"simulator", "local", "Kubernetes", "campaign"}
 
 
+@pytest.mark.quick("sim")
 @pytest.mark.parametrize("backend", ["sim", pytest.param("local", marks=needs_zookeeper)])
 def test_of_a_run_no_query_is_empty(backend: str, tmp_path: Path, start_prometheus: Callable[..., Any]) -> None:
     scrapes = Scrapes()
@@ -230,6 +231,7 @@ def test_of_a_run_no_query_is_empty(backend: str, tmp_path: Path, start_promethe
     assert scrapes.empty(start_prometheus(), place) == []
 
 
+@pytest.mark.thorough
 def test_of_a_campaign_no_query_is_empty(tmp_path: Path, start_prometheus: Callable[..., Any]) -> None:
     scrapes = Scrapes()
     text = (ROOT / "scenarios" / "kip-903" / "kafka-14139.yaml").read_text()

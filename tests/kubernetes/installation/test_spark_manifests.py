@@ -103,6 +103,7 @@ def test_pods_of_the_application_are_those_of_the_job(objects: list[Any]) -> Non
     ).read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_the_program_of_a_driver_judges(tmp_path: Path) -> None:
     """The arguments and the environment are those of a driver's pod; only the master is this machine."""

@@ -129,6 +129,7 @@ def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, reco
     assert brokers_end[-1] < 20, "brokers whose controlled shutdown nobody answers"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
 def test_a_life_with_real_zookeeper(real: Any, nodes: RealNodes) -> None:
     real.start(functools.partial(wire_admin, at=nodes.at), pace=PACE)

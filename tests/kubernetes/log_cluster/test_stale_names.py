@@ -88,6 +88,7 @@ class LeaderWatch:
             return False
 
 
+@pytest.mark.thorough
 def test_a_roll_of_controllers_with_stale_names_never_leaves_the_quorum_without_leader(
     real: Any, nodes: MovingNodes, tmp_path: Path, record_property: Any
 ) -> None:
