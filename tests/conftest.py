@@ -241,13 +241,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class Units(LoadScopeScheduling):
-        """Every fourth worker takes what computes, while there is any, and the others what waits."""
+        """Every third worker takes what computes, while there is any, and the others what waits."""
 
         def _split_scope(self, nodeid: str) -> str:
             return unit_of(nodeid)
 
         def _assign_work_unit(self, node: Any) -> None:
-            computes = self.nodes.index(node) % 4 == 3
+            computes = self.nodes.index(node) % 3 == 2
             chosen = next((unit for unit in self.workqueue if waits(unit) != computes), None)
             if chosen is not None:
                 self.workqueue.move_to_end(chosen, last=False)
