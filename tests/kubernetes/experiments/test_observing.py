@@ -150,6 +150,23 @@ def test_each_start_is_another_life_and_one_that_nobody_asked_for_a_crash() -> N
     assert (third.incarnation, crashed) == (3, [("broker-0", 2)])
 
 
+def test_what_is_read_late_of_an_incarnation_was_before_its_end() -> None:
+    """An agent that is slow answers with a node's last events when the end is recorded already."""
+    made, pods, _ = polls("broker-0")
+    pod = pods["broker-0"]
+    first = line(10, WALL)
+    late = b"".join(line(at, WALL, "transition", reason='"produce-lost-leadership"') for at in (15, 25))
+    taken = made.take([(pod, first)], FAR)
+    pod.ending = "kill"
+    taken += made.stopped(pod, "kill", WALL + 20)
+    taken += made.take([(pod, late)], FAR)
+    taken += made.take([(pod, line(18, WALL))], FAR)
+    assert made.notes() == []
+    taken.sort(key=lambda one: one.time_ns)
+    kinds = [(one.incarnation, one.event.__class__.__name__) for one in taken]
+    assert kinds == [(1, "NodeStarted"), *[(1, "TransitionTaken")] * 2, (1, "NodeStopped"), (2, "NodeStarted")]
+
+
 def test_a_stop_that_its_successor_told_first_is_told_once() -> None:
     made, pods, crashed = polls("broker-0")
     pod = pods["broker-0"]

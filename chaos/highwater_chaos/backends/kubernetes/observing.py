@@ -51,6 +51,8 @@ class PodEvents:
     clock_error_ns: int = 0
     """How far the times of its events may be off."""
     last_ns: int = _LONG_AGO
+    ended_ns: int = _LONG_AGO
+    """When the last incarnation that has ended was seen to end. What is read of it later came about before that."""
     ending: str | None = None
     crashed: bool = False
     """Whether the present incarnation has reported that it ended by an exception."""
@@ -111,9 +113,9 @@ class EventPolls:
             return events
         pod.up = False
         ended_at = monotonic_ns() if at_ns is None else self._clocks.time_of_wall(pod.place.agent, at_ns)
-        pod.last_ns = max(pod.last_ns, ended_at)
+        pod.ended_ns = max(pod.last_ns + 1, ended_at)
         end = NodeStopped(reason=reason, offset=lost_bytes)
-        return [*events, Observed(pod.last_ns, pod.last_ns, pod.name, pod.incarnation, end)]
+        return [*events, Observed(pod.ended_ns, pod.ended_ns, pod.name, pod.incarnation, end)]
 
     def notes(self) -> list[str]:
         """Lines that could not be read, and agents that were silent for long."""
@@ -163,6 +165,9 @@ class EventPolls:
                 pod.ending = None
             pod.incarnation += 1
             pod.up, pod.crashed = True, False
+            at = max(pod.ended_ns, at)
+        elif not pod.up:
+            at = min(at, pod.ended_ns - 1)  # its agent was slow, and the end is recorded already
         elif isinstance(event.event, NodeCrashed):
             pod.crashed = True
         # What lies before an earlier event is as late as that one, which may be off as well.
