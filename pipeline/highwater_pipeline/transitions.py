@@ -16,9 +16,9 @@ counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -213,10 +213,9 @@ _ROWS: Final = (
 CATALOGUE: Final[dict[str, Row]] = {row.name: row for row in sorted(_ROWS)}
 """Every transition by its name, in the order of names."""
 
-_BULK: Final = re.compile(
-    rb'"kind":"(?:log-appended|batch-committed|high-watermark|raft-appended|raft-high-watermark)"'
-)
-"""Most of all events; no transition needs them."""
+BULK: Final = ("log-appended", "batch-committed", "high-watermark", "raft-appended", "raft-high-watermark")
+"""The kinds of most of all events; no transition needs them."""
+_BULK: Final = re.compile(rb'"kind":"(?:%b)"' % "|".join(BULK).encode())
 
 
 class _Event(msgspec.Struct):
@@ -275,7 +274,16 @@ def signature(lines: Iterable[bytes]) -> Signature:
     for line in lines:
         if _BULK.search(line) is None:
             fold.add(_decode(line))
-    return Signature(tuple(sorted(fold.names)), tuple(sorted(" > ".join(pair) for pair in fold.pairs)))
+    return fold.signature()
+
+
+def signature_of_rows(rows: Iterable[Mapping[str, Any]]) -> Signature:
+    """As :func:`signature`, of events that have been read."""
+    fold = _Fold()
+    for row in rows:
+        if row["kind"] not in BULK:
+            fold.add(msgspec.convert(row, _Event))
+    return fold.signature()
 
 
 def unreached(names: Iterable[str]) -> tuple[Row, ...]:
@@ -316,6 +324,9 @@ class _Fold:
     _controller: str = ""
     _controller_since: int = -1
     _ensemble_leader: str = ""
+
+    def signature(self) -> Signature:
+        return Signature(tuple(sorted(self.names)), tuple(sorted(" > ".join(pair) for pair in self.pairs)))
 
     def add(self, event: _Event) -> None:
         self._subjects = (event.node, event.partition) if event.partition else (event.node,)
@@ -417,4 +428,4 @@ class _Fold:
         return old.settled
 
 
-__all__ = ["CATALOGUE", "Row", "Signature", "reached", "signature", "unreached"]
+__all__ = ["CATALOGUE", "Row", "Signature", "reached", "signature", "signature_of_rows", "unreached"]

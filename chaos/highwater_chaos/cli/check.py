@@ -26,6 +26,8 @@ from highwater_chaos.records.removed import acknowledged_text
 from highwater_chaos.report import BadRunFileError
 from highwater_chaos.report.explanation import explained
 from highwater_chaos.report.files import RunFiles
+from highwater_chaos.report.vacuity import exercised
+from highwater_chaos.run.exercised import warning_texts
 from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, has_manifest
 from highwater_chaos.run.summary import RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict.check import check_recordings, check_recordings_on_spark, write_verdict
@@ -220,6 +222,7 @@ def _row(history: AnyPath, run_verdict: RunVerdict, found: Mapping[str, Any]) ->
         "unseen": unseen,
         "lost": run_verdict.lost,
         "explanation": found.get("explanation", ""),
+        "exercised": found.get("exercised"),
         "stats": run_verdict.stats,
         "removed": run_verdict.removed,
         "verified": found.get("verified"),
@@ -278,7 +281,9 @@ def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, ke
         outcomes = check_assertions(experiment.spec, history)
         troubles, disks = machine_troubles(history), new_disks(history)
         found = verdict_of(experiment, summary, run_verdict, outcomes, troubles, disks, history)
-        found["explanation"] = _refuse(lambda: explained(RunFiles.read(history, found))).sentence
+        run = _refuse(lambda: RunFiles.read(history, found))
+        found["explanation"] = _refuse(lambda: explained(run)).sentence
+        found["exercised"] = _refuse(lambda: exercised(run, experiment)).to_dict()
     return {**found, "asRecorded": as_recorded(found, summary), "verified": has_manifest(history)}
 
 
@@ -475,6 +480,8 @@ def _print(run_id: str, found: Mapping[str, Any]) -> None:
         print(f"  {UNVERIFIED}")
     if found["removed"]:  # of registers nothing can be
         print(f"  {acknowledged_text(found)}")
+    for warning in warning_texts(found.get("exercised")):
+        print(f"  warning: {warning}")
     for one in found["assertions"]:
         if one["holds"] is False:
             print(f"  {one['reason']}")

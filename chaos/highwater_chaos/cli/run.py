@@ -23,6 +23,7 @@ from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.monitoring import RunMetrics
 from highwater_chaos.records.removed import acknowledged_text
+from highwater_chaos.run.exercised import exercised_text, warning_texts
 from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.table_format import TableFormat
@@ -260,6 +261,10 @@ def print_run(done: CheckedRun, title: str) -> None:
     print(f"  {acknowledged_text(verdict)}; {found}")
     if (load := verdict.get("load")) is not None:
         print(f"  {Load.from_dict(load).sentence()}")
+    if (exercised := verdict.get("exercised")) is not None:
+        print(f"  exercised: {exercised_text(exercised)}")
+    for warning in warning_texts(exercised):
+        print(f"  warning: {warning}")
     for assertion in verdict["assertions"]:
         if assertion["holds"] is False:
             print(f"  {assertion['reason']}")
@@ -280,6 +285,7 @@ def _row(done: CheckedRun) -> dict[str, Any]:
         "anomalies": {name: found["count"] for name, found in verdict["anomalies"].items()},
         "lost": verdict.get("lost"),
         "explanation": verdict.get("explanation"),
+        "exercised": verdict.get("exercised"),
         "dir": str(done.directory),
         **({} if ours else {"software": verdict["software"]}),
     }

@@ -178,7 +178,7 @@ def _message(details: ErrorDetails) -> str:
             near = get_close_matches(str(details["loc"][-1]), allowed, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             return f"unknown field{hint}" + (f" (allowed here: {', '.join(allowed)})" if allowed else "")
-        case "one_of" | "one_cluster" | "direction":
+        case "one_of" | "one_cluster" | "direction" | "not":
             return details["msg"]
         case "literal_error":
             return f"expected {details['ctx']['expected']}; found {_show(found)}"

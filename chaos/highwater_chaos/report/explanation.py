@@ -40,7 +40,7 @@ class Explained:
     stories: Sequence[Story] = ()
 
 
-def _fault(row: Row) -> Fault | None:
+def fault_of_row(row: Row) -> Fault | None:
     """The fault of a row; None if it is of a kind that is not installed here, or of another form."""
     kind = fault_kinds().get(row["kind"])
     try:
@@ -93,7 +93,7 @@ class _Clauses:
 
     def _on(self, node: str, is_such: Callable[[Fault], bool]) -> list[Row]:
         on_node = [one for one in self.run.faults if node in one["targets"]]
-        return [one for one in on_node if (fault := _fault(one)) is not None and is_such(fault)]
+        return [one for one in on_node if (fault := fault_of_row(one)) is not None and is_such(fault)]
 
 
 def explained(run: RunFiles) -> Explained:
@@ -324,7 +324,7 @@ def _left_alone(clauses: _Clauses, states: Sequence[Row], broker: int) -> None:
 def _held(clauses: _Clauses, accepted_ns: int) -> tuple[Row | None, str]:
     """The fault that caught a proposal before it was accepted, and what it did with it."""
     for row in reversed(clauses.run.faults):
-        fault = _fault(row)
+        fault = fault_of_row(row)
         if isinstance(fault, MessageFault) and fault.DELIVERS and fault.rpc == "AlterPartition":
             data = [one.get("data") for one in row["evidence"]["inject"] if isinstance(one, dict)]
             times = [time for one in data if isinstance(one, dict) for time in _ints(one.get("times_ns"))]
@@ -343,7 +343,7 @@ def _is_cut_of(step: Step, node: str) -> bool:
 
 def _hit(row: Row, node: str, role: str = "") -> str:
     """``broker 1, the leader, was killed``."""
-    who, fault = f"broker {_number(node)}{role}", _fault(row)
+    who, fault = f"broker {_number(node)}{role}", fault_of_row(row)
     others = [one.replace("-", " ", 1) for one in row["targets"][:4] if one != node]
     return f"{who} was hit by {row['kind']}" if fault is None else fault.suffered(who, others)
 

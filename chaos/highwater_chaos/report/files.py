@@ -7,7 +7,7 @@ that a report needs, with values of their types.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from highwater_chaos.run.exercised import Exercised
 from highwater_chaos.run.manifest import has_manifest
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.export import rows_of
 from highwater_pipeline.files import BadTableError, parquet_parts
-from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RUN_FILE
+from highwater_pipeline.recorded_events import RecordedEvents
+from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RECORDED_EVENTS_FILE, RUN_FILE
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
 
@@ -150,17 +152,18 @@ class _Verdict(msgspec.Struct, rename="camel"):
     load: _Load | None = None
     acknowledged: int = 0
     lost: int | None = None
+    exercised: Exercised | None = None
 
 
 class FileRows(Generic[Typed]):
     """Rows of a file of JSON Lines, decoded as they are gone through: a run may have recorded more than fits into
-    memory. A line that holds ``skip`` is passed over. Raises :class:`BadRunFileError` if the file is missing or torn,
-    or a row is not one of its kind."""
+    memory. A line that holds one of ``skip`` is passed over. Raises :class:`BadRunFileError` if the file is missing or
+    torn, or a row is not one of its kind."""
 
-    def __init__(self, path: Path, kind: RowKind[Typed], skip: bytes | None = None) -> None:
+    def __init__(self, path: Path, kind: RowKind[Typed], skip: Sequence[bytes] = ()) -> None:
         self._path: Path = path
         self._kind: RowKind[Typed] = kind
-        self._skip: bytes | None = skip
+        self._skip: Sequence[bytes] = skip
         with _opened(path):
             pass
 
@@ -169,13 +172,17 @@ class FileRows(Generic[Typed]):
         previous: Typed | None = None
         with _opened(self._path) as file:
             for number, line in enumerate(file, start=1):
-                if skip is not None and skip in line:
+                if any(one in line for one in skip):
                     continue
                 row, typed = _checked(line, self._path, number, check)
                 if wrong := complaint(typed, previous):
                     raise BadRunFileError(f"{self._path}:{number}: {wrong}; the line: {_start(line)}")
                 previous = typed
                 yield row
+
+    def without(self, kinds: Collection[str]) -> FileRows[Typed]:
+        """The same rows without those of some kinds."""
+        return FileRows(self._path, self._kind, (*self._skip, *map(_is_of, sorted(kinds))))
 
     def last(self, name: str) -> Any:
         """A field of the last row, skipped or not; None where there is none."""
@@ -241,12 +248,22 @@ class ParquetRows(Generic[Typed]):
 LargeRows = FileRows[Typed] | ParquetRows[Typed]
 
 
+def without_kinds(rows: Iterable[Row], kinds: Collection[str]) -> Iterable[Row]:
+    """The events that are of none of these kinds. Of large tables the others are not even decoded."""
+    if isinstance(rows, FileRows):
+        return rows.without(kinds)
+    if isinstance(rows, ParquetRows):
+        excluded = pa.array(sorted(kinds))
+        return rows.some(lambda part: pc.invert(pc.is_in(part["kind"], excluded)).to_numpy())
+    return (row for row in rows if row["kind"] not in kinds)
+
+
 def _large_rows(directory: Path, name: str, kind: RowKind[Typed], skip: str | None = None) -> LargeRows[Typed]:
     """A table that grows with the run, in whichever format the directory has it."""
     parquet = directory / f"{name}.parquet"
     if parquet.exists():
         return ParquetRows(parquet, kind, skip)
-    return FileRows(directory / f"{name}.jsonl", kind, None if skip is None else b'"kind":"%b"' % skip.encode())
+    return FileRows(directory / f"{name}.jsonl", kind, () if skip is None else (_is_of(skip),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +288,8 @@ class RunFiles:
     """Where logs and samples are; None: there are none."""
     unverified: bool = False
     """Whether a run directory has no manifest."""
+    recorded_kinds: frozenset[str] = frozenset()
+    """The kinds of events of which all are there; none if the recording does not say."""
 
     @classmethod
     def read(cls, directory: Path, verdict: Row | None = None) -> RunFiles:
@@ -295,7 +314,20 @@ class RunFiles:
             began_unix_ns=summary.get("beganUnixNs"),
             directory=directory,
             unverified=not has_manifest(directory),
+            recorded_kinds=_recorded_kinds(directory / RECORDED_EVENTS_FILE),
         )
+
+
+def _recorded_kinds(path: Path) -> frozenset[str]:
+    if not path.exists():
+        return frozenset()
+    found = _object(_read(path), path, None, msgspec.json.Decoder(RecordedEvents))
+    return frozenset(found["kinds"])
+
+
+def _is_of(kind: str) -> bytes:
+    """What a line of an event of this kind holds."""
+    return b'"kind":"%b"' % kind.encode()
 
 
 def _document(path: Path) -> Row:

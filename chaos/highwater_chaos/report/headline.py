@@ -10,6 +10,7 @@ from highwater_chaos.report.explanation import Explained
 from highwater_chaos.report.files import RunFiles
 from highwater_chaos.report.story import Step, Story
 from highwater_chaos.report.timeline import fault_label
+from highwater_chaos.run.exercised import exercised_text, warning_texts
 from highwater_pipeline.anomalies import MEANINGS
 
 _ANOMALIES: Final = 4
@@ -38,7 +39,7 @@ def meaning_of(check: str) -> str:
 def headline_of(run: RunFiles, known: Explained) -> list[Fact]:
     """Return what stands below the sentence at the top of the page, in order."""
     facts = [*_broken(run), *_steps(known.stories), *_took_part(known)]
-    return facts or _held(run)
+    return [*(facts or _held(run)), *_exercised(run)]
 
 
 def _broken(run: RunFiles) -> Iterator[Fact]:
@@ -87,6 +88,14 @@ def _held(run: RunFiles) -> list[Fact]:
         held = sum(row["holds"] is True for row in assertions)
         facts.append(Fact("Assertions", f"{held} of {len(assertions)} held", weight="good"))
     return facts
+
+
+def _exercised(run: RunFiles) -> Iterator[Fact]:
+    found = run.verdict.get("exercised")
+    if found is not None:
+        yield Fact("Exercised", exercised_text(found))
+    for text in warning_texts(found):
+        yield Fact("Warning", text, weight="warning")
 
 
 def _time(time_ns: int) -> str:

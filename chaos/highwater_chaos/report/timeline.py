@@ -107,7 +107,7 @@ def timeline_of(run: RunFiles) -> Timeline:
     end_ns = max(1, _last(run.events, "time_ns"), _last(run.operations, "time"), phases_end)
     bucket_ns = max(1, -(-end_ns // BUCKETS))
     operations = run.operations
-    sends = operations.some(_are_sends) if isinstance(operations, ParquetRows) else operations
+    sends = operations.some(are_sends) if isinstance(operations, ParquetRows) else operations
     acked, failed, p50, p99 = _clients(sends, bucket_ns)
     lanes, nodes, quorum = _Lanes(end_ns), _Nodes(end_ns), _Quorum()
     events = run.events
@@ -185,7 +185,8 @@ class _Sample:
         self._seen += 1
 
 
-def _are_sends(operations: pa.Table) -> Bools:
+def are_sends(operations: pa.Table) -> Bools:
+    """Which operations are sends."""
     sends: Bools = pc.equal(operations["f"], "send").to_numpy()
     return sends
 

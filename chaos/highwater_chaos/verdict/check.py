@@ -52,9 +52,12 @@ def write_verdict(
     from highwater_chaos.report import write_report  # noqa: PLC0415
     from highwater_chaos.report.explanation import explained  # noqa: PLC0415
     from highwater_chaos.report.files import RunFiles  # noqa: PLC0415
+    from highwater_chaos.report.vacuity import exercised  # noqa: PLC0415
 
-    known = explained(RunFiles.read(directory, verdict))
+    run = RunFiles.read(directory, verdict)
+    known = explained(run)
     verdict["explanation"] = known.sentence
+    verdict["exercised"] = exercised(run, experiment).to_dict()
     write_json(directory / "verdict.json", verdict)
     write_junit(directory / "junit.xml", [verdict])
     write_report(directory, shown_as, known)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.records.removed import removed_text
+from highwater_chaos.run.exercised import exercised_text, warning_texts
 
 _ROWS: Final = 500
 _TOLD: Final = 20
@@ -35,7 +36,7 @@ def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path]]) -> str:
     ]
     if len(runs) > _ROWS:
         lines += [f"{len(runs) - _ROWS} further runs are not listed.", ""]
-    told = [one for one in runs if not one[0]["asExpected"] or one[0]["anomalies"] or one[0].get("explanation")]
+    told = [one for one in runs if not one[0]["asExpected"] or one[0]["anomalies"] or _notes(one[0])]
     told.sort(key=lambda one: bool(one[0]["asExpected"]))
     for verdict, directory in told[:_TOLD]:
         lines += _told(verdict, directory)
@@ -80,6 +81,10 @@ def _told(verdict: Mapping[str, Any], directory: Path) -> Iterator[str]:
     if explanation := verdict.get("explanation"):
         yield f"**{_escaped(_cut(explanation))}**"
         yield ""
+    if (exercised := verdict.get("exercised")) is not None:
+        yield f"- exercised: {_escaped(exercised_text(exercised))}"
+    for warning in warning_texts(exercised):
+        yield f"- ⚠️ warning: {_escaped(_cut(warning))}"
     for reason in verdict["reasons"][:_EXAMPLES]:
         yield f"- {_escaped(_cut(reason))}"
     for name, count, stories in stories_of(verdict):
@@ -90,6 +95,10 @@ def _told(verdict: Mapping[str, Any], directory: Path) -> Iterator[str]:
     yield f"Report: {_escaped(str(directory / 'report.html'))}. Again: {_escaped(f'highwater replay {directory}')}"
     yield "</details>"
     yield ""
+
+
+def _notes(verdict: Mapping[str, Any]) -> bool:
+    return bool(verdict.get("explanation") or warning_texts(verdict.get("exercised")))
 
 
 def _count(number: int, what: str) -> str:

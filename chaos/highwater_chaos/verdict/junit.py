@@ -9,6 +9,7 @@ from typing import Any, Final
 from xml.etree import ElementTree  # we only write
 
 from highwater_chaos.records.removed import removed_text
+from highwater_chaos.run.exercised import exercised_counts, warning_texts
 
 _EXAMPLES: Final = 3
 """Examples of an anomaly that are told."""
@@ -48,7 +49,10 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
             problem.text = "\n".join([*why, *verdict["reasons"], *_anomalies(verdict), *_crashes(verdict)])
         properties = ElementTree.SubElement(case, "properties")
         counts_of = {name: str(verdict[name]) for name in ("acknowledged", "lost") if verdict.get(name) is not None}
-        for key, value in (*counts_of.items(), ("removed", removed_text(verdict))):
+        found = verdict.get("exercised")
+        reached = [] if found is None else [(f"exercised.{key}", value) for key, value in exercised_counts(found)]
+        warned = [("warning", text) for text in warning_texts(found)]
+        for key, value in (*counts_of.items(), ("removed", removed_text(verdict)), *reached, *warned):
             ElementTree.SubElement(properties, "property", name=key, value=value)
         _add_assertions(case, verdict["assertions"])
     for name, count in counts.items():
