@@ -237,21 +237,21 @@ def test_the_expected_verdict_is_that_of_the_versions_that_run(
 def test_a_file_runs_once_for_each_combination(file: Path) -> None:
     versions = versions_of("3.5.2, 4.0.2", "3.4-IV0,3.5-IV2")
     planned = plan([file], 5, [], versions, "local")
-    assert [varied for _, varied in planned] == [
+    assert [varied for _, varied, _ in planned] == [
         {"kafka": kafka, "metadataVersion": metadata}
         for kafka in ("3.5.2", "4.0.2")
         for metadata in ("3.4-IV0", "3.5-IV2")
     ]
-    clusters = [experiment.cluster for experiment, _ in planned]
+    clusters = [experiment.cluster for experiment, *_ in planned]
     assert [(one.version, one.metadata_version) for one in clusters] == [
-        tuple(varied.values()) for _, varied in planned
+        tuple(varied.values()) for _, varied, _ in planned
     ]
-    assert {experiment.spec.seed for experiment, _ in planned} == {5}
+    assert {experiment.spec.seed for experiment, *_ in planned} == {5}
 
 
 def test_a_run_writes_down_the_release_that_it_chose(file: Path) -> None:
     file.write_text(EXPERIMENT[: EXPERIMENT.index("  expect:")].replace("    version: 3.4.1\n", ""), encoding="utf-8")
-    ((experiment, varied),) = plan([file], None, [], Versions(), "local")
+    ((experiment, varied, _),) = plan([file], None, [], Versions(), "local")
     assert (experiment.cluster.version, varied) == (newest("kraft"), {})
 
 
@@ -276,7 +276,7 @@ def test_options_that_are_not_of_the_file_are_refused(file: Path) -> None:
     file.write_text(ours, encoding="utf-8")
     with pytest.raises(UsageError, match="--kafka needs spec\\.cluster\\.runtime"):
         plan([file], None, [], Versions(["3.4.1"]), "local")
-    ((experiment, _),) = plan([file], None, [], Versions([], ["3.4-IV0"]), "sim")
+    ((experiment, *_),) = plan([file], None, [], Versions([], ["3.4-IV0"]), "sim")
     assert experiment.cluster.metadata_version == "3.4-IV0"
     for given_twice in ("3.4.1,3.4.1", "3.4.1,", ""):
         with pytest.raises(UsageError, match="--kafka"):

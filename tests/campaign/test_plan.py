@@ -10,7 +10,7 @@ import pytest
 from highwater_chaos.campaign import Outcome, Plan, Progress, Row, Series, draw_experiment
 from highwater_chaos.campaign.rows import rate_of, seeds_needed
 from highwater_chaos.experiment import dump_experiment, parse_experiment
-from highwater_chaos.experiment.faults import fault_kinds
+from highwater_chaos.experiment.faults import drawn_kinds
 
 SERIES = Series("x", "fail", until_failure=True)
 PLAN = Plan((SERIES,), range(1, 6))
@@ -80,4 +80,4 @@ def test_each_seed_draws_one_valid_experiment() -> None:
                 assert drawn.spare == "lastInSync"
                 kinds |= drawn.faults.keys()
     assert modes == {"kraft", "zookeeper"}
-    assert set(fault_kinds()) <= kinds, "every kind of fault is drawn by some seed"
+    assert set(drawn_kinds()) <= kinds, "every kind of fault is drawn by some seed"

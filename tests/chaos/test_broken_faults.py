@@ -14,7 +14,7 @@ import pytest
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment.faults import GROUP, fault_kinds
+from highwater_chaos.experiment.faults import GROUP, drawn_kinds
 from highwater_chaos.verdict.checked_run import check_and_forget
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.faults import Cut, NetworkFaults
@@ -113,7 +113,7 @@ def verdict_of_run(make_experiment, kinds, backend, broken=None):
 
 
 def test_every_kind_is_broken_here():
-    assert list(FAULTS) == list(UNDO) == list(fault_kinds()), f"without entry points of {GROUP}"
+    assert list(FAULTS) == list(UNDO) == drawn_kinds(), f"without entry points of {GROUP}"
 
 
 @pytest.mark.usefixtures("impatient")

@@ -156,6 +156,13 @@ def test_what_a_fault_touches_is_troubled_whoever_it_was_aimed_at() -> None:
     assert [sight.condition(f"broker-{n}", 20) for n in range(3)] == [T, T, W]
 
 
+def test_commands_of_the_user_may_trouble_anybody() -> None:
+    fault = _record("external", ("broker-0",))
+    fault.intent = [FaultTarget("commands", "commands of fault-1", ("broker-0",))]
+    sight = Health(CLUSTER, [fault], {}, END).among(ALL)
+    assert {sight.condition(node, 20) for node in ALL} == {T}
+
+
 def test_two_nodes_without_a_link_are_both_isolated() -> None:
     links = "broker-0>controller-0 controller-0>broker-0"
     sight = Health(Cluster(brokers=1, controllers=1), [_record("partition", links=links)], {}, END).among(

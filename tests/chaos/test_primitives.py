@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from highwater_chaos.backends.attach.backend import AttachBackend
 from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.crashable import CrashableBackend
 from highwater_chaos.backends.local.backend import LocalBackend
@@ -18,6 +19,7 @@ from highwater_chaos.backends.primitives import (
     FillsDisks,
     LosesPower,
     LosesPowerAtWrites,
+    RunsCommands,
     StallsDisks,
     WipesDisks,
     implemented_by,
@@ -32,14 +34,24 @@ from highwater_chaos.workload.client_host import HostsClientProcesses
 @pytest.mark.parametrize(
     ("backend", "missing"),
     [
-        (SimBackend, {HostsClientProcesses}),
+        (SimBackend, {HostsClientProcesses, RunsCommands}),
         (LocalBackend, {LosesPower, LosesPowerAtWrites, CutsLinks, FillsDisks, FailsDisks, BlocksWrites}),
         (IsolatedBackend, {LosesPowerAtWrites}),
         (
             KubernetesBackend,
-            {LosesPower, LosesPowerAtWrites, WipesDisks, FillsDisks, FailsDisks, BlocksWrites, ConfiguresNodes},
+            {
+                LosesPower,
+                LosesPowerAtWrites,
+                WipesDisks,
+                FillsDisks,
+                FailsDisks,
+                BlocksWrites,
+                ConfiguresNodes,
+                RunsCommands,
+            },
         ),
-        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes}),
+        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes, RunsCommands}),
+        (AttachBackend, frozenset(PRIMITIVES) - {HostsClientProcesses, RunsCommands}),
     ],
 )
 def test_each_backend_lacks_what_it_has_no_methods_for(backend: type, missing: set[type]) -> None:

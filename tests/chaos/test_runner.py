@@ -6,7 +6,7 @@ import pytest
 
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Sleep
-from highwater_chaos.experiment.faults import fault_kinds
+from highwater_chaos.experiment.faults import drawn_kinds
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION
 from highwater_chaos.faults.kill import Kill
 from highwater_runtime.ports import SECOND
@@ -179,7 +179,7 @@ def test_random_at_a_target_that_names_nobody_makes_the_run_inconclusive(harness
 
 
 def test_random_draws_every_kind_of_fault_and_of_administration(busy_harness):
-    kinds = dict.fromkeys((*fault_kinds(), *RANDOM_ADMINISTRATION), 1)
+    kinds = dict.fromkeys((*drawn_kinds(), *RANDOM_ADMINISTRATION), 1)
     assert busy_harness.steps(random_step(faults=kinds, every="250ms", lasting="2s", spare="none"))
     done = {name.removeprefix("random ") for _, name in busy_harness.runner.journal if name.startswith("random ")}
     # There may be no move to cancel, and the cluster has the latest metadata version: test_engine.py has both.

@@ -36,13 +36,13 @@ def test_each_run_is_followed_by_the_same_on_each_release(scenarios: Path, monke
     monkeypatch.setattr(LocalBackend, "problems", lambda *_: [])  # neither Java nor a download
     file = scenarios / "kafka-7362" / "kraft-moved-away.yaml"
     planned = plan([file], 5, [], Versions(("3.4.1", "4.4.0")), "local", "apache-kafka")
-    ran = [(one.cluster.runtime, one.cluster.kafka, one.spec.seed, varied) for one, varied in planned]
+    ran = [(one.cluster.runtime, one.cluster.kafka, one.spec.seed, varied) for one, varied, _ in planned]
     assert ran == [
         ("highwater", None, 5, {}),
         ("apache-kafka", "3.4.1", 5, {"kafka": "3.4.1"}),
         ("apache-kafka", "4.4.0", 5, {"kafka": "4.4.0"}),
     ]
-    ours, theirs = (one for one, _ in planned[:2])
+    ours, theirs = (one for one, *_ in planned[:2])
     assert _same(ours) == _same(theirs)
     assert (theirs.cluster.switches, theirs.spec.expect) == ({}, [])
 
@@ -52,7 +52,7 @@ def test_replicas_lie_where_they_lie_in_the_other_run_and_assertions_are_of_our_
 ) -> None:
     monkeypatch.setattr(LocalBackend, "problems", lambda *_: [])
     for name in ("log/leader-disk-stalls", "kafka-16952/registration-arrives-twice"):
-        (ours, _), (theirs, _) = plan([scenarios / f"{name}.yaml"], 5, [], Versions(), "local", "apache-kafka")
+        (ours, *_), (theirs, *_) = plan([scenarios / f"{name}.yaml"], 5, [], Versions(), "local", "apache-kafka")
         assert ours.cluster.topics == theirs.cluster.topics
         assert all(topic.assignment for topic in theirs.cluster.topics)
         assert theirs.spec.assertions == []

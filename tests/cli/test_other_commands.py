@@ -16,7 +16,7 @@ from rich.console import Console
 
 from highwater_chaos.cli import doctor as doctor_module
 from highwater_chaos.cli.shipped import files_of, shipped
-from highwater_chaos.experiment.faults import fault_kinds
+from highwater_chaos.experiment.faults import drawn_kinds
 from highwater_pipeline.java import JavaNotFoundError
 
 
@@ -121,7 +121,7 @@ def test_doctor_says_what_works_and_why_not(highwater: Any) -> None:
     assert found["python"]["works"] is True
     assert found["--backend sim"]["works"] is True
     listed = found["--backend sim"]["detail"].removeprefix("faults: ").split(", ")
-    assert listed == list(fault_kinds())
+    assert listed == drawn_kinds()
     assert found["--backend kubernetes"]["works"] is True
     assert "highwater-operator" in found["--backend kubernetes"]["detail"]
 

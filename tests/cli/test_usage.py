@@ -92,6 +92,7 @@ def test_every_broken_file_is_told_at_once(highwater: Any, tiny: str) -> None:
     ("options", "message"),
     [
         (["--backend", "moon"], "'moon' is not one of 'sim', 'local', 'kubernetes'"),
+        (["--allow-external"], "--allow-external: commands of a file run with --backend attach or local only"),
         (["--backend", "local", "--wire"], "--wire is for the simulator: real messages always go through the codec"),
         (["--switch", "replica-epoch"], "--switch 'replica-epoch': expected NAME=VALUE or NAME=VALUE,VALUE"),
         (
@@ -120,6 +121,30 @@ def test_bad_options_of_run(highwater: Any, tiny_file: Path, options: list[str],
     assert message in done.err
     assert done.out == ""
     assert highwater.files() == ["tiny.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (
+            ["run", "--backend", "local"],
+            "runs commands of the file: touch 'in here'; heal: false; probe: false. Look at",
+        ),
+        (["campaign", "--backend", "local"], "if they may run here, add --allow-external to 'highwater run'"),
+        (["run"], "they run on the user's own machine, by 'highwater run' with"),
+        (["validate", "--backend", "sim"], "they run on the user's own machine, by 'highwater run' with"),
+    ],
+)
+def test_commands_of_a_file_run_only_if_they_are_allowed(
+    highwater: Any, tiny: str, command: list[str], says: str
+) -> None:
+    fault = "{inject: [touch, in here], heal: ['false'], probe: ['false']}"
+    step = f"{{repeat: {{times: 1, steps: [{{inject: {{external: {fault}}}}}]}}}}"
+    file = highwater.write("file.yaml", f"{tiny.partition('  schedule:')[0]}  schedule: [{step}]\n")
+    done = highwater(command[0], file, *command[1:])
+    assert (done.status, says in done.err) == (254, True), done.err
+    assert highwater.files() == ["file.yaml"]
+    assert highwater("validate", file, "--backend", "local").status == 0
 
 
 def test_a_path_that_no_report_can_name(highwater: Any, tiny_file: Path) -> None:

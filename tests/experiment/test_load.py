@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from highwater_chaos.experiment import ExperimentError, dump_experiment, load_experiment, parse_experiment
 from highwater_chaos.experiment.properties import keys_of
@@ -245,6 +246,43 @@ def test_every_problem_of_a_file_is_told_at_once(kafka_14139: str) -> None:
     with pytest.raises(ExperimentError) as refused:
         parse_experiment(text, "cx.yaml")
     assert len(refused.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, None),
+        ({"inject": []}, "external.inject: "),
+        ({"inject": "touch a"}, "external.inject: expected a list; found 'touch a'"),
+        ({"heal": ["a\x1b[2J"]}, r"external.heal[0]: expected an argument without control characters"),
+        ({"heal": ["a\0"]}, "external.heal[0]: expected an argument without control characters"),
+        ({"probe": ["a"] * 65}, "external.probe: "),
+        ({"probe": ["a" * 2001]}, "external.probe[0]: "),
+        ({"probe": [""]}, "external.probe[0]: "),
+        ({"probe": None}, "external.probe: "),
+        ({"timeout": "31s"}, "external.timeout: expected more than 0s and at most 30s"),
+        ({"timeout": "0s"}, "external.timeout: expected more than 0s and at most 30s"),
+        ({"target": {"broker": 7}}, "there is no broker 7"),
+        ({"random": 1}, "spec.schedule[0].random.faults.external: unknown kind of fault or administration; known are"),
+    ],
+)
+def test_an_external_fault(changes: dict[str, Any], message: str | None) -> None:
+    fault = {"inject": ["./a"], "heal": ["./a", "-h"], "probe": ["./a", "-p"], **changes}
+    step = {"inject": {"external": fault}}
+    if "random" in changes:
+        step = {"random": {"for": "1s", "every": "1s", "faults": {"external": 1}}}
+    spec = {"timeout": "1m", "cluster": {"topics": [{"name": "orders"}]}, "schedule": [step]}
+    head = {"apiVersion": "highwater.dev/v1alpha1", "kind": "ChaosExperiment", "metadata": {"name": "demo"}}
+    text = yaml.safe_dump({**head, "spec": spec})
+    if message is None:
+        experiment = parse_experiment(text, "cx.yaml")
+        assert parse_experiment(dump_experiment(experiment), "again.yaml") == experiment
+        return
+    with pytest.raises(ExperimentError) as refused:
+        parse_experiment(text, "cx.yaml")
+    assert message in str(refused.value)
+    assert all(one.isprintable() or one == "\n" for one in str(refused.value))
+    assert len(str(refused.value)) < 2000
 
 
 @pytest.mark.parametrize("text", ["", "a: b\n---\nc: d\n", "- list\n", "just text\n"])

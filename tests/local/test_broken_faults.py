@@ -8,6 +8,8 @@ each fault does what it should if nothing is broken is in ``test_faults.py``.
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -15,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.backends import user_commands
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import VolumeDisk
 from highwater_chaos.backends.local.highwater_program import HighwaterProgram
@@ -30,6 +33,7 @@ from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.faults.base import Fault
+from highwater_chaos.machine.commands import Command
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_freeze import DiskFreeze
@@ -60,9 +64,21 @@ FAULTS: dict[str, dict[str, Any]] = {
     "delay": {**RULE, "by": "10ms"},
     "duplicate": RULE,
     "clockSkew": {**TARGET, "offset": "5s"},
+    "external": {
+        "inject": ["touch", "there"],
+        "heal": ["rm", "-f", "there"],
+        "probe": ["test", "-e", "there"],
+        "timeout": "1s",
+    },
 }
 DOWN = ("powerLoss", "kill", "stop", "restart", "diskWipe")
-MACHINE: dict[str, Any] = {"partition": Cut, "pause": Pause, "diskFull": DiskFull, "diskError": DiskError}
+MACHINE: dict[str, Any] = {
+    "partition": Cut,
+    "pause": Pause,
+    "diskFull": DiskFull,
+    "diskError": DiskError,
+    "external": Command,
+}
 TOLD = {
     "diskStall": ("diskStall", {"on": False}),
     "clockSkew": ("clock", {"offsetNs": 0, "rate": 1.0}),
@@ -74,6 +90,8 @@ class Site:
 
     def __init__(self, root: Path, experiment: ChaosExperiment) -> None:
         self.backend = local_backend(root=root)
+        self.backend.commands_in = self.folder = root.parent / "commands"
+        self.folder.mkdir()
         self.view = ClusterView()
         self.cluster = experiment.cluster
         self.backend.build(self.cluster, 1)
@@ -96,7 +114,10 @@ class Site:
         assert self.until(lambda: task.done, 120)
 
     def inject(self, kind: str) -> FaultRecord:
-        self.run(self.manager.inject(Inject.model_validate({kind: FAULTS[kind]})))
+        return self.inject_one(Inject.model_validate({kind: FAULTS[kind]}))
+
+    def inject_one(self, inject: Inject) -> FaultRecord:
+        self.run(self.manager.inject(inject))
         return self.manager.records[-1]
 
     def heal(self) -> None:
@@ -115,7 +136,9 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, experiment: Callable[..., ChaosExperiment]) -> Iterator[Site]:
-    root = tmp_path_factory.mktemp("state")
+    root = tmp_path_factory.mktemp("site") / "state"
+    root.mkdir()
+    root.parent.chmod(0o755)
     root.chmod(0o755)
     made: Site | None = None
     try:
@@ -217,7 +240,7 @@ def test_a_broken_injection(site: Site, broken: Broken, kind: str) -> None:
             broken.patch.setattr(LocalNode, "lose_power", lambda *_: PowerLossReport(0))
         case "diskWipe":
             broken.patch.setattr(VolumeDisk, "wipe", lambda _: None)
-        case "diskFull" | "diskError" | "pause" | "partition":
+        case "diskFull" | "diskError" | "pause" | "partition" | "external":
             broken.patch.setattr(MACHINE[kind], "make", lambda self, _: self)
         case "diskStall" | "clockSkew":
             broken.tell_nothing({"diskStall": "diskStall", "clockSkew": "clock"}[kind])
@@ -256,6 +279,56 @@ def test_a_disk_that_is_not_frozen_or_not_thawed(site: Site, broken: Broken, ste
             repair()
         broken.left_out.clear()
         site.restart("broker-1")
+
+
+def script(text: str) -> list[str]:
+    return ["sh", "-c", text]
+
+
+HOSTILE: dict[str, tuple[dict[str, list[str]], str | None]] = {
+    "inject never ends": ({"inject": script("touch there; sleep 1000")}, "did not end within 0.5 s"),
+    "inject fails halfway": ({"inject": script("touch there; echo no; exit 3")}, "ended with status 3: no"),
+    "inject is no program": ({"inject": ["./absent"]}, "./absent: cannot be run"),
+    "inject leaves a child": ({"inject": script("touch there; sleep 1000 & echo $! >child")}, None),
+    "inject does nothing": ({"inject": ["true"]}, "never took hold: the probe command says that it is gone"),
+    "heal fails at first": ({"heal": script("test -e tried && rm there || { touch tried; exit 1; }")}, None),
+    "heal fails if there is nothing": ({"inject": ["false"], "heal": ["rm", "there"]}, "ended with status 1"),
+    "heal never works": ({"heal": script("exit 4")}, "not known to be healed: the probe command says that it is there"),
+    "heal brings it about": ({"inject": ["true"], "heal": script("test -e calm || touch there")}, "never took hold"),
+    "probe always says there": ({"probe": ["true"]}, "that it is there, before the inject command has run"),
+    "probe never knows": ({"probe": script("printf 'a\\033b'; exit 2")}, "ended with status 2: a?b; expected 0"),
+    "probe never ends": ({"probe": ["sleep", "1000"]}, "the probe of fault-"),
+    "probe prints for ever": ({"probe": ["yes"]}, "printed more than 16 MiB"),
+    "probe does not know later": (
+        {"probe": script("test -e there && touch seen && exit 0; test -e seen && exit 9; exit 1")},
+        "not known to be healed",
+    ),
+}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("what", HOSTILE)
+def test_commands_that_do_not_do_as_they_should(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
+) -> None:
+    monkeypatch.setattr(user_commands, "_INSISTS_FOR", 2.0 if what == "heal fails at first" else 0.1)
+    monkeypatch.setattr(site.backend, "commands_in", tmp_path)
+    changes, reason = HOSTILE[what]
+    timeout = "5s" if what == "probe prints for ever" else "500ms"
+    fault = {**FAULTS["external"], **changes, "timeout": timeout}
+    record = site.inject_one(Inject.model_validate({"external": fault}))
+    site.heal()
+    found = record.inconclusive_reason()
+    assert (found is None) if reason is None else (reason in str(found)), found
+    assert (tmp_path / "there").exists() == (what in ("heal never works", "heal brings it about"))
+    assert not (record.healed and (tmp_path / "there").exists())
+    if what == "inject leaves a child":
+        os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+    for name in ("there", "seen"):
+        (tmp_path / name).unlink(missing_ok=True)
+    assert site.backend._run is not None
+    (tmp_path / "calm").touch()
+    assert site.backend._run.undo_tagged(f"{record.id}:commands").left == [], "what was left is healed later"
 
 
 def _caught(site: Site) -> int:

@@ -66,6 +66,10 @@ def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
             there = str(run.path.parent.parent / "commanded")
             heal, probe, inject = ("rm", "-f", there), ("test", "-e", there), ("touch", there)
             return lambda: Command("a file", heal, probe, "/", 10, inject=inject)
+        case ["hanging"]:
+            there = str(run.path.parent.parent / "commanded")
+            inject = ("sh", "-c", f"echo $$ >{there}; sleep 1000")
+            return lambda: Command("a file", ("rm", "-f", there), ("test", "-s", there), "/", 2, inject=inject)
         case ["barrier"]:
             return lambda: StartBarrier(str(run.path.parent.parent / "barrier"))
         case ["process"]:

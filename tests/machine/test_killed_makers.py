@@ -162,6 +162,18 @@ def test_killed_at_any_moment(maker: Any, nothing_left: Any, await_true: Any, ki
     await_true(lambda: nothing_left(made.root), f"nothing is left of {kind}")
 
 
+def test_killed_while_a_command_does_not_end(maker: Any, state: Path, nothing_left: Any, await_true: Any) -> None:
+    """It keeps the lock that its heal needs, but not for longer than it may take."""
+    made = maker("hanging", "hold")
+    written = state.parent / "commanded"
+    await_true(lambda: written.exists() and written.read_text(), "the command runs")
+    command = Identity.of(int(written.read_text()))
+    made.process.kill()
+    await_true(lambda: nothing_left(made.root), "nothing is left")
+    assert command is None or command.state() == "gone"
+    assert not written.exists()
+
+
 def test_a_maker_that_hangs_does_not_keep_its_faults(maker: Any, await_true: Any) -> None:
     made = maker(",".join(FAULTS), "hold", "700")
     assert made.line() == "made"

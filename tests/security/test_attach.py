@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -153,6 +154,54 @@ def test_topics_are_deleted_although_the_harness_is_killed(stranger, cluster):
     assert (healed.left, len(healed.undone)) == ([], 1), healed
     assert "orphaned" not in stranger.topics()
     assert list(stranger.state.iterdir()) == []
+
+
+@pytest.fixture
+def paused(stranger, cluster, tmp_path):
+    """The documented file that pauses a broker, and its script, for a broker of the cluster."""
+    documented = (Path(__file__).parents[2] / "docs" / "your-cluster.md").read_text()
+    script, *_ = re.findall(r"^```sh\n(.*?)^```$", documented, flags=re.M | re.S)
+    _, text = re.findall(r"^```yaml\n(.*?)^```$", documented, flags=re.M | re.S)
+    (tmp_path / "pause.sh").write_text(script)
+    (tmp_path / "pause.sh").chmod(0o755)
+    (tmp_path / "broker.pid").write_text(f"{cluster.brokers[1].process.pid}\n")
+
+    class Paused:
+        file = tmp_path / "paused.yaml"
+
+        def is_paused(self):
+            return Path(f"/proc/{cluster.brokers[1].process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+    # Our nodes fence a broker sooner than Apache Kafka's, so that less time will do.
+    Paused.file.write_text(text.replace("for: 10s", "for: 3s").replace("wait: 12s", "wait: 4s"))
+    return Paused()
+
+
+def test_a_fault_by_commands_of_the_user(stranger, paused):
+    options = ("--client-config", str(stranger.client))
+    status, output = stranger.run(paused.file, *options)
+    assert (status, "runs commands of the file: ./pause.sh inject; heal: ./pause.sh heal;" in output) == (254, True)
+    assert "highwater-paused" not in stranger.topics()
+    status, output = stranger.run(paused.file, *options, "--allow-external")
+    assert status == 0, output
+    (directory,) = stranger.runs.iterdir()
+    (fault,) = [json.loads(line) for line in (directory / "faults.jsonl").read_text().splitlines()]
+    assert (fault["kind"], fault["targets"]) == ("external", ["broker-1"])
+    assert (fault["confirmed"], fault["healed"], paused.is_paused()) == (True, True, False)
+    assert list(stranger.state.iterdir()) == []
+    assert "the probe command says that it is gone" in (directory / "report.html").read_text()
+
+
+def test_a_fault_by_commands_is_healed_although_the_harness_is_killed(stranger, cluster, paused):
+    paused.file.write_text(paused.file.read_text().replace("for: 3s", "for: 3m").replace("wait: 4s", "wait: 4m"))
+    options = ("--client-config", stranger.client, "--allow-external")
+    command = [sys.executable, "-m", "highwater_chaos", *stranger.command(paused.file, *options)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as harness:
+        cluster.until(paused.is_paused, "the fault")
+        harness.kill()
+    cluster.until(lambda: not paused.is_paused(), "the guardian's heal")
+    cluster.until(lambda: not list(stranger.state.iterdir()), "nothing is left of the run")
+    assert "highwater-paused" not in stranger.topics()
 
 
 def _guards(process, run):

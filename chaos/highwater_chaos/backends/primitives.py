@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from highwater_chaos.machine import primitives as of_machines
 from highwater_chaos.workload.client_host import HostsClientProcesses
@@ -51,6 +51,25 @@ class RpcRule:
     destinations: tuple[str, ...] = ()
     part: Literal["request", "response"] = "request"
     delay_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Commands of the user's, as lists of arguments, each of which may take ``seconds``. ``environment`` is added to
+    that of the harness. ``probe`` ends with status 0 if the fault is there, and with 1 if it is gone."""
+
+    inject: tuple[str, ...]
+    heal: tuple[str, ...]
+    probe: tuple[str, ...]
+    seconds: float
+    environment: Mapping[str, str]
+
+
+class Probed(NamedTuple):
+    """What a probe command said. ``there`` None: it does not know; ``what`` says it in words."""
+
+    there: bool | None
+    what: str
 
 
 # --- nodes ---
@@ -180,6 +199,34 @@ class ExpiresSessions(Protocol):
         """Take over that session of a broker by its id and password, and close it. Returns before it is over."""
 
 
+# --- what others do ---
+
+
+@runtime_checkable
+class RunsCommands(Protocol):
+    """A place where commands of the user's can run. No method waits for a command."""
+
+    def allows_commands(self) -> bool:
+        """Whether the user has allowed them."""
+
+    def add_commands(self, name: str, commands: Commands) -> None:
+        """Take the commands of one fault. ``name`` is the caller's name for them."""
+
+    def begin_commands(self, name: str, until_ns: int | None = None) -> None:
+        """Begin to run the inject command."""
+
+    def end_commands(self, name: str) -> None:
+        """Begin to run the heal command, again for a while if the probe still sees something. Idempotent; runs nothing
+        if the inject command was never begun."""
+
+    def commands_outcome(self, name: str) -> str | None:
+        """Why what was begun last failed; empty: it has ended well, or nothing was begun; None: it has not ended."""
+
+    def probe_commands(self, name: str) -> Probed | None:
+        """Probe: the last response of the probe command, asked for after what was begun last; None: there is none yet.
+        Sees to it that there will be a newer one."""
+
+
 PRIMITIVES: Final[dict[Primitive, str]] = {
     LosesPower: "power loss",
     LosesPowerAtWrites: "power loss at a chosen write",
@@ -192,12 +239,17 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
     SkewsClocks: "clock skew",
     ExpiresSessions: "expiry of ZooKeeper sessions",
     HostsClientProcesses: "clients in processes of their own",
+    RunsCommands: "commands of the user's",
     **{primitive: one.title for primitive, one in of_machines.MACHINE_PRIMITIVES.items()},
 }
 """Every primitive, as messages to users name it."""
 
 IN_VIRTUAL_TIME: Final = "only the simulator stops a node between two writes"
 """Why no other backend has :class:`LosesPowerAtWrites`."""
+BY_THE_USER: Final = (
+    "they run on the user's own machine, by 'highwater run' with --backend attach or local, and --allow-external"
+)
+"""Why no other backend has :class:`RunsCommands`."""
 
 
 _IMPLEMENTED_BY: Final[dict[type[Any], frozenset[Primitive]]] = {}

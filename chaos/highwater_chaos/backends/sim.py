@@ -15,11 +15,13 @@ from typing import Any, Final
 from highwater_chaos.backends.ensemble.sessions import CLIENT as SESSIONS_CLIENT
 from highwater_chaos.backends.ensemble.sessions import SessionsClient
 from highwater_chaos.backends.primitives import (
+    BY_THE_USER,
     KeepMode,
     Needs,
     PowerLossReport,
     Primitive,
     RpcRule,
+    RunsCommands,
     implemented_by,
 )
 from highwater_chaos.backends.protocol import (
@@ -129,8 +131,8 @@ class SimBackend:
 
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """It is simulated or it is not."""
-        del cluster, primitive
-        return None
+        del cluster
+        return BY_THE_USER if primitive is RunsCommands else None
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Only our own runtime has no I/O of its own."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.experiment import ChaosExperiment, ExperimentError
+from highwater_chaos.cli.plan import Planned, commands_of
+from highwater_chaos.experiment import ExperimentError
 from highwater_chaos.experiment.attached import load_attached, topics_named
 from highwater_chaos.schedule.capability import refusals
 
@@ -40,16 +41,23 @@ class Attachment:
     access: Access
     found: Found
 
-    def backend(self) -> AttachBackend:
-        """A fresh backend for one run."""
+    def backend(self, commands_in: Path | None = None) -> AttachBackend:
+        """A fresh backend for one run. ``commands_in``: as in a plan."""
         from highwater_chaos.backends.attach.backend import AttachBackend  # noqa: PLC0415 - a backend brings much
 
-        return AttachBackend(self.access, self.found)
+        backend = AttachBackend(self.access, self.found)
+        backend.commands_in = commands_in
+        return backend
 
 
 def attached(
-    files: Sequence[Path], seed: int | None, bootstrap: str | None, client_config: Path | None
-) -> tuple[Attachment, list[tuple[ChaosExperiment, dict[str, str]]]]:
+    files: Sequence[Path],
+    seed: int | None,
+    bootstrap: str | None,
+    client_config: Path | None,
+    *,
+    allow_external: bool = False,
+) -> tuple[Attachment, list[Planned]]:
     """Look at the cluster, and validate every run before the first one starts.
 
     Raises:
@@ -62,22 +70,23 @@ def attached(
     topics = {file: topics_named(file) for file in files}
     found = discover(access, sorted({name for names in topics.values() for name in names}))
     attachment = Attachment(access, found)
-    planned: list[tuple[ChaosExperiment, dict[str, str]]] = []
+    planned: list[Planned] = []
     errors: list[str] = []
     for file in files:
+        commands_in = commands_of(file, allowed=allow_external)
         try:
             experiment = load_attached(file, found.cluster_id, list(found.brokers), found.voters, found.config)
         except ExperimentError as error:
             errors.append(str(error))
             continue
-        errors += [f"{file}: {problem}" for problem in refusals(experiment, attachment.backend())]
+        errors += [f"{file}: {problem}" for problem in refusals(experiment, attachment.backend(commands_in))]
         errors += [
             f"{file}: topic {name!r} exists already in cluster {found.cluster_id}. A run uses and deletes only topics"
             " that it has created: give the topic another name in the file"
             for name in topics[file]
             if name in found.taken
         ]
-        planned.append((experiment.with_seed_and_switches(seed, {}), {}))
+        planned.append(Planned(experiment.with_seed_and_switches(seed, {}), {}, commands_in))
     if errors:
         raise UsageError("\n".join(errors))
     return attachment, planned

@@ -44,8 +44,26 @@ class Versions(NamedTuple):
 
 NO_VERSIONS = Versions()
 
-Planned = tuple[ChaosExperiment, dict[str, str]]
-"""An experiment, and what it differs in from the other runs of its file: name and value."""
+AllowExternal = Annotated[
+    bool,
+    typer.Option(
+        "--allow-external", help="With --backend attach or local: let external faults run the files' own commands."
+    ),
+]
+
+
+class Planned(NamedTuple):
+    """An experiment, and what it differs in from the other runs of its file: name and value. ``commands_in``: the
+    directory in which commands of the file may run; None: they may not."""
+
+    experiment: ChaosExperiment
+    varied: dict[str, str]
+    commands_in: Path | None = None
+
+
+def commands_of(file: Path, *, allowed: bool) -> Path | None:
+    """The directory in which the commands of an experiment's file run: its own; None: they may not."""
+    return file.resolve().parent if allowed else None
 
 
 def plan(
@@ -55,6 +73,8 @@ def plan(
     versions: Versions,
     backend: str,
     against: str | None = None,
+    *,
+    allow_external: bool = False,
 ) -> list[Planned]:
     """Every run, validated before the first one starts. ``against``: each run of our own runtime is followed by those
     of the same experiment on Apache Kafka, of the versions given. Raises :class:`UsageError`."""
@@ -63,6 +83,7 @@ def plan(
     planned: list[Planned] = []
     errors: list[str] = []
     for file in files:
+        commands_in = commands_of(file, allowed=allow_external)
         try:
             loaded = load_experiment(file, references=backend in ELSEWHERE)
             if against is not None and loaded.cluster.runtime == against:
@@ -73,28 +94,32 @@ def plan(
             for experiment, varied in variants:
                 if backend not in ELSEWHERE:  # there the operator refuses, and says why
                     title = " ".join([str(file), *(f"{name}={value}" for name, value in varied.items())])
-                    errors += [f"{title}: {problem}" for problem in refusals(experiment, make_backend(backend))]
-                planned.append((experiment, varied))
+                    made = make_backend(backend, commands_in=commands_in)
+                    errors += [f"{title}: {problem}" for problem in refusals(experiment, made)]
+                planned.append(Planned(experiment, varied, commands_in))
             if switches and loaded.spec.cluster is None:
                 errors.append(f"{file}: spec.clusterRef: a LogCluster that runs keeps its switches: leave --switch out")
         except ExperimentError as error:
             errors.append(str(error))
     if errors:
         raise UsageError("\n".join(errors))
-    ours = [one for run in planned for one in _with_switches(*run, seed, switches)]
-    return ours if against is None else [each for one in ours for each in (one, *_on_apache_kafka(*one, versions))]
+    ours = [one for run in planned for one in _with_switches(run, seed, switches)]
+    return ours if against is None else [each for one in ours for each in (one, *_on_apache_kafka(one, versions))]
 
 
-def _on_apache_kafka(experiment: ChaosExperiment, varied: dict[str, str], versions: Versions) -> Iterator[Planned]:
+def _on_apache_kafka(run: Planned, versions: Versions) -> Iterator[Planned]:
+    experiment, varied, commands_in = run
     name = Path(experiment.metadata.name)
     for changed, versioned in with_versions(name, on_apache_kafka(experiment), versions):
         problems = [f"{one.path}: {one.message}" for one in problems_of(changed)]
-        if problems := problems or refusals(changed, make_backend("local")):
+        if problems := problems or refusals(changed, make_backend("local", commands_in=commands_in)):
             raise UsageError("\n".join(f"{name} on Apache Kafka: {problem}" for problem in problems))
-        yield changed, {**varied, KAFKA: changed.cluster.kafka or "", **versioned}
+        yield Planned(changed, {**varied, KAFKA: changed.cluster.kafka or "", **versioned}, commands_in)
 
 
-def with_versions(file: Path, experiment: ChaosExperiment, versions: Versions) -> Iterator[Planned]:
+def with_versions(
+    file: Path, experiment: ChaosExperiment, versions: Versions
+) -> Iterator[tuple[ChaosExperiment, dict[str, str]]]:
     """Yield the experiment with each of these versions. Raises ExperimentError: it cannot be one of them."""
     cluster = experiment.spec.cluster
     if versions.kafka and (cluster is None or cluster.kafka is None):
@@ -112,9 +137,8 @@ def with_versions(file: Path, experiment: ChaosExperiment, versions: Versions) -
         yield changed, varied
 
 
-def _with_switches(
-    experiment: ChaosExperiment, versions: dict[str, str], seed: int | None, switches: Sequence[tuple[str, list[str]]]
-) -> Iterator[Planned]:
+def _with_switches(run: Planned, seed: int | None, switches: Sequence[tuple[str, list[str]]]) -> Iterator[Planned]:
+    experiment, versions, commands_in = run
     for name, wanted in switches:
         for value in wanted:
             if problem := switch_problem(name, value, experiment.spec.cluster):
@@ -122,7 +146,7 @@ def _with_switches(
     names = [name for name, _ in switches]
     for values in product(*(values for _, values in switches)):
         varied = dict(zip(names, values, strict=True))
-        yield experiment.with_seed_and_switches(seed, varied), {**versions, **varied}
+        yield Planned(experiment.with_seed_and_switches(seed, varied), {**versions, **varied}, commands_in)
 
 
 def versions_of(kafka: str | None, metadata_version: str | None) -> Versions:

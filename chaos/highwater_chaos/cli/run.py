@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from highwater_chaos.backends import ELSEWHERE, REAL
+from highwater_chaos.backends import ELSEWHERE, REAL, make_backend
+from highwater_chaos.backends.protocol import Backend as RunsExperiments
 from highwater_chaos.cli.attach import Attachment, Bootstrap, ClientConfig, attached
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarlyError, ending_early
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.output import check_output, writing
-from highwater_chaos.cli.plan import Kafka, MetadataVersion, plan, switch_values, versions_of
+from highwater_chaos.cli.plan import AllowExternal, Kafka, MetadataVersion, plan, switch_values, versions_of
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
@@ -75,6 +77,7 @@ def run(
     context: Annotated[str | None, typer.Option(metavar="NAME", help="Use this context of the kubeconfig.")] = None,
     bootstrap: Bootstrap = None,
     client_config: ClientConfig = None,
+    allow_external: AllowExternal = False,
     metrics: Metrics = None,
     summary: Summary = None,
     grafana: Grafana = None,
@@ -84,15 +87,20 @@ def run(
     place = context if namespace is None else namespace
     _check_backend(backend, place, wire=wire, tables=tables, metrics=metrics, grafana=grafana)
     _check_places(out, junit, summary)
+    if backend not in REAL:
+        _refuse("commands of a file run with --backend attach or local only", {"--allow-external": allow_external})
     attachment: Attachment | None = None
     if backend == "attach":
         given = {"--switch": switch, "--kafka": kafka, "--metadata-version": metadata_version, "--against": against}
         _refuse("--backend attach takes the cluster as it is", given)
-        attachment, planned = attached(files_of(experiments), seed, bootstrap, client_config)
+        attachment, planned = attached(
+            files_of(experiments), seed, bootstrap, client_config, allow_external=allow_external
+        )
     else:
         _refuse("they need --backend attach", {"--bootstrap": bootstrap, "--client-config": client_config})
         versions = versions_of(kafka, metadata_version)
-        planned = list(plan(files_of(experiments), seed, switch_values(switch or []), versions, backend, against))
+        values = switch_values(switch or [])
+        planned = plan(files_of(experiments), seed, values, versions, backend, against, allow_external=allow_external)
     runs: list[CheckedRun] = []
     verdicts: list[dict[str, Any]] = []
     ended_early = False
@@ -101,7 +109,7 @@ def run(
         served(metrics, lambda: b"" if watched is None else watched.exposition()),
         annotated(grafana) as annotations,
     ):
-        for number, (experiment, varied) in enumerate(planned, start=1):
+        for number, (experiment, varied, commands_in) in enumerate(planned, start=1):
             title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
             # A simulated run can be run again; one of real nodes is kept as far as it went.
             with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend in REAL) as early:
@@ -120,7 +128,7 @@ def run(
                         on_turn=_all_of(observers),
                         ends_early=early,
                         tables=tables,
-                        make=None if attachment is None else attachment.backend,
+                        make=partial(_made, backend, attachment, wire, commands_in),
                     )
             if done is None:
                 verdicts.append({"verdict": "inconclusive", "asExpected": False})
@@ -161,6 +169,12 @@ def _compared(runs: Sequence[CheckedRun], verdicts: Sequence[dict[str, Any]], *,
     status = exit_status(ours)
     unclear = any(verdict["verdict"] == "inconclusive" for verdict in verdicts)
     return Exit.INCONCLUSIVE if unclear and status == Exit.OK else status
+
+
+def _made(backend: Backend, attachment: Attachment | None, wire: bool, commands_in: Path | None) -> RunsExperiments:
+    if attachment is not None:
+        return attachment.backend(commands_in)
+    return make_backend(backend, wire=wire, commands_in=commands_in)
 
 
 def _refuse(why: str, options: Mapping[str, object]) -> None:

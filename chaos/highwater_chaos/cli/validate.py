@@ -29,7 +29,7 @@ def validate(
         except ExperimentError as error:
             errors.append(str(error))
             continue
-        problems = [] if backend is None else refusals(experiment, make_backend(backend))
+        problems = [] if backend is None else refusals(experiment, make_backend(backend, commands_in=file.parent))
         if problems:
             errors += [f"{file}: {problem}" for problem in problems]
         else:

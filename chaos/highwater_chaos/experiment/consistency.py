@@ -16,7 +16,7 @@ from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.conditions import ClusterCondition
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.extent import MOST_STEPS, least_ns, steps_done
-from highwater_chaos.experiment.faults import Inject, fault_kinds
+from highwater_chaos.experiment.faults import Inject, drawn_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Expectation, Workload
 from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.partitions import (
@@ -384,7 +384,7 @@ def _leaf(value: Any, at: str, owner: BaseModel, name: str) -> Iterator[tuple[st
 
 def _random(path: str, random: RandomFaults, cluster: Cluster) -> Iterator[Problem]:
     of_other_mode = {"upgradeMetadata"} if cluster.mode == "zookeeper" else set()
-    known = sorted({*fault_kinds(), *RANDOM_ADMINISTRATION} - of_other_mode)
+    known = sorted({*drawn_kinds(), *RANDOM_ADMINISTRATION} - of_other_mode)
     for kind in [kind for kind in random.faults if kind not in known]:
         yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault or administration; known are {listed(known)}")
     for index, rpc in enumerate(random.rpcs or []):

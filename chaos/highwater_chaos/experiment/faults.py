@@ -71,6 +71,8 @@ class FaultModel(Model):
     RANK: ClassVar[int] = 100
     """Its place where documents list kinds; those of the same rank go by name."""
     EFFECT: ClassVar[Effect] = Effect.NONE
+    DRAWN: ClassVar[bool] = True
+    """Whether ``random`` can draw it."""
 
     def clock_error_ns(self, within_ns: int) -> int:  # noqa: ARG002 - most faults leave clocks alone
         """How far a clock may be off that this fault sets, for as long as ``within_ns``."""
@@ -100,6 +102,11 @@ def fault_kinds() -> Mapping[str, type[FaultModel]]:
         found[kind.KIND] = kind
     ordered = sorted(found, key=lambda name: (found[name].RANK, name))
     return MappingProxyType({name: found[name] for name in ordered})
+
+
+def drawn_kinds() -> list[str]:
+    """Those that ``random`` can draw. Raises ``FaultKindError``."""
+    return [name for name, kind in fault_kinds().items() if kind.DRAWN]
 
 
 def effect_of(kind: str) -> Effect:

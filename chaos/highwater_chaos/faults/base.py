@@ -41,6 +41,7 @@ from highwater_chaos.faults.targets import HitBy, TargetError, hit_by_none, reso
 from highwater_runtime.ports import SECOND
 
 P = TypeVar("P")
+TargetKind = Literal["node", "link", "rule", "commands"]
 
 CONFIRM_NS: Final = 30 * SECOND
 """How long a probe may take to see that a fault took hold, or that it is gone."""
@@ -48,9 +49,10 @@ CONFIRM_NS: Final = 30 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class FaultTarget:
-    """One thing that a fault acts upon: a node, the link from one node to another, or a rule about messages."""
+    """One thing that a fault acts upon: a node, the link from one node to another, a rule about messages, or whatever
+    commands of the user's act upon."""
 
-    kind: Literal["node", "link", "rule"]
+    kind: TargetKind
     name: str
     """Unique among the touched things of one fault; evidence refers to it."""
     nodes: tuple[str, ...]
@@ -275,7 +277,7 @@ class FaultContext:
                 raise TargetError(f"{node} is {state.value}: it has no process to hold up")
         return [self.intend("node", node, (node,)) for node in nodes]
 
-    def intend(self, kind: Literal["node", "link", "rule"], name: str, nodes: Sequence[str]) -> FaultTarget:
+    def intend(self, kind: TargetKind, name: str, nodes: Sequence[str]) -> FaultTarget:
         """Note the intent to act upon one thing."""
         incarnation = self.backend.incarnation(nodes[0]) if kind == "node" else 0
         touch = FaultTarget(kind, name, tuple(nodes), incarnation)

@@ -147,8 +147,8 @@ class Health:
         if Effect.ENDS_SESSIONS in effect:
             return fault.targets
         touched = dict.fromkeys(node for touch in fault.intent for node in touch.nodes if touch.kind == "node")
-        rules = any(touch.kind == "rule" for touch in fault.intent)
-        return (*self._nodes, CLIENTS) if rules else dict.fromkeys((*fault.targets, *touched))
+        any_may_be = any(touch.kind in ("rule", "commands") for touch in fault.intent)
+        return (*self._nodes, CLIENTS) if any_may_be else dict.fromkeys((*fault.targets, *touched))
 
     def _depending(self, rpc: str, fault: FaultRecord) -> Collection[str]:
         """The nodes that wait for messages, or need them. ``targets`` has both ends of a rule, so who is one of them

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from highwater_chaos.backends.primitives import PRIMITIVES, Primitive, SkewsClocks, StallsDisks
+from highwater_chaos.backends.primitives import PRIMITIVES, Primitive, RunsCommands, SkewsClocks, StallsDisks
 from highwater_chaos.backends.protocol import Abilities
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults import Fault, fault_of, kind_named
+from highwater_chaos.faults.external import External
 from highwater_chaos.faults.messages import AMONG_VOTERS, MessageFault
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.drivers import DRIVERS
@@ -19,6 +20,7 @@ from highwater_pipeline.anomalies import ON_REQUEST, QUORUM_INVARIANTS, SIMULATE
 from highwater_runtime.portable import PortableError
 
 _BY_THE_NODE: Final = frozenset({SkewsClocks, StallsDisks})
+_ALLOW: Final = "Look at them; if they may run here, add --allow-external to 'highwater run'"
 
 
 class BackendCannotError(PortableError):
@@ -40,6 +42,8 @@ def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     for fault in _faults(experiment.spec.schedule):
         for primitive in sorted(fault.needs_in(experiment.cluster) - able, key=PRIMITIVES.__getitem__):
             missing[f"{fault.KIND} {_lacking(experiment, backend, primitive)}"] = None
+        if isinstance(fault, External) and isinstance(backend, RunsCommands) and not backend.allows_commands():
+            missing[f"external runs commands of the file: {fault.in_words}. {_ALLOW}"] = None
     if experiment.cluster.mode == "zookeeper" and backend.name != "sim":
         for kind in _inside_servers(experiment.spec.schedule):
             missing[

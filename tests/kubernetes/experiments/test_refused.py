@@ -89,6 +89,11 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "NotPossible",
         "diskStall needs blocked writes, which kubernetes does not have: agents freeze no file system",
     ),
+    "commands": (
+        steps({"parallel": [[{"inject": {"external": {"inject": ["a"], "heal": ["b"], "probe": ["c"]}}}]]}),
+        "NotPossible",
+        "external needs commands of the user's, which kubernetes does not have: they run on the user's own machine",
+    ),
     "controllers-of-zookeeper-mode": (
         cluster(mode="zookeeper", controllers=3),
         "Invalid",

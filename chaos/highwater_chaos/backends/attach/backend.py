@@ -28,6 +28,7 @@ from highwater_chaos.backends.protocol import (
     NodeState,
     TimedEvent,
 )
+from highwater_chaos.backends.user_commands import UserCommands
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import node_id, node_names
@@ -65,7 +66,7 @@ _SEEN: Final = (
 _WHY: Final = "a cluster of others is only asked, a few times a second, and reports nothing by itself"
 
 
-class AttachBackend(RealClients):
+class AttachBackend(RealClients, UserCommands):
     """See :class:`highwater_chaos.backends.protocol.Backend`. ``root``: the state directory; None: the user's."""
 
     name = "attach"

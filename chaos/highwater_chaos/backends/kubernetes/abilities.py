@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from highwater_chaos.backends.primitives import (
+    BY_THE_USER,
     IN_VIRTUAL_TIME,
     ConfiguresNodes,
     LosesPowerAtWrites,
     Primitive,
+    RunsCommands,
     implemented_by,
 )
 from highwater_chaos.experiment import Cluster
@@ -37,6 +39,8 @@ class KubernetesAbilities:
             return "all brokers of a LogCluster have one configuration"
         if primitive is LosesPowerAtWrites:
             return IN_VIRTUAL_TIME
+        if primitive is RunsCommands:
+            return BY_THE_USER
         listed = MACHINE_PRIMITIVES.get(primitive)
         return (listed and listed.not_in_pods) or "the LogCluster has no storage.crashable"
 

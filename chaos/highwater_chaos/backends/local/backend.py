@@ -47,6 +47,7 @@ from highwater_chaos.backends.protocol import (
     NodeState,
     TimedEvent,
 )
+from highwater_chaos.backends.user_commands import UserCommands
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
@@ -71,7 +72,7 @@ _STALLED_NS: Final = 1_000 * MS
 
 
 @with_machine_methods("processes")
-class LocalBackend(RealNodes):
+class LocalBackend(RealNodes, UserCommands):
     """See :class:`highwater_chaos.backends.protocol.Backend`. ``root``: the state directory; None: where this user's
     runs are."""
 
@@ -472,8 +473,6 @@ class LocalBackend(RealNodes):
             raise BackendError(f"{node} does not run, so nobody gives the password of its session")
         found: Mapping[str, Any] | None = channel.call("session")
         return found
-
-    # --- small things ---
 
     def _channel(self, node: str) -> ControlChannel | None:
         return self._nodes[node].channel
