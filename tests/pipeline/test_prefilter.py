@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from highwater_pipeline import checks
 from highwater_pipeline.checks import check_partition, check_partitions, prefiltered, run_checks
 from highwater_pipeline.partition_tables import PartitionTables, split
+from highwater_pipeline.recorded_events import EVERY_KIND
 from highwater_pipeline.verdict import PartitionFindings
 
 P0 = "orders-0"
@@ -163,6 +164,36 @@ def test_what_any_check_finds_in_a_changed_partition_is_looked_for(new_story: An
     add(story, "orders-2", good(new_story), 2)
     for _, wanted, whole in judged(story):
         assert set(whole.findings) <= set(wanted)
+
+
+def test_a_partition_of_which_a_kind_of_events_is_missing(new_story: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader that reports none of its acknowledgements, say: a check may only say that it does not know."""
+    story = good(new_story)
+    monkeypatch.setattr("pipeline_stories.history.TOLD", EVERY_KIND)
+    for number, kind in enumerate(sorted({event.kind for event in story.events})):
+        other = good(new_story)
+        other.events = [event for event in other.events if event.kind != kind]
+        for seq, event in enumerate(other.events):
+            other.events[seq] = msgspec.structs.replace(event, seq=seq)
+        add(story, f"orders-{number + 1}", other, number)
+    silent: dict[str, set[str]] = {}
+    for unit, wanted, whole in judged(story):
+        assert set(whole.findings) <= set(wanted)
+        silent[unit.partition] = {name for name, one in whole.findings.items() if one.unknown}
+    assert any("min-isr" in names for names in silent.values())
+
+
+def test_a_producer_that_goes_back_an_epoch_among_many_partitions(new_story: Any) -> None:
+    """With the sequence that a new epoch begins with."""
+    story, other = good(new_story), good(new_story)
+    for at, epoch in ((0, 1), (1, 0)):
+        for number, record in enumerate(other.dumps):
+            if record.offset == at:
+                other.dumps[number] = msgspec.structs.replace(record, producer_epoch=epoch, sequence=0)
+    add(story, "orders-1", other, 1)
+    found = {unit.partition: set(whole.findings) for unit, _, whole in judged(story)}
+    assert found[P0] == set()
+    assert "sequence-gap" in found["orders-1"]
 
 
 @pytest.mark.parametrize("name", ["send", "poll"])
