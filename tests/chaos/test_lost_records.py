@@ -10,6 +10,8 @@ import pytest
 
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.records.removed import acknowledged_text
+from highwater_chaos.report.explanation import explained
+from highwater_chaos.report.files import RunFiles
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_chaos.verdict.job_summary import job_summary
 
@@ -38,6 +40,37 @@ def acknowledged_before(directory: Path, time_ns: int) -> int:
     lines = (directory / "history" / "operations.jsonl").read_text().splitlines()
     rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     return sum(len(row["value"]) for row in rows if (row["f"], row["type"]) == ("send", "ok") and row["time"] < time_ns)
+
+
+ALL_AT_ONCE = """
+# All brokers lose power at once, and a leader is elected that was in the ISR.
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: all-lose-power}
+spec:
+  timeout: 1m
+  cluster: {mode: zookeeper, brokers: 3, topics: [{name: orders, assignment: [[0, 1, 2]]}]}
+  workload: {producers: 1, rate: 20/s}
+  schedule:
+    - wait: 1s
+    - inject: {powerLoss: {target: {all: brokers}, keep: none, restartAfter: 1s}}
+    - wait: 2s
+"""
+BEYOND = "This is beyond what Kafka promises: every member of the ISR lost its records."
+
+
+def test_power_that_all_replicas_lost_at_once_is_beyond_what_kafka_promises(tmp_path: Path) -> None:
+    experiment = parse_experiment(ALL_AT_ONCE, "a test")
+    done = run_and_check(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False)
+    sentence = done.verdict["explanation"]
+    assert all(f"roker {broker} lost power at " in sentence for broker in range(3)), sentence
+    assert ", which was still in the ISR," in sentence
+    assert sentence.endswith(BEYOND)
+    events = done.directory / "events" / "nodes.jsonl"
+    rows = [json.loads(line) for line in events.read_text().splitlines()]
+    kept = [row for row in rows if (row["kind"], row["node"]) != ("log-appended", "broker-2")]
+    events.write_text("".join(json.dumps(row) + "\n" for row in kept))
+    assert BEYOND not in explained(RunFiles.read(done.directory)).sentence, "one of the ISR may never have had it"
 
 
 @pytest.mark.parametrize("consumers", [0, 1])

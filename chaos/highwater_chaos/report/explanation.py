@@ -197,7 +197,47 @@ def _causes(clauses: _Clauses, story: Story, step: Step) -> bool:
     if cut is not None and row["end_offset"] > 0 and row["end_offset"] > story.offset:
         end = "another record in its place"
     clauses.add(step.time_ns, f"broker {broker}{who} became leader at {_s(step.time_ns)} with {end}")
-    return by_disk and alone
+    return by_disk and (alone or _all_lost(clauses, story, before, step))
+
+
+def _all_lost(clauses: _Clauses, story: Story, states: Sequence[Row], step: Step) -> bool:
+    """Return whether the disks of all members of the ISR lost the record at once, and name the faults.
+
+    At once: each had it until it was hit, the last of them was hit before the first of them opened its log again, and
+    each then opened a log that ended before the record. So no member had it at that moment, whatever they did later.
+    """
+    hits: dict[str, Row] = {}
+    fault = clauses.fault_on(step.who, _spoils_disks, _appended(story), step.time_ns)
+    known = [] if fault is None else [state for state in states if state["time_ns"] <= _began(fault)]
+    for member in known[-1]["isr"] if known else ():
+        found = clauses.fault_on(f"broker-{member}", _spoils_disks, _appended(story), step.time_ns)
+        if found is None:
+            return False
+        hits[f"broker-{member}"] = found
+    has: dict[str, bool] = {}
+    opened: dict[str, Row] = {}
+    for row in clauses.run.events:
+        node = row["node"]
+        if row.get("partition") != story.partition or node not in hits:
+            continue
+        if row["time_ns"] >= _began(hits[node]):
+            if row["kind"] == "log-loaded":
+                opened.setdefault(node, row)
+        elif row["kind"] == "log-appended":
+            has[node] = has.get(node, False) or row["offset"] <= story.offset < row["end_offset"]
+        elif row["kind"] in CUTS:
+            end = row["offset" if row["kind"] == "log-truncated" else "end_offset"]
+            has[node] = has.get(node, False) and end > story.offset
+    last_ns = max(map(_began, hits.values()), default=0)
+    if not hits or len(opened) < len(hits) or not all(has.get(node) for node in hits):
+        return False
+    if any(row["time_ns"] <= last_ns or row["end_offset"] > story.offset for row in opened.values()):
+        return False
+    for node, hit in hits.items():
+        text = f"{_hit(hit, node)} at {_s(_began(hit))}"
+        if not any(said.startswith(text) for _, said in clauses.said):
+            clauses.add(_began(hit), text, hit)
+    return True
 
 
 def _later_leader(run: RunFiles, story: Story, time_ns: int) -> Step | None:
