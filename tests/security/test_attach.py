@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from highwater_chaos.backends.attach.topics import Made
 from highwater_chaos.cli import execute
 from highwater_chaos.machine.heal import heal
+from highwater_chaos.machine.own_program import own_program
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1
@@ -154,6 +156,17 @@ def test_topics_are_deleted_although_the_harness_is_killed(stranger, cluster):
     assert (healed.left, len(healed.undone)) == ([], 1), healed
     assert "orphaned" not in stranger.topics()
     assert list(stranger.state.iterdir()) == []
+
+
+def test_nothing_of_another_cluster_is_deleted(stranger, cluster, tmp_path):
+    """Another one may answer at the address by the time that somebody heals."""
+    cluster.topic("kept")
+    made = Made(cluster.bootstrap("SECURE").split(","), str(stranger.client), "another-cluster", ["kept"])
+    made.write(tmp_path / "made.json")
+    program = own_program("highwater_chaos.backends.attach.topics", "remove", str(tmp_path / "made.json"))
+    done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, "nothing of it is deleted" in done.stdout) == (2, True), done.stdout
+    assert "kept" in stranger.topics()
 
 
 @pytest.fixture
