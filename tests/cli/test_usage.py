@@ -20,6 +20,7 @@ COMMANDS: dict[str, Any] = typer.main.get_command(command_line()).commands  # ty
 @pytest.mark.parametrize(
     ("found", "instead", "path", "message"),
     [
+        ("kill: {target", "hang: {target", "spec.schedule[0].inject.hang", "unknown field; did you mean 'pause'?"),
         ("rate: 20/s", "rat: 20/s", "spec.workload.rat", "unknown field; did you mean 'rate'?"),
         ("brokers: 2", "brokers: two", "spec.cluster.brokers", "expected a whole number; found 'two'"),
         ("timeout: 1m", "recovery: 1m", "spec.timeout", "is required"),

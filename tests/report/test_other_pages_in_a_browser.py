@@ -82,6 +82,17 @@ def test_both_timelines_show_the_same_time(comparison: Path, tab: Tab) -> None:
     assert " to " in first
 
 
+def test_a_bug_that_was_looked_for_and_found_is_not_shown_as_a_failure(tmp_path: Path) -> None:
+    outcomes = [Outcome("has-a-bug", 2, "", "fail", anomalies=("lost-write",))]
+    example = Example(SeedJob("has-a-bug", 2), tmp_path / "runs" / "one", True)
+    rows = [Row.of("has-a-bug", "", "fail", outcomes)]
+    text = write_page(tmp_path, "looked for", "highwater", rows, outcomes, [(example, outcomes[0])]).read_text()
+    assert '<span class="badge pass">found</span>' in text
+    assert "Found by seed" in text
+    assert 'class="badge fail"' not in text
+    assert '<div class="cause">' not in text
+
+
 def test_a_campaign_says_first_what_failed_and_where_to_look(campaign: Path, tab: Tab) -> None:
     tab.open(campaign)
     first = tab.value("document.querySelector('.headline').innerText")

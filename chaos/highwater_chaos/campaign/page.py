@@ -121,7 +121,7 @@ def _shown_row(row: Row) -> dict[str, Any]:
         "expected": row.expected,
         "verdict": row.verdict,
         "as_expected": row.as_expected,
-        "badge": "fail" if row.found else row.verdict,
+        "badge": "pass" if row.as_expected else "fail" if row.found or row.verdict == "pass" else row.verdict,
         "outcome": "found" if row.found else "not found" if row.expected == "fail" else row.verdict,
         "seeds": row.seeds,
         "figures": list(row.figures.values()),

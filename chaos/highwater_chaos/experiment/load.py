@@ -19,6 +19,17 @@ from highwater_chaos.experiment.yaml_text import read_documents, read_text
 
 _KEPT: Final = 60
 """Characters of a found value that an error shows."""
+_MEANT: Final = {
+    "hang": "pause",
+    "freeze": "pause",
+    "crash": "kill",
+    "reboot": "powerLoss",
+    "cut": "partition",
+    "isolate": "partition",
+    "slow": "delay",
+    "latency": "delay",
+}
+"""What others call a fault."""
 
 
 def load_experiment(path: Path, *, references: bool = False) -> ChaosExperiment:
@@ -175,7 +186,8 @@ def _message(details: ErrorDetails) -> str:
             return "is required"
         case "extra_forbidden":
             allowed = _fields_around(details["loc"])
-            near = get_close_matches(str(details["loc"][-1]), allowed, n=1)
+            written = str(details["loc"][-1])
+            near = [meant] if (meant := _MEANT.get(written)) in allowed else get_close_matches(written, allowed, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             return f"unknown field{hint}" + (f" (allowed here: {', '.join(allowed)})" if allowed else "")
         case "one_of" | "one_cluster" | "direction" | "not":
