@@ -35,13 +35,11 @@ class Course:
     broker_restarts: int = 0
     _offsets: dict[str, int] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, events: Iterable[Row]) -> Course:
-        """The course that events show."""
-        course = cls()
+    def taking(self, events: Iterable[Row]) -> Iterator[Row]:
+        """The same events, each taken in as it is gone through."""
         for row in events:
-            course.take(row)
-        return course
+            self.take(row)
+            yield row
 
     def take(self, row: Row) -> None:
         """Take in one more event."""

@@ -95,10 +95,10 @@ class _Hit:
 
 
 def exercised(run: RunFiles, experiment: ChaosExperiment) -> Exercised:
-    """Return what a run exercised, with warnings. Goes through its events once or twice."""
+    """Return what a run exercised, with warnings. Goes through its events once."""
     kinds = run.recorded_kinds
-    course = Course.of(without_kinds(run.events, BULK))
-    reached = signature_of_rows(without_kinds(run.events, BULK)).transitions if "transition" in kinds else None
+    course = Course()
+    reached = signature_of_rows(course.taking(without_kinds(run.events, BULK))).transitions
     hits = [_Hit(row, fault) for row in run.faults if row["confirmed"] and (fault := fault_of_row(row)) is not None]
     confirmed: dict[str, int] = {}
     for row in run.faults:
@@ -114,7 +114,7 @@ def exercised(run: RunFiles, experiment: ChaosExperiment) -> Exercised:
         isr_expansions=expansions if has_states else None,
         truncations=course.truncations if "log-truncated" in kinds else None,
         broker_restarts=course.broker_restarts if "node-started" in kinds else None,
-        transitions=None if reached is None else len(reached),
+        transitions=len(reached) if "transition" in kinds else None,
         warnings=tuple(_warnings(run, experiment, hits, course))[:MOST_WARNINGS],
     )
 
@@ -272,7 +272,8 @@ class _Look:
         rows = [row for row in self.run.faults if row.get("drawn") is True and row["error"] is None]
         rules = [row for row in rows if isinstance(fault_of_row(row), MessageFault)]
         if rules and all(row.get("idle") is True for row in rules):
-            text = f"none of the {len(rules)} drawn rules about messages caught a message"
+            who = "the drawn rule" if len(rules) == 1 else f"each of {len(rules)} drawn rules"
+            text = f"{who} about messages caught no message"
             yield ScheduleWarning("caught-nothing", text, tuple(str(row.get("id")) for row in rules[:MOST_WARNINGS]))
 
     def nothing_acknowledged(self) -> Iterator[ScheduleWarning]:
