@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from raw_node import Scene
 from waiting import until as wait_until
 
 from highwater_chaos.backends.local.layout import free_ports
@@ -340,3 +341,19 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture
+def stage(play, tools):
+    def run(story, kind="proxy", **options):
+        async def whole(hosts):
+            hosts.wire = tools.wire
+            scene = Scene(hosts, tools, kind)
+            try:
+                await story(await scene.begin(**options))
+            finally:
+                scene.node.close()
+
+        play(whole)
+
+    return run

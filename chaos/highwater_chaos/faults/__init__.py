@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from highwater_chaos.experiment.faults import FaultKindError, FaultModel, Inject, fault_kinds
 from highwater_chaos.faults.base import (
-    Drawing,
     Drawn,
     Evidence,
     Fault,
@@ -14,6 +13,7 @@ from highwater_chaos.faults.base import (
     FaultTarget,
     ProbeResult,
 )
+from highwater_chaos.faults.drawing import Drawing
 from highwater_chaos.faults.targets import TargetError
 
 __all__ = [

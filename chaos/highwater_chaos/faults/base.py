@@ -37,6 +37,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import FaultModel
 from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.targets import Target
+from highwater_chaos.faults.drawing import Drawing
 from highwater_chaos.faults.targets import HitBy, TargetError, hit_by_none, resolve
 from highwater_runtime.ports import SECOND
 
@@ -362,29 +363,6 @@ class FaultContext:
                 undo(touch)
             except BackendError as error:
                 self.record_healed(touch, ProbeResult(False, str(error)))
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """What a fault may be drawn from. ``brokers`` and ``quorum`` (controllers, or ZooKeeper servers) are those that may
-    be hit now; ``among`` are the nodes that ``random.targets`` names."""
-
-    random: Random
-    cluster: Cluster
-    view: ClusterView
-    brokers: Sequence[str]
-    quorum: Sequence[str]
-    among: Sequence[str]
-    rpcs: Sequence[str] | None = None
-    """What rules about messages may be about; None: any RPC."""
-    ends: Sequence[Literal["from", "to"]] = ("from", "to")
-    """Which ends of a rule about messages may be named: its client, its server."""
-
-    def node(self, *roles: Literal["brokers", "quorum"]) -> str | None:
-        """Draw a node of these roles; None if none may be hit now."""
-        free = [*(self.brokers if "brokers" in roles else ()), *(self.quorum if "quorum" in roles else ())]
-        candidates = [node for node in self.among if node in free]
-        return self.random.choice(candidates) if candidates else None
 
 
 class Drawn(NamedTuple):

@@ -10,7 +10,8 @@ from highwater_chaos.backends.primitives import Primitive, SkewsClocks
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment.quantities import Duration, Nanoseconds
 from highwater_chaos.experiment.targets import Target, Victims
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.base import Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.drawing import Drawing
 from highwater_runtime.ports import MS, SECOND
 
 _DRAWN_RATES: Final = (0.9, 0.99, 1.01, 1.1)

@@ -30,7 +30,8 @@ from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Process
 from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.base import Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.drawing import Drawing
 from highwater_chaos.faults.nodes import runs, start_all_again
 
 _TROUBLES: Final = ("diskFull", "diskError", "diskStall")

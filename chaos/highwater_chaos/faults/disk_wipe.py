@@ -8,7 +8,8 @@ from highwater_chaos.backends.primitives import KillsNodes, Primitive, WipesDisk
 from highwater_chaos.base.process import Process
 from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
-from highwater_chaos.faults.base import Drawing, Drawn, FaultContext, target_of
+from highwater_chaos.faults.base import Drawn, FaultContext, target_of
+from highwater_chaos.faults.drawing import Drawing
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
 
 

@@ -20,7 +20,8 @@ from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_na
 from highwater_chaos.experiment.quantities import Duration, Nanoseconds
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms, timeouts
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.base import Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.drawing import Drawing
 from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.switches import Mode
 

@@ -11,7 +11,6 @@ from highwater_chaos.base.process import Process, Sleep, Until
 from highwater_chaos.experiment.quantities import Duration
 from highwater_chaos.faults.base import (
     CONFIRM_NS,
-    Drawing,
     Drawn,
     Fault,
     FaultContext,
@@ -19,6 +18,7 @@ from highwater_chaos.faults.base import (
     ProbeResult,
     target_of,
 )
+from highwater_chaos.faults.drawing import Drawing
 from highwater_runtime.ports import SECOND
 
 RestartAfter = Annotated[

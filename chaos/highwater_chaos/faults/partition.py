@@ -21,7 +21,8 @@ from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import quorum_names
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.base import Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.drawing import Drawing
 from highwater_chaos.faults.targets import TargetError
 
 Link = tuple[str, str]

@@ -23,7 +23,8 @@ from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.experiment.timeouts import timeouts
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.base import Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
+from highwater_chaos.faults.drawing import Drawing
 from highwater_chaos.faults.messages import rule_is_gone
 from highwater_runtime.ports import MS, SECOND
 
