@@ -385,6 +385,8 @@ class Fault(FaultModel):
     """Whether its targets lose what they had not synced to their disks."""
     SUFFERED: ClassVar[str] = ""
     """What a report says of its target, as in ``was killed``."""
+    COUNTS_LOST_BYTES: ClassVar[bool] = False
+    """Whether its evidence says how many bytes each target lost."""
     AIMED: ClassVar[bool] = True
     """Whether ``random`` leaves the nodes that it names to it alone, for as long as it is in force. Not so for a rule
     about messages: see :meth:`disturbs`."""

@@ -42,6 +42,7 @@ class PowerLoss(NodeDownFault):
     RANK: ClassVar[int] = 0
     EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES
     LOSES_CACHE: ClassVar[bool] = True
+    COUNTS_LOST_BYTES: ClassVar[bool] = True
     target: Victims
     keep: Annotated[
         Literal["none", "prefix", "torn"] | None,
