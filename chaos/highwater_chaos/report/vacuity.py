@@ -120,7 +120,7 @@ def exercised(run: RunFiles, experiment: ChaosExperiment) -> Exercised:
 
 
 def _bytes_lost(hits: Sequence[_Hit]) -> int | None:
-    losses = [hit for hit in hits if hit.row["kind"] == "powerLoss"]
+    losses = [hit for hit in hits if hit.fault.COUNTS_LOST_BYTES]
     if any(len(hit.lost_bytes) < len(hit.nodes) for hit in losses):
         return None
     return sum(sum(hit.lost_bytes) for hit in losses)
@@ -144,7 +144,7 @@ def _warnings(
     if "partition-changed" in kinds:
         yield from look.no_election()
         yield from look.never_shrank()
-    drawn = [hit for hit in hits if hit.drawn and hit.row["kind"] == "powerLoss" and not hit.fault.replaces_disk]
+    drawn = [hit for hit in hits if hit.drawn and hit.fault.COUNTS_LOST_BYTES and not hit.fault.replaces_disk]
     yield from look.lost_nothing(drawn)
     yield from look.caught_nothing()
     yield from look.nothing_acknowledged()
@@ -206,7 +206,7 @@ class _Look:
 
     def lost_nothing(self, hits: Sequence[_Hit]) -> Iterator[ScheduleWarning]:
         """Power losses of brokers that took no byte and no disk."""
-        losses = [hit for hit in hits if hit.row["kind"] == "powerLoss" and not hit.fault.replaces_disk]
+        losses = [hit for hit in hits if hit.fault.COUNTS_LOST_BYTES and not hit.fault.replaces_disk]
         losses = [hit for hit in losses if all(node.startswith("broker-") for node in hit.nodes)]
         if losses and all(hit.lost_bytes and not any(hit.lost_bytes) for hit in losses):
             who = losses[0].title if len(losses) == 1 else f"each of {len(losses)} drawn power losses of brokers"
