@@ -46,7 +46,7 @@ class Exercised(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def to_dict(self) -> dict[str, Any]:
         """As ``verdict.json`` has it."""
         found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        return {**found, "warnings": list(found["warnings"])}
 
 
 _COUNTED: Final = (

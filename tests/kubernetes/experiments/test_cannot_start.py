@@ -146,7 +146,7 @@ def test_of_two_that_do_not_fit_together_the_later_gives_way(stage: Any) -> None
     assert stage.phase(earlier) == "SettingUp", "the earlier one keeps what it holds"
     stage.api.delete("highwater.dev/v1alpha1", "ChaosExperiment", earlier, "default")
     until(lambda: stage.phase(later) == "SettingUp", "the later one to begin again", 30.0)
-    assert len(stage.runner_pods()) == 1
+    until(lambda: len(stage.runner_pods()) == 1, "its runner", 30.0)
     assert stage.condition("SteadyState", later)["reason"] in ("NotYet", "PodsFailing")
 
 
