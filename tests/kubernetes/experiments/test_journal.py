@@ -10,7 +10,7 @@ from experiments.conftest import KIND, experiment, until
 
 from highwater_chaos.backends.kubernetes import journal as journal_module
 from highwater_chaos.backends.kubernetes.agents import AgentClient
-from highwater_chaos.backends.kubernetes.faults import FaultClient, PodPlace
+from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.kube.client import Kube, RefusedError
@@ -117,3 +117,31 @@ def test_counts_are_written_with_the_journal_and_follow_what_is_seen_later(
         counts = counts | {seen: 1}
         until(lambda now=counts: looked(journal) and written() == now, f"{seen} to be written without an entry", 10.0)
         journal.check_now_and_then()
+
+
+class LateAgent:
+    """Answers a look only when the fault has been healed, with what was so when it was asked."""
+
+    def __init__(self) -> None:
+        self.asked, self.healed = threading.Event(), threading.Event()
+
+    def fault(self, fault: str) -> dict[str, Any]:
+        self.asked.set()
+        assert self.healed.wait(60.0)
+        return {"id": fault, "state": "inForce", "evidence": []}
+
+    def heal_fault(self, fault: str) -> dict[str, Any]:
+        return {"id": fault, "state": "healed", "evidence": [{"phase": "heal", "saw": "gone", "confirmed": True}]}
+
+
+def test_an_answer_from_before_a_heal_hides_nothing_that_was_seen_after_it(journal: StatusJournal) -> None:
+    agent: Any = LateAgent()
+    client = FaultClient(journal, 3600 * SECOND)
+    fault = InjectedFault("fault-1", PodPlace("default", "demo-broker-0", "uid", agent), {"state": "inForce"})
+    looking = client.look_soon(fault)
+    assert agent.asked.wait(60.0)
+    assert client._undo(fault)
+    agent.healed.set()
+    looking.result(60.0)
+    assert client.seen_healed(fault) is None
+    client.close()

@@ -9,6 +9,7 @@ reason.
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -87,6 +88,7 @@ class FaultClient:
         self._unhealed: dict[str, str] = {}
         self._again: dict[str, Future[None]] = {}
         self._tried = 0.0
+        self._recording = threading.Lock()
         self._uncertain: list[str] = []
 
     def all_end_within(self, ns: int) -> None:
@@ -161,13 +163,14 @@ class FaultClient:
         if fault.healed:
             return False
         try:
-            fault.record = fault.place.agent.heal_fault(fault.id)
-            if fault.record["state"] not in OVER:
-                raise AgentError(f"it is still {fault.record['state']}: {fault.record.get('error', '')}", 500)
+            record = fault.place.agent.heal_fault(fault.id)
+            if record["state"] not in OVER:
+                raise AgentError(f"it is still {record['state']}: {record.get('error', '')}", 500)
         except AgentError as error:
             self._unhealed[fault.id] = f"fault {fault.id} on {fault.place.name} could not be healed: {error}"
             return False
-        fault.healed = True
+        with self._recording:
+            fault.record, fault.healed = record, True
         self._unhealed.pop(fault.id, None)
         return True
 
@@ -192,7 +195,10 @@ class FaultClient:
         if not fault.healed:
             with contextlib.suppress(AgentError):
                 # What is not seen is not confirmed: the caller judges by what was seen last.
-                fault.record = fault.place.agent.fault(fault.id) or fault.record
+                seen = fault.place.agent.fault(fault.id)
+                with self._recording:
+                    if seen and not fault.healed:  # or it is from before the heal, and lacks what was seen then
+                        fault.record = seen
         return fault
 
     def look_soon(self, fault: InjectedFault) -> Future[InjectedFault]:
