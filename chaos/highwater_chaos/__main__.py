@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from typing import Final
 
-from highwater_chaos.base.distribution import missing_extra
+from highwater_chaos.base.distribution import run_command
 
-_USAGE = 254
+_USAGE: Final = 254
 """``Exit.USAGE``, which cannot be imported here: its package needs the extra."""
 
 
 def main() -> None:
     """Run the command line and leave with its status."""
-    try:
-        from highwater_chaos.cli import main as command  # noqa: PLC0415 - or it could not be missing
-    except ModuleNotFoundError as error:
-        if (needed := missing_extra(error)) is None:
-            raise
-        sys.stderr.write(f"highwater: {needed}\n")
-        sys.exit(_USAGE)
-    command()
+    run_command("highwater", "highwater_chaos.cli", _USAGE)
 
 
 if __name__ == "__main__":

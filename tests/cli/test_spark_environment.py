@@ -155,3 +155,20 @@ def test_every_command_that_needs_spark_says_so_where_it_is_missing(failed_run: 
         assert done.returncode == 254, done.stderr
         assert "pip install 'highwater-chaos[pipeline]'" in done.stderr.splitlines()[-1]
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "lacks", "status", "extra"),
+    [
+        ("highwater_chaos.__main__:main", "typer", 254, "chaos"),
+        ("highwater_operator.commands:operator", "pydantic", 2, "operator"),
+        ("highwater_operator.commands:agent", "aiohttp", 2, "agent"),
+    ],
+)
+def test_a_command_without_its_extra_says_which_one_it_needs(command: str, lacks: str, status: int, extra: str) -> None:
+    module, function = command.split(":")
+    program = f"import sys; sys.modules[{lacks!r}] = None; from {module} import {function}; {function}()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    name = {"chaos": "highwater"}.get(extra, f"highwater-{extra}")
+    needs = f"expected the package {lacks}; found none: pip install 'highwater-chaos[{extra}]'"
+    assert (done.returncode, done.stderr) == (status, f"{name}: {needs}\n")

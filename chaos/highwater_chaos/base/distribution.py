@@ -6,6 +6,8 @@ The distribution is not called as the command is: ``highwater`` on PyPI is anoth
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Final
 
@@ -32,8 +34,27 @@ def installing(extra: str) -> str:
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
-def missing_extra(error: ModuleNotFoundError) -> str | None:
-    """Return what to say of an import that failed; None: no extra brings that module, so it is a fault of ours."""
+def run_command(name: str, module: str, lacking: int, *, extra: str = "") -> None:
+    """Run the function ``main`` of a command's module and leave with its status.
+
+    Without a package that the module needs, say on stderr which extra brings it, and leave with the status ``lacking``.
+    ``extra``: the one that brings all that this command needs.
+    """
+    try:
+        main = import_module(module).main
+    except ModuleNotFoundError as error:
+        if (needed := missing_extra(error, extra)) is None:
+            raise
+        sys.stderr.write(f"{name}: {needed}\n")
+        sys.exit(lacking)
+    sys.exit(main())
+
+
+def missing_extra(error: ModuleNotFoundError, of: str = "") -> str | None:
+    """Return what to say of an import that failed; None: no extra brings that module, so it is a fault of ours.
+
+    ``of``: the extra to name, whichever brings it; empty: one that does.
+    """
     module = (error.name or "").partition(".")[0]
     package = _PACKAGES.get(module, module.replace("_", "-"))
     try:
@@ -44,4 +65,4 @@ def missing_extra(error: ModuleNotFoundError) -> str | None:
     extra = next((one for one in (*_FIRST, *extras) if one in extras), None)
     if extra is None:
         return None
-    return f"expected the package {package}; found none: {installing(extra)}"
+    return f"expected the package {package}; found none: {installing(of or extra)}"
