@@ -10,16 +10,17 @@ Found = TypeVar("Found")
 
 
 def until(condition: Callable[[], Found], what: str, seconds: float = 90) -> Found:
-    """Return the first result of ``condition`` that is true. One that takes long is asked less often: whoever it waits
-    for needs the processor more.
+    """Return the first result of ``condition`` that is true. What takes long, to ask or to come about, is asked less
+    often: whoever it waits for needs the processor more.
 
     Raises:
         AssertionError: there was none within these seconds.
     """
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while True:
         asked = time.monotonic()
         if found := condition():
             return found
-        assert time.monotonic() < deadline, f"waited {seconds:g} s for {what}"
-        time.sleep(min(0.5, max(0.02, 4 * (time.monotonic() - asked))))
+        now = time.monotonic()
+        assert now < began + seconds, f"waited {seconds:g} s for {what}"
+        time.sleep(min(0.5, max(0.02, 4 * (now - asked), (now - began) / 50)))

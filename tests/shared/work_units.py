@@ -54,11 +54,12 @@ TOGETHER = (
     "chaos/test_missing_evidence.py",
     "chaos/test_third_party_fault.py",
     "kubernetes/experiments/test_judging.py",
+    "kubernetes/experiments/test_whole_runs.py",
     "local/test_broken_faults.py",
 )
 LONGEST = (
     "interop/",
-    "kubernetes/experiments/test_dashboards_everywhere.py",
+    "kubernetes/experiments/test_whole_runs.py",
     "local/test_broken_faults.py",
     "local/test_working_directory.py",
     "kubernetes/experiments/test_agents_replaced.py",

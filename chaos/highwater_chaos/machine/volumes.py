@@ -188,7 +188,7 @@ class Volume:
         """Unmount, here and wherever copies of the mount are, killing processes of this run that hold it; nothing where
         it is not mounted. The mount point goes with it."""
         point = Path(self.mount_point)
-        deadline = time.monotonic() + _FREE_WITHIN
+        deadline, pause = time.monotonic() + _FREE_WITHIN, 0.01
         self.thaw()
         if self.group:
             self._end_copies()
@@ -208,7 +208,8 @@ class Volume:
             if time.monotonic() > deadline:
                 names = ", ".join(f"pid {user.pid}" for user in users) or "no visible process"
                 raise MachineError(f"{point} cannot be unmounted: in use by {names}")
-            time.sleep(0.01)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.5)  # each look reads much of /proc
         try:
             point.rmdir()
         except FileNotFoundError:

@@ -30,10 +30,14 @@ class Attachments:
         self._volumes = volumes
         self._pods = pods
         self._note = note
+        self._attached: dict[str, tuple[Identity, Path]] = {}
+        """By uids of pods: who has its volume, and where that is mounted."""
 
     def look(self) -> None:
         """Attach every volume that a container waits for."""
         wanting = [pod for pod in self._pods() if _wants(pod)]
+        self._attached = {pod.uid: self._attached[pod.uid] for pod in wanting if self._has(pod)}
+        wanting = [pod for pod in wanting if pod.uid not in self._attached]
         if not wanting:
             return
         living = containers_by_pod(wanting)
@@ -46,6 +50,16 @@ class Attachments:
                 self._note(about, None)
             except Exception as error:  # of this pod alone: the others' volumes must not wait for it
                 self._note(about, f"volume {pod.volume} cannot be attached: {type(error).__name__}: {error}")
+
+    def _has(self, pod: Pod) -> bool:
+        # Without a look at all processes of the machine, as long as the one that has it lives.
+        if pod.uid not in self._attached:
+            return False
+        process, point = self._attached[pod.uid]
+        try:
+            return Identity.of(process.pid) == process and device_at(process, VOLUME_PATH) == device_of(point)
+        except OSError:  # the volume is taken down at the moment
+            return False
 
     def _attach(self, pod: Pod, process: Identity) -> None:
         there = device_at(process, VOLUME_PATH)
@@ -60,6 +74,7 @@ class Attachments:
             point = Path(self._volumes.machine_volume(record).mount_point)
             if there != device_of(point):
                 attach(point, process, VOLUME_PATH)
+            self._attached[pod.uid] = process, point
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ESRCH):  # the container has ended
                 raise

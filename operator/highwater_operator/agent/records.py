@@ -96,6 +96,7 @@ class Records:
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._directory = directory
+        self._over: set[str] = set()
         self.unreadable: set[str] = set()
 
     def get(self, fault: str) -> FaultRecord | None:
@@ -114,17 +115,25 @@ class Records:
     def put(self, record: FaultRecord) -> FaultRecord:
         """Whole or not at all, and durable; returns it."""
         write_durably(self._path(record.id), json.dumps(record.plain()))
+        self._over.discard(record.id)
         return record
 
-    def all(self) -> Iterator[FaultRecord]:
+    def all(self, *, over: bool = True) -> Iterator[FaultRecord]:
+        """``over``: those too that are over, a week of them: none of these is read again until it is replaced."""
         unreadable = set()
         for path in sorted(self._directory.glob("*.json")):
+            name = path.name.removesuffix(".json")
+            if not over and name in self._over:
+                continue
+            self._over.add(name)  # before it is read: who replaces it meanwhile takes it out after that
+            record = None
             try:
-                record = self.get(path.name.removesuffix(".json"))
+                record = self.get(name)
             except (MachineError, OSError) as error:
                 unreadable.add(str(error))
-                continue
-            if record is not None:
+            if record is None or record.state not in OVER:
+                self._over.discard(name)
+            if record is not None and (over or record.state not in OVER):
                 yield record
         self.unreadable = unreadable
 

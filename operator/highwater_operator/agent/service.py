@@ -152,7 +152,7 @@ class Faults:
         in_force = overdue = 0
         talking: dict[str, list[str]] = {}
         failure = self._guarded()
-        for found in self._records.all():
+        for found in self._records.all(over=False):
             if found.state != "inForce":
                 continue
             in_force += 1

@@ -262,6 +262,7 @@ class Agent:
         self.world = world
         self.verify = str(world.authority_file)
         self.certificate: tuple[str, str] | None = None
+        self._session = requests.Session()
         (world.state / "port").unlink(missing_ok=True)
         self.log = world.folder / "agent.log"
         with self.log.open("a") as log:
@@ -294,7 +295,7 @@ class Agent:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         url = f"https://127.0.0.1:{self.port}{path}"
-        return requests.request(
+        return self._session.request(
             method,
             url,
             data=data,

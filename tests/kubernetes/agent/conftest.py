@@ -71,3 +71,15 @@ def restart(shared_agent: list[Agent], world: World) -> Callable[[], Agent]:
         return shared_agent[0]
 
     return start
+
+
+@pytest.fixture(autouse=True)
+def pods_end_with_their_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What the agent looks after does not grow from test to test. Those of fixtures for more than one test stay."""
+    world: World | None = request.getfixturevalue("world") if "world" in request.fixturenames else None
+    before = 0 if world is None else len(world.pods)
+    yield
+    for pod in world.pods[before:] if world is not None else ():
+        pod.end()
+        if world.api.get("v1", "Pod", pod.name, "default") is not None:
+            world.api.delete("v1", "Pod", pod.name, "default", grace=0)

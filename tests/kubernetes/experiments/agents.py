@@ -27,11 +27,21 @@ _AUTHORITY.issue_cert(SERVER_NAME).configure_cert(_context)
 
 
 class _Server(ThreadingHTTPServer):
-    """As the agent: TLS, and each handshake where its request is served."""
+    """As the agent: TLS, each handshake where its request is served, and connections that are kept."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.connections: set[socket.socket] = set()
 
     def get_request(self) -> tuple[socket.socket, Any]:
         plain, address = super().get_request()
-        return _context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False), address
+        secured = _context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+        self.connections.add(secured)
+        return secured, address
+
+    def close_request(self, request: Any) -> None:
+        self.connections.discard(request)
+        super().close_request(request)
 
     def handle_error(self, *_: Any) -> None:
         """Callers may be tired of waiting."""
@@ -66,6 +76,9 @@ class FakeAgent:
         agent = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = -1  # an answer is one write
+
             def do_GET(self) -> None:
                 self._serve("GET")
 
@@ -112,6 +125,9 @@ class FakeAgent:
         self.answering.set()
         self._server.shutdown()
         self._server.server_close()
+        for connection in [*self._server.connections]:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         self._thread.join()
 
     def manifest(self, node: str, namespace: str = "highwater-system") -> Json:

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -196,8 +197,9 @@ RBAC = MANIFESTS / "base" / "rbac"
 JUDGING = MANIFESTS / "components" / "judging"
 
 
-@pytest.fixture
-def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
+@contextmanager
+def real_stage(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
+    """Real nodes, an agent that acts on them, runners and judges; the operator is to be started."""
     token_file = tmp_path / "token"
     token_file.write_text(TOKEN)
     agents = AgentSettings(SYSTEM, token_file=token_file, trust=TRUST)
@@ -271,6 +273,12 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         finally:
             stage.stop()
             nodes.close()
+
+
+@pytest.fixture
+def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
+    with real_stage(kube_api, tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

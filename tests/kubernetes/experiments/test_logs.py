@@ -5,95 +5,13 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
-from experiments.conftest import KIND, experiment, until
-from experiments.test_real_run import CONFIG, LONG
-from log_schema import EVENTS, OBJECT, parsed
+from log_schema import parsed
 
-from highwater_operator.experiments.context import JudgingSettings
-from highwater_operator.main import CHATTY
 from highwater_operator.reconcile.pod_troubles import end_of
 from highwater_runtime.log_lines import JsonLines, as_json, log_event, plain_text
-
-COMPONENTS = {
-    "operator": ("highwater_operator", "kopf"),
-    "runner": ("highwater.runner",),
-    "judge": ("highwater.judge",),
-}
-
-
-@contextmanager
-def logs_of_threads(**context: Any) -> Iterator[dict[str, io.StringIO]]:
-    """Lines by component, as its process would have them: here operator, runner and judge are threads."""
-    streams = {component: io.StringIO() for component in COMPONENTS}
-    handlers = []
-    for component, names in COMPONENTS.items():
-        handler = logging.StreamHandler(streams[component])
-        handler.setFormatter(JsonLines(component, **({} if component == "operator" else context)))
-        for name in names:
-            logger = logging.getLogger(name)
-            logger.addHandler(handler)
-            logger.setLevel(logging.INFO)
-            handlers.append((logger, handler))
-    for name in CHATTY:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    try:
-        yield streams
-    finally:
-        for logger, handler in handlers:
-            logger.removeHandler(handler)
-            logger.setLevel(logging.NOTSET)
-        for name in CHATTY:
-            logging.getLogger(name).setLevel(logging.NOTSET)
-
-
-def test_every_line_of_an_experiment_is_of_the_schema(real: Any, tmp_path: Path) -> None:
-    real.judging = JudgingSettings(job=True)
-    cluster = {"brokers": 1, "controllers": 1, "config": CONFIG, "topics": [{"name": "orders"}]}
-    schedule = [{"inject": {"pause": {"target": {"broker": 0}}, "for": "500ms"}}, {"wait": "1s"}]
-    about = {"namespace": "default", "kind": "ChaosExperiment", "name": "demo"}
-    with logs_of_threads(**about) as streams:
-        real.start()
-        real.api.create(experiment(cluster=cluster, schedule=schedule))
-        until(lambda: '"phase": "Completed"' in streams["operator"].getvalue(), "the verdict", LONG)
-        until(lambda: real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None, "its cluster")
-        real.api.delete(*KIND, "demo", "default")
-        until(lambda: real.get() is None, "the experiment to go")
-        real.stop()
-    lines = {component: parsed(stream.getvalue().splitlines()) for component, stream in streams.items()}
-    nodes = [parsed(path.read_text().splitlines()) for path in tmp_path.glob("demo-*.log")]
-    assert len(nodes) == 2
-    for node in nodes:
-        assert len(node) > 2
-        (name,) = {one["name"] for one in node}
-        assert {(one["component"], one["namespace"], one["kind"]) for one in node} == {("node", "default", "Pod")}
-        assert {f"demo-{one['node']}" for one in node} == {name}
-
-    said = [one for one in lines["operator"] if one.get("kind") == "ChaosExperiment"]
-    phases = [one["phase"] for one in said if one["event"] == "phase changed"]
-    assert phases == list(dict.fromkeys(phases)), "one line for each"
-    assert {"Pending", "SettingUp", "Judging", "Completed"} <= set(phases)
-    (completed,) = [one for one in said if one.get("phase") == "Completed"]
-    assert completed["verdict"] == "pass"
-    cluster_lines = [one for one in lines["operator"] if one.get("kind") == "LogCluster"]
-    ready = [
-        one["status"] for one in cluster_lines if one["event"] == "condition changed" and one["condition"] == "Ready"
-    ]
-    assert "True" in ready
-    runner = [one["phase"] for one in lines["runner"] if one["event"] == "phase changed"]
-    assert list(dict.fromkeys(runner)) == ["SettingUp", "Steady", "Injecting", "Recovering", "Judging"]
-    assert [one["verdict"] for one in lines["judge"] if one["event"] == "verdict"] == ["pass"]
-    for component in ("runner", "judge"):
-        assert all({name: one[name] for name in OBJECT} == about for one in lines[component])
-    transitions = {"phase changed", "condition changed", "verdict"}
-    assert {
-        (one["component"], one["event"]) for part in lines.values() for one in part if one["event"] in transitions
-    } <= EVENTS
 
 
 @pytest.mark.parametrize("value", ["a\nb\u2028c\x00", "\udc80", float("nan"), b"\xff", {"deep": object}, "\x1b[31m"])
