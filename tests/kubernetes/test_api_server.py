@@ -1,6 +1,7 @@
-"""The stand-in API server, by what only a stand-in does: it fails on request and knows who asked for what.
+"""The stand-in API server, by what no other test would notice: who may do what, and what it hides or leaves behind.
 
-What it shares with a real server is in ``conformance``.
+What it shares with a real server is in ``conformance``. That it makes pods and fails on request is seen by the tests of
+operator and agent, which assert what came of it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ import shutil
 import subprocess
 from typing import Any
 
-import kubernetes
 import pytest
-import urllib3
-from api_server import ApiServer, Fault, Grant
-from kubernetes import client, watch
+from api_server import ApiServer, Grant
+from api_server.world import World
+from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 
 PATIENCE = 30.0
@@ -38,24 +38,6 @@ def _map(name: str, **data: str) -> dict[str, Any]:
 
 
 # The official clients
-
-
-def test_the_official_watch_follows(kube_api, core):
-    listed = core.list_namespaced_config_map("default").metadata.resource_version
-    core.create_namespaced_config_map("default", _map("a"))
-    core.delete_namespaced_config_map("a", "default")
-    seen = []
-    stream = watch.Watch()
-    for event in stream.stream(core.list_namespaced_config_map, "default", resource_version=listed):
-        seen.append((event["type"], event["object"].metadata.name))
-        if len(seen) == 2:
-            stream.stop()
-    assert seen == [("ADDED", "a"), ("DELETED", "a")]
-
-
-def test_a_kubeconfig_leads_to_it(kube_api, kubeconfig):
-    made = kubernetes.config.new_client_from_config(str(kubeconfig))
-    assert client.CoreV1Api(made).read_namespace("default").metadata.name == "default"
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
@@ -87,77 +69,15 @@ def test_kubectl(kube_api, kubeconfig, tmp_path):
 # Bad days
 
 
-@pytest.mark.parametrize("status", [409, 429, 500, 503, 504])
-def test_an_answer_is_replaced(kube_api, core, status):
-    fault = kube_api.fault(verb="get", resource="configmaps", status=status, retry_after=1)
-    kube_api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
-    with pytest.raises(ApiException) as refused:
-        core.read_namespaced_config_map("a", "default")
-    assert refused.value.status == status
-    assert refused.value.headers["Retry-After"] == "1"
-    assert [str(asked) for asked in fault.hits] == ["get configmaps.core a in default"]
-    assert core.read_namespaced_config_map("a", "default").metadata.name == "a"
-
-
-def test_the_answer_to_a_write_that_was_done_is_lost(kube_api, core):
-    kube_api.fault(verb="create", when="after", reset=True)
-    with pytest.raises(Exception, match=r"Connection|aborted|reset"):
-        core.create_namespaced_config_map("default", _map("a"))
-    assert kube_api.get("v1", "ConfigMap", "a", "default") is not None
-
-
-def test_a_connection_is_cut_before_anything_is_done(kube_api, core):
-    kube_api.fault(verb="create", reset=True)
-    with pytest.raises(Exception, match=r"Connection|aborted|reset"):
-        core.create_namespaced_config_map("default", _map("a"))
-    assert kube_api.get("v1", "ConfigMap", "a", "default") is None
-
-
-def test_faults_choose_and_are_spent(kube_api, core):
-    fault = kube_api.faults.add(Fault(verb="create", resource="configmaps", status=500, skip=1, times=2))
-    outcomes = []
-    for index in range(5):
-        try:
-            core.create_namespaced_config_map("default", _map(f"a{index}"))
-            outcomes.append(201)
-        except ApiException as error:
-            outcomes.append(error.status)
-    assert outcomes == [201, 500, 500, 201, 201]
-    assert len(fault.hits) == 2
-
-
-def test_a_watch_from_before_the_history_is_gone(kube_api, core):
-    start = core.list_namespaced_config_map("default").metadata.resource_version
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_connection_is_cut_around_a_write(kube_api, core, when):
+    fault = kube_api.fault(verb="create", when=when, reset=True, skip=1)
     core.create_namespaced_config_map("default", _map("a"))
-    kube_api.store.compact()
-    with pytest.raises(ApiException) as gone:
-        next(iter(watch.Watch().stream(core.list_namespaced_config_map, "default", resource_version=start)))
-    assert gone.value.status == 410
-
-
-@pytest.mark.parametrize("how", ["end_watch_after", "expire_watch_after"])
-def test_watches_die_in_the_middle_and_nothing_is_lost(kube_api, core, how):
-    start = core.list_namespaced_config_map("default").metadata.resource_version
-    for index in range(4):
-        core.create_namespaced_config_map("default", _map(f"a{index}"))
-    kube_api.fault(verb="watch", **{how: 2})
-    seen, version = [], start
-    for _ in range(2):
-        response = core.list_namespaced_config_map(
-            "default", watch=True, resource_version=version, timeout_seconds=1, _preload_content=False
-        )
-        text = b""
-        try:
-            for chunk in response.stream():
-                text += chunk
-        except urllib3.exceptions.HTTPError:
-            assert how == "end_watch_after"
-        events = [json.loads(line) for line in text.splitlines()]
-        if how == "expire_watch_after" and events[-1]["type"] == "ERROR":
-            assert events.pop()["object"]["code"] == 410
-        seen += [event["object"]["metadata"]["name"] for event in events]
-        version = events[-1]["object"]["metadata"]["resourceVersion"]
-    assert seen == ["a0", "a1", "a2", "a3"]
+    with pytest.raises(Exception, match=r"Connection|aborted|reset"):
+        core.create_namespaced_config_map("default", _map("b"))
+    core.create_namespaced_config_map("default", _map("c"))
+    kept = [name for name in "abc" if kube_api.get("v1", "ConfigMap", name, "default") is not None]
+    assert (kept, len(fault.hits)) == (["a", "c"] if when == "before" else ["a", "b", "c"], 1)
 
 
 def test_a_fault_of_the_server_itself_is_not_hidden(monkeypatch):
@@ -246,3 +166,31 @@ def test_the_rules_of_manifests(kube_api):
         custom.delete_namespaced_custom_object("highwater.dev", "v1alpha1", "default", "logclusters", "demo")
     with pytest.raises(ValueError, match="no binding among the manifests"):
         kube_api.authorizer.add_manifests("other", "highwater/agent", manifests)
+
+
+# Jobs
+
+
+def _job(name: str, **spec: Any) -> dict[str, Any]:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "c:1"}]}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"template": template, **spec},
+    }
+
+
+def test_pods_of_a_job_outlive_it_unless_told_otherwise(bare_kube_api):
+    """The one resource whose default is to orphan: an operator has to say that it wants them gone."""
+    made = client.ApiClient(bare_kube_api.configuration())
+    batch = client.BatchV1Api(made)
+    with World(bare_kube_api) as world:
+        for name in ("kept", "taken"):
+            batch.create_namespaced_job("default", _job(name))
+        world.settle()
+        batch.delete_namespaced_job("kept", "default")
+        batch.delete_namespaced_job("taken", "default", propagation_policy="Background")
+        world.settle()
+    left = [pod.metadata.labels["job-name"] for pod in client.CoreV1Api(made).list_namespaced_pod("default").items]
+    assert left == ["kept"]

@@ -53,6 +53,7 @@ TOGETHER = (
     "chaos/test_clock_shifts.py",
     "chaos/test_missing_evidence.py",
     "chaos/test_third_party_fault.py",
+    "kubernetes/experiments/test_command_line.py",
     "kubernetes/experiments/test_judging.py",
     "kubernetes/experiments/test_whole_runs.py",
     "local/test_broken_faults.py",

@@ -25,7 +25,7 @@ ENDS = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
 
 
 async def answer(request: web.Request) -> web.Response:
-    return web.Response(text="here" if request.path == "/short" else "x" * (64 << 20))
+    return web.Response(text="here" if request.path == "/short" else "x" * (16 << 20))
 
 
 @asynccontextmanager

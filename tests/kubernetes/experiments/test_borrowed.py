@@ -158,26 +158,26 @@ def test_topics_that_cannot_be_deleted_do_not_keep_it_for_ever(stage: Any, live:
     assert "orders" in events["TopicsLeft"]
 
 
-@pytest.mark.parametrize(
-    ("spec", "reason", "words"),
-    [
-        ({"schedule": [{"inject": {"kill": {"target": {"broker": 5}}}}]}, "Invalid", "there is no broker 5"),
-        ({"schedule": [{"inject": {"powerLoss": {"target": {"broker": 1}}}}]}, "NotPossible", "storage.crashable"),
-        ({"schedule": [{"inject": {"diskWipe": {"target": {"broker": 1}}}}]}, "NotPossible", "storage.crashable"),
-        ({"topics": ["old"]}, "Invalid", "'old' is the LogCluster's own"),
-        ({"topics": ["there"]}, "TopicExists", "there already"),
-        ({"topics": []}, "Invalid", "there is no topic to write to"),
-        ({"schedule": [{"admin": {"upgradeMetadata": {"version": "3.5-IV1"}}}]}, "Invalid", "cannot be undone"),
-    ],
-)
-def test_what_cannot_be_there_is_refused(stage: Any, live: Lent, spec: Any, reason: str, words: str) -> None:
+IMPOSSIBLE: list[tuple[Any, str, str]] = [
+    ({"schedule": [{"inject": {"kill": {"target": {"broker": 5}}}}]}, "Invalid", "there is no broker 5"),
+    ({"schedule": [{"inject": {"powerLoss": {"target": {"broker": 1}}}}]}, "NotPossible", "storage.crashable"),
+    ({"schedule": [{"inject": {"diskWipe": {"target": {"broker": 1}}}}]}, "NotPossible", "storage.crashable"),
+    ({"topics": ["old"]}, "Invalid", "'old' is the LogCluster's own"),
+    ({"topics": ["there"]}, "TopicExists", "there already"),
+    ({"topics": []}, "Invalid", "there is no topic to write to"),
+    ({"schedule": [{"admin": {"upgradeMetadata": {"version": "3.5-IV1"}}}]}, "Invalid", "cannot be undone"),
+]
+
+
+def test_what_cannot_be_there_is_refused(stage: Any, live: Lent) -> None:
     stage.start()
     lend(stage)
     live.place("there", [0])
-    stage.api.create(borrowing(**spec))
-    said = refused(stage)
-    assert (said["reason"], words in said["message"]) == (reason, True), said
-    assert "spec.cluster." not in said["message"]
+    for number, (spec, reason, words) in enumerate(IMPOSSIBLE):
+        stage.api.create(borrowing(name := f"demo-{number}", **spec))
+        said = refused(stage, name)
+        assert (said["reason"], words in said["message"]) == (reason, True), said
+        assert "spec.cluster." not in said["message"]
     assert (held_by(stage), stage.jobs()) == ("", [])
 
 

@@ -186,19 +186,3 @@ def test_a_runner_that_ended_badly_says_how(stage: Any, ended: dict[str, Any], w
     stage.api.patch("v1", "Pod", name, SYSTEM, status, "status")
     until(lambda: stage.phase() == "Completed", "the end")
     assert words in stage.status()["reason"]
-
-
-@pytest.mark.parametrize(
-    ("reason", "word"),
-    [("network-not ready", "NetworkNotReady"), ("3rd try", "Warning3rdTry"), ("Failed_Mount", "Failed_Mount")],
-)
-def test_an_events_reason_may_be_any_text(stage: Any, reason: str, word: str) -> None:
-    """Kubernetes takes any; a condition takes a word."""
-    stage.pace = replace(stage.pace, start_within=2.0)
-    stage.start()
-    stage.api.create(experiment())
-    made = runner_status(stage, waiting("ContainerCreating"))
-    stage.api.create(event(made["name"], made["uid"], "Pod", reason, "no plugin"))
-    until(lambda: stage.condition("SteadyState").get("reason") == word, "the cause", 10.0)
-    until(lambda: stage.phase() == "Completed", "the end", 20.0)
-    assert "no plugin" in stage.status()["reason"]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from experiments.conftest import KIND, experiment, until
+from experiments.recorded import Recorded
 
 from highwater_chaos.backends.kubernetes import following
 from highwater_chaos.backends.kubernetes.archive import store
 from highwater_chaos.cli import execute
+from highwater_chaos.experiment import load_experiment
 from highwater_chaos.kube.client import Kube, UnavailableError
+from highwater_chaos.verdict.check import check_recordings, write_verdict
 from highwater_operator.objects.naming import Owner
 from highwater_operator.reconcile.problems import problem_of
 from highwater_operator.resources import LogClusterSpec
@@ -43,9 +47,17 @@ def play(cluster: Any, status: dict[str, Any], run: Path | None) -> threading.Th
     return thread
 
 
-def test_run_follows_and_fetches(cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("run", str(FILE), "--out", str(tmp_path / "sim"), "--switch", "replica-epoch-check=off") == 0
-    (made,) = (tmp_path / "sim").iterdir()
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, failing: Recorded) -> Path:
+    """A run directory with its verdict, as a runner keeps it."""
+    directory = tmp_path_factory.mktemp("run") / "kafka-14139-off"
+    shutil.copytree(failing.directory, directory)
+    experiment = load_experiment(FILE).with_seed_and_switches(None, {"replica-epoch-check": "off"})
+    write_verdict(directory, experiment, check_recordings(experiment, directory))
+    return directory
+
+
+def test_run_follows_and_fetches(cluster: Any, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     thread = play(cluster, {"phase": "Completed", "verdict": "fail"}, made)
     arguments = ("--backend", "kubernetes", "--out", str(tmp_path / "out"), "--switch", "replica-epoch-check=off")
     assert command("run", str(FILE), *arguments) == 0
@@ -104,11 +116,9 @@ def test_a_reference_is_for_kubernetes(cluster: Any, tmp_path: Path, capsys: pyt
 
 
 def test_the_verdict_is_that_of_the_experiment(
-    cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: Any, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It was ended by hand when its run had been judged and kept."""
-    assert command("run", str(FILE), "--out", str(tmp_path / "sim"), "--switch", "replica-epoch-check=off") == 0
-    (made,) = (tmp_path / "sim").iterdir()
     ended = {"phase": "Completed", "verdict": "inconclusive", "reason": "ended by hand"}
     thread = play(cluster, ended, made)
     arguments = ("--backend", "kubernetes", "--out", str(tmp_path / "out"), "--switch", "replica-epoch-check=off")

@@ -62,46 +62,35 @@ def test_rules_of_a_network_policy_are_one_value() -> None:
     assert difference(wanted, live) == "spec.ingress"
 
 
-@pytest.mark.parametrize(
-    ("version", "kind", "name", "patch"),
-    [
-        ("v1", "Service", "demo-bootstrap", {"spec": {"selector": {"highwater.dev/cluster": "other"}}}),
-        ("apps/v1", "StatefulSet", "demo-broker", {"spec": {"replicas": 1}}),
-        ("v1", "ConfigMap", "demo-broker", {"data": {"demo-broker-0.properties": "node.id=7\n"}}),
-        ("policy/v1", "PodDisruptionBudget", "demo-broker", {"spec": {"maxUnavailable": 3}}),
-        ("networking.k8s.io/v1", "NetworkPolicy", "demo-controller", {"spec": {"ingress": [{}]}}),
-        ("v1", "Service", "demo-brokers", {"metadata": {"labels": {"highwater.dev/cluster": None}}}),
-    ],
-)
-def test_drift_is_repaired(
-    stage: Any, wait_for: Any, version: str, kind: str, name: str, patch: dict[str, Any]
-) -> None:
+CHANGES: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("v1", "Service", "demo-bootstrap", {"spec": {"selector": {"highwater.dev/cluster": "other"}}}),
+    ("apps/v1", "StatefulSet", "demo-broker", {"spec": {"replicas": 1}}),
+    ("v1", "ConfigMap", "demo-broker", {"data": {"demo-broker-0.properties": "node.id=7\n"}}),
+    ("policy/v1", "PodDisruptionBudget", "demo-broker", {"spec": {"maxUnavailable": 3}}),
+    ("networking.k8s.io/v1", "NetworkPolicy", "demo-controller", {"spec": {"ingress": [{}]}}),
+    ("v1", "Service", "demo-brokers", {"metadata": {"labels": {"highwater.dev/cluster": None}}}),
+]
+
+
+def test_drift_is_repaired_and_what_is_deleted_comes_back(stage: Any, wait_for: Any) -> None:
     stage.start()
     stage.create()
     stage.until_settled()
-    before = stage.api.get(version, kind, name, "default")
-    stage.api.patch(version, kind, name, "default", patch)
-    keys = ("spec", "data")
 
-    def repaired() -> bool:
+    def kept(version: str, kind: str, name: str) -> Any:
         live = stage.api.get(version, kind, name, "default")
-        labels = live["metadata"]["labels"] == before["metadata"]["labels"]
-        return labels and all(live.get(key) == before.get(key) for key in keys)
+        return live and (live["metadata"]["labels"], live.get("spec"), live.get("data"))
 
-    wait_for(repaired, "the change to be undone")
-    reasons = ("DriftRepaired", "Recreated")
-    wait_for(lambda: any(stage.events(reason) for reason in reasons), "the repair to be told")
-    stage.until_settled()
-
-
-def test_what_is_deleted_comes_back(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    for *place, patch in CHANGES:
+        before = kept(*place)
+        stage.api.patch(*place, "default", patch)
+        wait_for(lambda place=place, before=before: kept(*place) == before, f"the change of {place} to be undone")
+    wait_for(lambda: stage.events("DriftRepaired"), "the repair to be told")
     stage.api.delete("v1", "Service", "demo-bootstrap", "default")
     wait_for(lambda: stage.api.get("v1", "Service", "demo-bootstrap", "default"), "the Service")
-    (event,) = wait_for(lambda: stage.events("Recreated"), "the Event")
-    assert event["message"] == "Service demo-bootstrap was missing"
+    until_told = lambda: "Service demo-bootstrap was missing" in [one["message"] for one in stage.events("Recreated")]  # noqa: E731
+    wait_for(until_told, "the Event")
+    stage.until_settled()
 
 
 def test_fields_of_others_are_left_to_them(stage: Any, wait_for: Any) -> None:

@@ -37,27 +37,16 @@ def test_a_cluster_becomes_ready_and_says_so(stage: Any) -> None:
     stage.steady_reconciles(1)
     assert {"Created", "Serving", "TopicCreated"} <= {event["reason"] for event in stage.events()}
     assert all(event["count"] == 1 for event in stage.events("Created"))
-
-
-def test_kopf_leaves_nothing_on_the_resource(stage: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
     metadata = stage.get()["metadata"]
-    assert metadata.get("finalizers", []) == []
+    assert metadata.get("finalizers", []) == [], "kopf leaves nothing on the resource"
     assert [key for key in metadata.get("annotations", {}) if "kopf" in key or PREFIX in key] == []
     assert FINALIZER.startswith(PREFIX)
-
-
-def test_nothing_is_written_once_it_is_settled(stage: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
-    stage.steady_reconciles(1)  # with the Events that follow the status
+    # Nothing is written once it is settled, nor in vain.
     stage.world.settle()
-    revision = stage.api.store.revision
-    stage.steady_reconciles(2)
-    assert stage.api.store.revision == revision
+    revision, written = stage.api.store.revision, []
+    stage.api.fault(matches=lambda asked: asked.verb in ("patch", "create") and bool(written.append(str(asked))))
+    stage.steady_reconciles(3)
+    assert (stage.api.store.revision, written) == (revision, [])
 
 
 def test_deletion_is_clean(stage: Any, wait_for: Any) -> None:
@@ -182,14 +171,3 @@ def test_a_cluster_of_the_same_name_waits_for_the_earlier_one(stage: Any, wait_f
     stage.world.pods.let_go("default", "demo-broker-1")
     stage.until_settled()
     assert len(stage.pods()) == 6
-
-
-def test_a_cluster_that_stays_as_it_is_is_not_written_to(stage: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
-    stage.steady_reconciles(1)
-    written: list[str] = []
-    stage.api.fault(matches=lambda asked: asked.verb in ("patch", "create") and bool(written.append(str(asked))))
-    stage.steady_reconciles(3)
-    assert written == []

@@ -67,6 +67,16 @@ def test_events_count_only_while_containers_are_created() -> None:
     assert warning_in_events([probed, normal]) is None
 
 
+@pytest.mark.parametrize(
+    ("reason", "word"),
+    [("network-not ready", "NetworkNotReady"), ("3rd try", "Warning3rdTry"), ("Failed_Mount", "Failed_Mount")],
+)
+def test_an_events_reason_may_be_any_text(reason: str, word: str) -> None:
+    """Kubernetes takes any; a condition takes a word."""
+    event = {"type": "Warning", "reason": reason, "message": "no plugin", "lastTimestamp": "2026-01-01T00:00:00Z"}
+    assert str(warning_in_events([event])) == f"{word}: no plugin"
+
+
 def test_what_a_kubelet_cannot_mount_stands_in_the_status(stage: Any, wait_for: Any) -> None:
     """Within one look: the pod's own status says nothing but ContainerCreating."""
     stage.world.pods.decide = lambda pod: PENDING if "broker-1" in pod["metadata"]["name"] else READY

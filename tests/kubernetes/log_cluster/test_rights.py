@@ -80,7 +80,7 @@ def test_the_rights_suffice(stage: Any, wait_for: Any) -> None:
     assert sorted(granted - asked - ELSEWHERE) == []
 
 
-def test_one_namespace_is_enough(stage: Any, wait_for: Any) -> None:
+def test_one_namespace_is_enough(stage: Any) -> None:
     """With ``--namespace``, a Role in that namespace does, but for the definitions, which are in none."""
     definitions = [one for one in manifests() if one["metadata"]["name"] == "highwater-operator-definitions"]
     role = [one for one in manifests() if one["kind"] == "ClusterRole" and one not in definitions]
@@ -93,7 +93,8 @@ def test_one_namespace_is_enough(stage: Any, wait_for: Any) -> None:
     }
     user = stage.api.authorizer.add_manifests("secret", ACCOUNT, [*role, binding, *definitions])
     stage.start(token="secret", options=Options(("default",), liveness=None, metrics_port=None))
-    life(stage, wait_for)
+    stage.create(topics=[{"name": "orders"}])
+    stage.until_settled()
     assert [str(one) for one in user.refused] == []
 
 

@@ -66,16 +66,6 @@ def test_a_cluster_without_its_servers_says_which(zk: Any, wait_for: Any) -> Non
     assert zk.condition("Ready")["message"] == "no broker is the active controller"
 
 
-def test_drift_of_its_objects_is_repaired(zk: Any, wait_for: Any) -> None:
-    name = "demo-zookeeper-0.cfg"
-    kind = ("v1", "ConfigMap", "demo-zookeeper", "default")
-    before = zk.api.get(*kind)["data"][name]
-    zk.api.patch(*kind, {"data": {name: "tickTime=1"}})
-    zk.api.delete("v1", "Service", "demo-zookeepers", "default")
-    wait_for(lambda: zk.api.get(*kind)["data"][name] == before, "the repair")
-    wait_for(lambda: zk.api.get("v1", "Service", "demo-zookeepers", "default"), "the Service to be back")
-
-
 def test_servers_are_replaced_only_while_the_ensemble_can_do_without(zk: Any, wait_for: Any) -> None:
     zk.world.pods.stopped.clear()
     zk.cluster().ensemble = replace(SOUND, servers={**SOUND.servers, 1: ServerView(leads=True, synced_followers=1)})
@@ -103,9 +93,3 @@ def test_a_broker_that_is_down_is_not_scaled_away_with_what_it_holds(zk: Any, wa
     wait_for(lambda: zk.condition("Degraded")["reason"] == "ScaleDownRefused", "the refusal")
     assert "broker 1 holds replicas of orders-0" in zk.condition("Degraded")["message"]
     assert "demo-broker-1" in zk.pods()
-
-
-def test_all_of_it_goes_with_the_cluster(zk: Any, wait_for: Any) -> None:
-    zk.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
-    wait_for(lambda: not zk.pods() and not names(zk, "v1", "ConfigMap"), "everything to go")
-    assert names(zk, "apps/v1", "StatefulSet") == set()
