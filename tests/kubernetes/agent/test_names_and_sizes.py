@@ -77,6 +77,15 @@ def test_a_record_is_that_of_its_file(tmp_path: Path) -> None:
     assert len(volumes.mount_all()) == 1, "it is told"
 
 
+def test_a_fault_that_is_asked_for_again_is_looked_after_again(tmp_path: Path) -> None:
+    """Those that are over are not read each time; one that failed may come to be in force."""
+    records = Records(tmp_path / "faults")
+    for state, seen in (("injecting", 1), ("failed", 0), ("inForce", 1), ("expired", 0)):
+        records.put(FaultRecord("one", state))  # type: ignore[arg-type]
+        assert [len(list(records.all(over=False))) for _ in range(2)] == [seen] * 2
+        assert [one.state for one in records.all()] == [state]
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_a_size_is_a_size(size: str, tmp_path: Path) -> None:
     pod = Pod("ns", "demo-broker-0", "u", "node-1", annotations={VOLUME_CRASHABLE: "true", VOLUME_SIZE: size})

@@ -7,7 +7,6 @@ import json
 import signal
 from collections.abc import Callable
 
-import pytest
 from agent_world import Agent, World, confirmed, guardians, in_seconds
 from waiting import until
 
@@ -44,23 +43,34 @@ def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(
     assert answering(pod.namespace, [target], 10) == {target}
 
 
-def test_an_agent_that_comes_back_heals_what_is_overdue_where_nobody_else_did(
+def test_an_agent_that_comes_back_heals_what_is_overdue_and_undoes_what_was_being_injected(
     agent: Agent, world: World, restart: Callable[[], Agent]
 ) -> None:
-    pod = world.pod("overdue-broker-0")
-    node = pod.start_node()
-    record = agent.inject("overdue-1", "pause", pod, seconds=4)
+    """Where nobody else did; and of what may have happened it never says that it was done."""
+    pods = {kind: world.pod(f"{kind}-broker-0") for kind in ("overdue", "half-pause", "half-kill")}
+    nodes = {kind: pod.start_node().pid for kind, pod in pods.items()}
+    agent.inject("half-pause", "pause", pods["half-pause"])
+    agent.inject("half-kill", "kill", pods["half-kill"])
+    record = agent.inject("overdue", "pause", pods["overdue"], seconds=4)
     agent.kill()
     # As a container runtime does that ends all processes of the agent's container.
     for guardian in guardians(world):
         guardian.send(signal.SIGKILL)
         assert guardian.wait_gone(10)
+    # The journal of an agent that was killed before it could write what it had seen.
+    for fault in ("half-pause", "half-kill"):
+        path = world.state / "faults" / f"{fault}.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"state": "injecting", "evidence": []}))
     deadline = record["request"]["deadline"]
     until(lambda: in_seconds(-0.5) > deadline.replace("Z", "+00:00"), "the deadline has passed")
-    assert states(node.pid) == ["stopped"]
+    assert states(*nodes.values()) == ["stopped", "stopped", "gone"]
     again = restart()
-    assert states(node.pid) == ["running"], "healed before it listens"
-    until(lambda: again.state("overdue-1") == "expired", "and it is noted")
+    assert states(*nodes.values()) == ["running", "running", "gone"], "healed before it listens"
+    until(lambda: again.state("overdue") == "expired", "and it is noted")
+    for fault in ("half-pause", "half-kill"):
+        found = again.ask("GET", f"/v1/faults/{fault}").json()
+        assert found["state"] == "failed"
+        assert "may have happened" in found["error"]
     assert guardians(world), "a new guardian is at work"
 
 
@@ -73,29 +83,6 @@ def test_a_guardian_that_dies_is_replaced(agent: Agent, world: World) -> None:
         guardian.send(signal.SIGKILL)
     until(lambda: set(guardians(world)) - set(before), "a new one")
     agent.heal("orphan-1")
-
-
-@pytest.mark.parametrize("made", [True, False])
-def test_what_was_being_injected_is_undone_and_never_called_done(
-    agent: Agent, world: World, restart: Callable[[], Agent], made: bool
-) -> None:
-    pod = world.pod(f"half-{made}-broker-0".lower())
-    node = pod.start_node()
-    fault = f"half-{made}"
-    if made:
-        agent.inject(fault, "pause", pod)
-    else:
-        agent.inject(fault, "kill", pod)
-    agent.kill()
-    # The journal of an agent that was killed before it could write what it had seen.
-    path = world.state / "faults" / f"{fault}.json"
-    row = json.loads(path.read_text())
-    path.write_text(json.dumps(row | {"state": "injecting", "evidence": []}))
-    again = restart()
-    found = again.ask("GET", f"/v1/faults/{fault}").json()
-    assert found["state"] == "failed"
-    assert "may have happened" in found["error"]
-    assert states(node.pid) == (["running"] if made else ["gone"])
 
 
 def test_sigterm_ends_the_agent_and_leaves_faults_as_they_are(

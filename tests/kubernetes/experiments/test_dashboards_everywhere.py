@@ -84,7 +84,7 @@ def test_of_a_run_no_query_is_empty(backend: str, tmp_path: Path, start_promethe
     scrapes = Scrapes()
     for mode in MODES:
         # Enough to do that the simulator's seconds are not over before anybody looks.
-        made = experiment(f"watched-{mode}", **spec(mode, "150/s" if backend == "sim" else "30/s"))
+        made = experiment(f"watched-{mode}", **spec(mode, "60/s" if backend == "sim" else "30/s"))
         made["metadata"] = {"name": f"watched-{mode}"}
         (tmp_path / f"{mode}.yaml").write_text(yaml.safe_dump(made))
     files = [f"{mode}.yaml" for mode in MODES]
