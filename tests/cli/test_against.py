@@ -58,5 +58,17 @@ def test_replicas_lie_where_they_lie_in_the_other_run_and_assertions_are_of_our_
         assert theirs.spec.assertions == []
 
 
+@pytest.mark.thorough
+def test_a_document_has_the_comparison_too(highwater: Any, scenarios: Path) -> None:
+    file = scenarios / "apache-kafka" / "power-loss.yaml"
+    own = highwater.write("own.yaml", file.read_text().replace("runtime: apache-kafka", "runtime: highwater"))
+    done = highwater("run", own, "--against", "apache-kafka", "--backend", "local", "--json")
+    document = done.json
+    assert [run.get("software", {}).get("runtime") for run in document["runs"]] == [None, "apache-kafka"]
+    (comparison,) = document["comparisons"]
+    assert comparison["runs"] == [Path(run["dir"]).name for run in document["runs"]]
+    assert "records acknowledged" in {line["what"] for line in comparison["lines"]}
+
+
 def _same(experiment: ChaosExperiment) -> Any:
     return experiment.spec.schedule, experiment.cluster.topics, experiment.spec.workload.producers

@@ -48,8 +48,7 @@ def compare(
         with writing(out, "--out"):
             out.write_text(render(found), encoding="utf-8")
     if as_json:
-        lines = [{"what": one.label, "first": one.first, "second": one.second} for one in found.lines]
-        print(json.dumps({"runs": list(found.names), "lines": lines, "settings": list(found.settings)}, indent=2))
+        print(json.dumps(found.to_dict(), indent=2))
     else:
         print_comparison(found)
         if out is not None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -32,6 +32,9 @@ from highwater_chaos.run.table_format import TableFormat
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_chaos.verdict.job_summary import append_summary
 from highwater_chaos.verdict.junit import write_junit
+
+if TYPE_CHECKING:  # it comes with PyArrow, which few runs need here
+    from highwater_chaos.report.comparison import Comparison
 
 Summary = Annotated[
     Path | None,
@@ -143,30 +146,38 @@ def run(
             if early.why is not None:
                 ended_early = True
                 break
+    compared = [] if against is None else _compared(runs)
     if as_json:
-        print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
+        beside = {} if against is None else {"comparisons": [one.to_dict() for one in compared]}
+        print(json.dumps({"runs": [_row(done) for done in runs], **beside}, indent=2))
+    elif compared:
+        from highwater_chaos.cli.compare import print_comparison  # noqa: PLC0415
+
+        for one in compared:
+            print_comparison(one)
     _write(runs, junit, summary)
     if ended_early:
         raise EndedEarlyError
-    if against is not None:
-        return _compared(runs, verdicts, as_json=as_json)
-    return exit_status(verdicts)
+    return exit_status(verdicts) if against is None else _status_beside(verdicts)
 
 
-def _compared(runs: Sequence[CheckedRun], verdicts: Sequence[dict[str, Any]], *, as_json: bool) -> Exit:
-    """Show each run of Apache Kafka beside the run of our own runtime before it. Those on Kafka expect nothing, but one
-    that came to nothing can be compared with nothing."""
-    from highwater_chaos.cli.compare import print_comparison  # noqa: PLC0415 - with PyArrow, which few runs need here
+def _compared(runs: Sequence[CheckedRun]) -> list[Comparison]:
+    """Each run of Apache Kafka beside the run of our own runtime before it."""
     from highwater_chaos.report.comparison import compare  # noqa: PLC0415
 
-    ours = [verdict for verdict in verdicts if verdict["software"]["runtime"] == "highwater"]
-    last: CheckedRun | None = None
+    found: list[Comparison] = []
+    ours: CheckedRun | None = None
     for done in runs:
         if done.verdict["software"]["runtime"] == "highwater":
-            last = done
-        elif last is not None and not as_json:
-            print_comparison(compare(last.directory, done.directory))
-    status = exit_status(ours)
+            ours = done
+        elif ours is not None:
+            found.append(compare(ours.directory, done.directory))
+    return found
+
+
+def _status_beside(verdicts: Sequence[dict[str, Any]]) -> Exit:
+    """Runs on Kafka expect nothing, but one that came to nothing can be compared with nothing."""
+    status = exit_status([verdict for verdict in verdicts if verdict["software"]["runtime"] == "highwater"])
     unclear = any(verdict["verdict"] == "inconclusive" for verdict in verdicts)
     return Exit.INCONCLUSIVE if unclear and status == Exit.OK else status
 

@@ -49,6 +49,11 @@ class Comparison:
     settings: tuple[str, ...]
     timelines: tuple[Timeline, Timeline]
 
+    def to_dict(self) -> dict[str, Any]:
+        """As ``--json`` has it."""
+        lines = [{"what": one.label, "first": one.first, "second": one.second} for one in self.lines]
+        return {"runs": list(self.names), "lines": lines, "settings": list(self.settings)}
+
 
 @dataclass(frozen=True, slots=True)
 class _Side:
