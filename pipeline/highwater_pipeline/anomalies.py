@@ -92,6 +92,8 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
 """What the simulator looks at after every event of the quorum; a violation is an anomaly under its name."""
 
 STATE_INVARIANTS: Final[dict[str, str]] = {
+    "raft-overdue": "a voter without a leader did not stand for election in time, or one led on without a majority",
+    "unfencing-refused": "a controller kept a broker fenced that had followed the metadata up to its registration",
     "isr-not-assigned": "a committed ISR has a member that is not among the replicas",
     "isr-empty": "a committed ISR has no member, so no replica may ever lead the partition again",
     "reassignment-open": "a reassignment goes on although all replicas that it leaves are in the committed ISR",
@@ -106,7 +108,7 @@ STATE_INVARIANTS: Final[dict[str, str]] = {
     "compaction-left-record": "compaction kept an earlier record of a key in what it went through",
     "log-start-back": "a log was loaded that begins below where it began before",
     "group-offset-uncommitted": "a coordinator has offsets whose record is not committed in __consumer_offsets",
-    "group-offset-stale": "a coordinator has offsets although the record of later ones is committed",
+    "group-offset-stale": "a coordinator has offsets although later ones are committed, or they were deleted",
     "group-commit-fenced": "a coordinator accepted a commit of another generation than that of its group",
     "group-coordinator-epoch": "a broker coordinates groups for another leader epoch than that in which it leads",
     "metadata-image": "nodes have different metadata of one offset, or a snapshot of it lacks something",

@@ -10,6 +10,8 @@ import pytest
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.groups.sessions import Sessions
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.controller.kraft import cluster_control, settings
+from highwater_runtime.controller.kraft.cluster_control import BrokerControlState
 from highwater_runtime.controller.kraft.quorum_controller import QuorumController
 from highwater_runtime.log import compaction
 from highwater_runtime.log.checkpoints import LOG_START_OFFSETS
@@ -19,10 +21,12 @@ from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.metadata import snapshot
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.ports.trace import PartitionChanged
+from highwater_runtime.raft.pre_election import PreElection
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.reported import ReportInvariants
 from highwater_runtime.sim.invariants.violation import Violations
+from highwater_runtime.wire.messages.producer_ids_record import ProducerIdsRecord
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -45,6 +49,10 @@ DELETION = """
 LAGGARD = """
     - inject: {hold: {rpc: Fetch, from: {broker: 1}, of: request}, for: 8s}
     - wait: 12s
+"""
+ALONE = """
+    - inject: {partition: {isolate: {controller: 0}}, for: 12s}
+    - wait: 13s
 """
 RETENTION = '[{"wait": "12s"}]'
 SMALL = "{{name: orders, partitions: 1, assignment: [[0, 1]], config: {{segment.bytes: 700, {}}}}}"
@@ -106,6 +114,28 @@ def let_the_silent_join(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(FollowerState, "has_fetched", property(lambda self: self.log_end_offset >= 0))
 
 
+def give_out_a_block_twice(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(settings, "ProducerIdsRecord", lambda **of: ProducerIdsRecord(**{**of, "next_producer_id": 0}))
+
+
+def ask_for_pre_votes_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(PreElection, "_lost", lambda _: None)
+
+
+def unfence_late(patch: pytest.MonkeyPatch) -> None:
+    decide = cluster_control.next_state
+    late: dict[int, bool] = {}
+
+    def wrong(image: Any, broker: Any, *rest: Any) -> BrokerControlState:
+        state = decide(image, broker, *rest)
+        is_late = broker.fenced and state is BrokerControlState.UNFENCED and late.setdefault(broker.epoch, True)
+        if is_late:
+            late[broker.epoch] = False
+        return BrokerControlState.FENCED if is_late else state
+
+    patch.setattr(cluster_control, "next_state", wrong)
+
+
 BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("disk-leftover", keep_directories, {"schedule": TWO_TOPICS, "delete_delay_ms": 1000}),
     (
@@ -128,6 +158,9 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
             "workload": "{producers: 1, rate: 50/s, keys: 5}",
         },
     ),
+    ("producer-id-reused", give_out_a_block_twice, {"workload": "{producers: 4, rate: 20/s}"}),
+    ("raft-overdue", ask_for_pre_votes_once, {"schedule": ALONE}),
+    ("unfencing-refused", unfence_late, {}),
     ("silent-isr-join", let_the_silent_join, {"schedule": LAGGARD, "min_isr": 2}),
 ]
 

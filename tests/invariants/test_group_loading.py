@@ -1,4 +1,4 @@
-"""A coordinator that has loaded its log has the last commit that is in it."""
+"""A coordinator that has loaded its log has the last commit that is in it, and none that was deleted."""
 
 from __future__ import annotations
 
@@ -25,3 +25,17 @@ def test_a_coordinator_loads_the_last_record(simulate: Any, monkeypatch: pytest.
 
     monkeypatch.setattr(Loader, "__init__", without_the_last)
     assert "group-offset-stale" in simulate(MOVES, workload=WORKLOAD, topic=topic).violations
+
+
+def test_a_coordinator_loads_no_deleted_offset(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    topics = "{name: orders, assignment: [[0, 1]]}, {name: payments, assignment: [[0, 1]]}"
+    schedule = f"[{{wait: 8s}}, {{admin: {{deleteTopic: {{name: payments}}}}}}, {{wait: 1s}}, {RESTART}]"
+    assert simulate(schedule, workload=WORKLOAD, topic=topics).violations == set()
+    replay = Loader._replay_offset
+
+    def without_tombstones(self: Loader, key: Any, record: Any) -> None:
+        if record.value is not None:
+            replay(self, key, record)
+
+    monkeypatch.setattr(Loader, "_replay_offset", without_tombstones)
+    assert "group-offset-stale" in simulate(schedule, workload=WORKLOAD, topic=topics).violations

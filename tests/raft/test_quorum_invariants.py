@@ -27,6 +27,7 @@ from highwater_runtime.raft.election import LogEnd
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.progress import LeaderProgress
 from highwater_runtime.sim import Simulator
+from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.quorum import QuorumInvariants
 from highwater_runtime.sim.invariants.violation import Violations
 
@@ -183,7 +184,7 @@ def test_events_that_cannot_be(name: str, events: list[tuple[str, NodeEvent]]) -
     simulator, violations = Simulator(1), Violations()
     for node in ("a", "b"):
         simulator.add_node(node, 1, lambda ports: pytest.fail(f"not started: {ports}"))
-    invariants = QuorumInvariants(simulator, violations)
+    invariants = QuorumInvariants(simulator, LiveCluster(simulator), violations)
     for node, event in events[:-1]:
         invariants.on_event(node, 1, event)
     assert violations.found == []
@@ -209,10 +210,26 @@ def test_pre_votes_granted_before_the_leader_was_heard_count(heard_before_it_sto
     host = SimpleNamespace(is_paused=False, is_held=False, disk=SimpleNamespace(wipes=0))
     told: list[str] = []
     violations: Any = SimpleNamespace(add=lambda name, *_: told.append(name))
-    simulator: Any = SimpleNamespace(nodes=dict.fromkeys(replicas, host))
-    invariants: Any = QuorumInvariants(simulator, violations)
+    simulator: Any = SimpleNamespace(nodes=dict.fromkeys(replicas, host), call_later=lambda *_: None)
+    invariants: Any = QuorumInvariants(simulator, LiveCluster(simulator), violations)
     invariants._replica = replicas.get
     events = [("b", state(4, "follower")), ("c", state(4, "prospective"))]
     for node, event in [*(events if heard_before_it_stood else events[::-1]), ("c", state(5, "candidate"))]:
         invariants.on_event(node, 1, event)
+    assert told == shown
+
+
+@pytest.mark.parametrize(("gone", "shown"), [("bc", ["raft-overdue"]), ("c", [])])
+def test_a_leader_whose_majority_has_gone_resigns(gone: str, shown: list[str]) -> None:
+    leader = SimpleNamespace(is_leader=True, epoch=4, voter_count=3, resigns_within_ns=0)
+    host = SimpleNamespace(disk=SimpleNamespace(wipes=0))
+    told: list[str] = []
+    violations: Any = SimpleNamespace(add=lambda name, *_: told.append(name))
+    simulator: Any = SimpleNamespace(nodes=dict.fromkeys(("a", "b", "c"), host), call_later=lambda *_: None, now_ns=0)
+    live: Any = SimpleNamespace(must_end=lambda _ns, _node, lasts, found: found() if lasts() else None)
+    invariants: Any = QuorumInvariants(simulator, live, violations)
+    invariants._replica = {"a": leader}.get
+    invariants._is_voter = lambda _: True
+    for node in gone:
+        invariants.on_event(node, 1, state(5, "voted"))
     assert told == shown

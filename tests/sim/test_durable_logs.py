@@ -13,6 +13,7 @@ from highwater_runtime.ports.trace import RaftAppended, RaftHighWatermark
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.directories import Directory
 from highwater_runtime.sim.invariants.durable import DurableLogs
+from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.quorum import QuorumInvariants
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.page_cache import CachedFile
@@ -145,7 +146,7 @@ def test_a_commit_is_on_the_disks_of_a_majority_of_the_voters(
 ) -> None:
     nodes = {name: SimpleNamespace(disk=SimpleNamespace(wipes=int(name == wiped))) for name in on_disk}
     violations, simulator = Violations(), Simulator(1)
-    invariants = QuorumInvariants(simulator, violations)
+    invariants = QuorumInvariants(simulator, LiveCluster(simulator), violations)
     for name in on_disk:
         invariants.on_event(name, 1, RaftAppended(offset=0, end_offset=5, epoch=1, crc=7))
     monkeypatch.setattr(simulator, "nodes", nodes)

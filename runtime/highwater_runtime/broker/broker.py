@@ -138,6 +138,11 @@ class Broker:
         return self._groups.coordinator
 
     @property
+    def producer_ids(self) -> range:
+        """The block of producer ids that this broker gives out now, whole; empty before the first."""
+        return self._producer_ids.block
+
+    @property
     def logs(self) -> Mapping[TopicPartition, Log]:
         """The logs here, of replicas that have a role and of others."""
         return self._logs.logs

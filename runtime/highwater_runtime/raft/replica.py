@@ -167,6 +167,16 @@ class RaftReplica:
         return isinstance(self._role, Fetching) and self._role.hears_leader
 
     @property
+    def stands_within_ns(self) -> int:
+        """The longest that a voter that has no leader waits before it stands for election, or stands again, in ns."""
+        return 2 * self._shared.timing.election_ns + self._shared.timing.backoff_max_ns
+
+    @property
+    def resigns_within_ns(self) -> int:
+        """The longest that a leader goes on without the fetches of a majority, in ns."""
+        return self._shared.timing.check_quorum_ns
+
+    @property
     def voter_count(self) -> int:
         """How many voters the quorum has."""
         return len(self._quorum.voters)

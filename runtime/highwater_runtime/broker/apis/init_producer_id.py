@@ -32,10 +32,15 @@ class ProducerIds:
         self._blocks = blocks
         self._clock = clock
         self._give_up_after_ns = give_up_after_ns
+        self._block = range(0)
         self._next = 0
-        self._end = 0
         self._waiting: deque[tuple[InboundRequest, int]] = deque()
         self._asking = False
+
+    @property
+    def block(self) -> range:
+        """The ids of the block at hand, also those that have been given out; empty before the first."""
+        return self._block
 
     def handle(self, request: InboundRequest) -> None:
         """Answer an InitProducerIdRequest, at once or when a block has come. Transactional ones are refused."""
@@ -52,7 +57,7 @@ class ProducerIds:
         self._serve()
 
     def _serve(self) -> None:
-        while self._waiting and self._next < self._end:
+        while self._waiting and self._next < self._block.stop:
             request, _ = self._waiting.popleft()
             request.reply(InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=self._next, producer_epoch=0))
             self._next += 1
@@ -62,14 +67,14 @@ class ProducerIds:
 
     def _allocated(self, block: range | None) -> None:
         self._asking = False
-        if not block or block.start < self._end:  # ids that this broker may have given out already
+        if not block or block.start < self._block.stop:  # ids that this broker may have given out already
             now = self._clock.now_ns()
             while self._waiting and self._waiting[0][1] <= now + RETRY_BACKOFF_NS:
                 self._waiting.popleft()[0].reply(_refusal(ErrorCode.REQUEST_TIMED_OUT))
             self._asking = True
             self._clock.call_later(RETRY_BACKOFF_NS, self._again)
             return
-        self._next, self._end = block.start, block.stop
+        self._block, self._next = block, block.start
         self._serve()
 
     def _again(self) -> None:

@@ -4,7 +4,7 @@
   ``__consumer_offsets``. Else a group may be told of a commit that the next coordinator does not know.
 * ``group-offset-stale``: of the commits of a partition that were committed in time, a coordinator counts the last.
   Else a group begins again where it has been, and the next coordinator says something else.
-  A coordinator that has just loaded its log has the last commit that is in it.
+  A coordinator that has just loaded its log has the last commit that is in it, and none that was deleted.
 * ``group-commit-fenced``: no member commits in another generation than its group is in. Else the earlier owner of a
   partition takes back what the present one has committed.
 * ``group-coordinator-epoch``: who coordinates the groups of a partition does so for the leader epoch in which it leads.
@@ -132,7 +132,13 @@ class GroupInvariants:
         if shard is None or led.has_begun or shard.state is not ShardState.ACTIVE or shard.partition.leading is None:
             return
         led.has_begun = True
-        for (group_id, topic, index), last in _last_commits(shard.partition.log, led.began).items():
+        inside = _last_commits(shard.partition.log, led.began)
+        for known in shard.groups.values():
+            for (topic, index), offset in known.offsets.record_offsets():
+                if (known.id, topic, index) not in inside and offset < led.began:
+                    what = f"{node} loaded the offset of group {known.id} in {topic}-{index}, which was deleted"
+                    self._violations.add("group-offset-stale", name, what, (node, known.id, topic, index, "deleted"))
+        for (group_id, topic, index), last in inside.items():
             group = shard.groups.get(group_id)
             offsets = {} if group is None else dict(group.offsets.record_offsets())
             if offsets.get((topic, index), -1) < last:

@@ -7,8 +7,9 @@ last under that partition's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import Final
 from uuid import UUID
 
 from highwater_runtime.broker import Broker
@@ -16,12 +17,17 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.controller.kraft import QuorumController
 from highwater_runtime.metadata import MetadataImage, PartitionRegistration
 from highwater_runtime.metadata.effective_config import allows_unclean_election
+from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.simulator import Simulator
 from highwater_runtime.wire.codec import uuid_of
 
 UNKNOWN_TOPIC = "0" * 32
+_SLACK_NS: Final = SECOND
+
+Lasts = Callable[[], bool]
+"""Whether something is still so."""
 
 
 class LiveCluster:
@@ -69,6 +75,27 @@ class LiveCluster:
     def node_time_ns(self, node: str) -> int:
         """What the clock of a node shows, by which its timers go."""
         return self._simulator.nodes[node].clock.now_ns()
+
+    def must_end(self, within_ns: int, node: str, lasts: Lasts, found: Callable[[], None]) -> None:
+        """Call ``found`` if something ``lasts`` beyond that time by the node's clock, while its process lives.
+
+        A node that was paused is late with everything, so it is looked at again a second later.
+        """
+        process, began_ns = self._simulator.nodes[node].process, self.node_time_ns(node)
+
+        def look(again: bool) -> None:
+            host = self._simulator.nodes[node]
+            if host.process is not process or not host.is_alive or not lasts():
+                return
+            left_ns = began_ns + within_ns + _SLACK_NS - self.node_time_ns(node)
+            if left_ns > 0 or host.is_paused or host.is_held:
+                self._simulator.call_later(max(left_ns, 0) + _SLACK_NS, lambda: look(again=False))
+            elif not again:
+                self._simulator.call_later(_SLACK_NS, lambda: look(again=True))
+            else:
+                found()
+
+        self._simulator.call_later(within_ns + _SLACK_NS, lambda: look(again=False))
 
     def latest_wall_ms(self, node: str) -> int:
         """The latest wall-clock time that the machine of a node has ever shown."""

@@ -14,20 +14,18 @@
 Worked example: the id of a client that has joined stays among those that were given out. The group waits for a second
 client of that id, until the time-out of the id is over, and its members consume nothing meanwhile.
 
-The trap: a broker that was paused is late with everything. So what has lasted too long is looked at again a second
-later.
+The trap: a broker that was paused is late with everything (see :meth:`.live.LiveCluster.must_end`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from highwater_runtime.broker.groups.group import Group
 from highwater_runtime.broker.groups.states import GroupState
-from highwater_runtime.ports import MS, SECOND
+from highwater_runtime.ports import MS
 from highwater_runtime.sim.connection import SimRequest
-from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.live import Lasts, LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
 from highwater_runtime.wire.api_keys import ApiKey
@@ -35,12 +33,8 @@ from highwater_runtime.wire.errors import ErrorCode
 
 OF_MEMBERS: Final = (ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP)
 """Requests after which :meth:`MemberInvariants.on_request` has to look."""
-_SLACK_NS: Final = SECOND
 _ANSWERED: Final = (GroupState.COMPLETING_REBALANCE, GroupState.STABLE, GroupState.EMPTY)
 """States in which no rebalance waits for members to join."""
-
-Lasts = Callable[[], bool]
-"""Whether something is still so."""
 
 
 class MemberInvariants:
@@ -126,21 +120,10 @@ class MemberInvariants:
         return 0 if broker is None else broker.options.config.group_initial_rebalance_delay_ms * MS
 
     def _must_end(self, within_ns: int, node: str, group: Group, what: str, lasts: Lasts) -> None:
-        """Find ``what`` if it ``lasts`` beyond that time by the node's clock, and a second look says the same."""
-        process, began_ns = self._simulator.nodes[node].process, self._live.node_time_ns(node)
-
-        def look(again: bool) -> None:
-            host = self._simulator.nodes[node]
-            if host.process is not process or not host.is_alive or self._find(node, group.id) is not group:
-                return
-            if not lasts():
-                return
-            left_ns = began_ns + within_ns + _SLACK_NS - self._live.node_time_ns(node)
-            if left_ns > 0 or host.is_paused or host.is_held:
-                self._simulator.call_later(max(left_ns, 0) + _SLACK_NS, lambda: look(again=False))
-            elif not again:
-                self._simulator.call_later(_SLACK_NS, lambda: look(again=True))
-            else:
-                self._found(node, group, what)
-
-        self._simulator.call_later(within_ns + _SLACK_NS, lambda: look(again=False))
+        """Find ``what`` if it ``lasts`` beyond that time, and the group is still there."""
+        self._live.must_end(
+            within_ns,
+            node,
+            lambda: self._find(node, group.id) is group and lasts(),
+            lambda: self._found(node, group, what),
+        )

@@ -16,9 +16,11 @@ from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, Partition
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
 from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
+from highwater_runtime.sim.invariants.sessions import SessionInvariants
 from highwater_runtime.sim.invariants.states import OF_STATES, StateInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
 from highwater_runtime.sim.simulator import Simulator
+from highwater_runtime.wire.api_keys import ApiKey
 
 Look = Callable[[str, int, Any], None]
 """Takes in the node, the incarnation and one of its events."""
@@ -86,7 +88,7 @@ class InvariantMonitor:
         self._claims = ClaimInvariants(self._live, reports, self._violations)
         self._logs = LogInvariants(self._live, self._violations)
         self._groups = GroupInvariants(self._live, self._violations)
-        self._quorum = QuorumInvariants(simulator, self._violations)
+        self._quorum = QuorumInvariants(simulator, self._live, self._violations)
         images = ImageInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
         controllers = ControllerEpochs(self._violations)
@@ -112,6 +114,8 @@ class InvariantMonitor:
         simulator.trace.subscribers.append(self._note)
         members = MemberInvariants(simulator, self._live, self._violations)
         simulator.fabric.watchers.update(dict.fromkeys(OF_MEMBERS, members.on_request))
+        sessions = SessionInvariants(self._live, self._violations)
+        simulator.fabric.watchers[ApiKey.BROKER_HEARTBEAT] = sessions.on_request
 
     @property
     def violations(self) -> list[Violation]:

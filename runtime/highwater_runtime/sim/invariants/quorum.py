@@ -4,7 +4,7 @@ One leader an epoch, matching logs, and nothing committed is lost.
 
 Always: ``raft-election-safety``, ``raft-log-matching``, ``raft-leader-completeness``, ``raft-committed-data``,
 ``raft-epoch-regression``, ``raft-hw-regression``, ``raft-commit-majority``, ``raft-commit-durable``,
-``raft-commit-own-epoch``, ``raft-leader-loads-snapshot``. Where an experiment asks for them (see
+``raft-commit-own-epoch``, ``raft-leader-loads-snapshot``, ``raft-overdue``. Where an experiment asks for them (see
 ``highwater_pipeline.anomalies``): ``epoch-inflation``, ``stable-leadership``.
 """
 
@@ -25,6 +25,7 @@ from highwater_runtime.ports.trace import (
 )
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.sim.invariants.durable import DurableLogs
+from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
 from highwater_runtime.zookeeper import ZooKeeperServer
@@ -47,8 +48,9 @@ class _Batch(NamedTuple):
 class QuorumInvariants:
     """Checks the quorum; the monitor feeds it every node event."""
 
-    def __init__(self, simulator: Simulator, violations: Violations) -> None:
+    def __init__(self, simulator: Simulator, live: LiveCluster, violations: Violations) -> None:
         self._simulator = simulator
+        self._live = live
         self._violations = violations
         self._leaders: dict[int, str] = {}
         self._batches: dict[tuple[int, int], tuple[int, int]] = {}
@@ -64,6 +66,8 @@ class QuorumInvariants:
         """When each node began to ask for the pre-votes that it counts, in events."""
         self._followed: dict[str, int] = {}
         """When each node began to follow the leader that it follows."""
+        self._leaderless: dict[str, int] = {}
+        """When each voter without a leader last stood, voted or lost its leader, in events."""
         self._ends: dict[str, int] = {}
         self._durable = DurableLogs()
         self._appended: dict[str, dict[int, _Batch]] = {}
@@ -106,6 +110,7 @@ class QuorumInvariants:
             what = f"{node} went from epoch {before} back to {event.epoch}"
             self._violations.add("raft-epoch-regression", node, what, event.epoch)
         self._epochs[node] = (event.epoch, wipes)
+        self._former_leaders_resign(event.epoch)
         self._turn += 1
         if event.reason == "follower":
             self._followed[node] = self._turn
@@ -115,6 +120,49 @@ class QuorumInvariants:
             self._epoch_inflation(node, event.epoch, self._stood.pop(node, self._turn))
         if event.reason == "leader":
             self._new_leader(node, event.epoch)
+        if event.reason in ("leader", "follower"):
+            self._leaderless.pop(node, None)
+        elif event.reason != "unattached" or node not in self._leaderless:
+            self._stands_in_time(node)
+
+    def _stands_in_time(self, node: str) -> None:
+        """A voter without a leader stands for election, again and again, until there is one.
+
+        That it learns of a newer epoch gives it no more time: or one that cannot win would keep it from standing.
+        """
+        turn = self._leaderless[node] = self._turn
+        # A node that starts cannot be asked yet.
+        self._simulator.call_later(0, lambda: self._stands_within(node, turn))
+
+    def _stands_within(self, node: str, turn: int) -> None:
+        replica = self._replica(node)
+        if replica is None or not replica.is_voter:
+            return
+
+        def found() -> None:
+            self._violations.now_ns = self._simulator.now_ns
+            what = f"{node} is {replica.state.NAME} in epoch {replica.epoch}, and does not stand for election"
+            self._violations.add("raft-overdue", node, what, replica.epoch)
+
+        self._live.must_end(replica.stands_within_ns, node, lambda: self._leaderless.get(node) == turn, found)
+
+    def _former_leaders_resign(self, epoch: int) -> None:
+        """A leader whose majority has gone to a newer epoch leads no longer than it may without their fetches."""
+        for node in self._simulator.nodes:
+            leader = self._replica(node)
+            if leader is None or not leader.is_leader or leader.epoch >= epoch:
+                continue
+            gone = sum(self._is_voter(name) and known > leader.epoch for name, (known, _) in self._epochs.items())
+            if 2 * gone > leader.voter_count:
+                self._resigns_within(node, leader, leader.epoch)
+
+    def _resigns_within(self, node: str, leader: RaftReplica, epoch: int) -> None:
+        def found() -> None:
+            self._violations.now_ns = self._simulator.now_ns
+            what = f"{node} still leads epoch {epoch}, though a majority of the voters has gone to a newer one"
+            self._violations.add("raft-overdue", node, what, epoch)
+
+        self._live.must_end(leader.resigns_within_ns, node, lambda: leader.is_leader and leader.epoch == epoch, found)
 
     def _new_leader(self, node: str, epoch: int) -> None:
         if self._leaders and epoch not in self._leaders:

@@ -7,6 +7,8 @@
 * ``disk-leftover``: a broker's disk holds the files of its logs and no others, but strays that were set aside, and
   unfinished new versions of checkpoints. Its checkpoints name its logs alone, and vouch for nothing behind them.
 * ``group-state``: nobody is in a group, or on the way into one.
+* ``producer-id-reused``: the blocks of producer ids that brokers give out have no id in common, and in KRaft mode none
+  that the metadata has still to give out. Who gets such an id may never write to a partition of its other owner.
 
 Worked example: the log of a deleted topic is gone, but the checkpoint of recovery points keeps its offset. Everything
 works. Some day the topic is created again, its broker loses power, and recovery does not look below that offset.
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeVar
 
 from highwater_runtime.broker import Broker
@@ -85,7 +88,7 @@ class AtRest:
             found += _logs(name, broker)
             found += _disk(name, broker, self._simulator.nodes[name].disk)
             found += _groups(name, broker)
-        return found
+        return [*found, *_producer_ids(brokers)]
 
     def _cores(self, kind: type[T]) -> dict[str, T]:
         processes = {name: host.process for name, host in self._simulator.nodes.items() if host.is_alive}
@@ -231,6 +234,22 @@ def _groups(name: str, broker: Broker) -> Iterator[Unrest]:
         there = [*group.members, *group.pending]
         if there:
             yield Unrest("group-state", group.id, f"{name} has {', '.join(there)} in group {group.id}, who have gone")
+
+
+# --- producers -----------------------------------------------------------------------------------------------------
+
+
+def _producer_ids(brokers: dict[str, Broker]) -> Iterator[Unrest]:
+    blocks = sorted((one.producer_ids.start, one.producer_ids.stop, name) for name, one in brokers.items())
+    for (_, stop, name), (start, _, other) in pairwise(one for one in blocks if one[0] < one[1]):
+        if start < stop:
+            what = f"{name} and {other} both give out producer ids from {start} on, the one up to {stop}"
+            yield Unrest("producer-id-reused", name, what)
+    for _, stop, name in blocks:
+        free = brokers[name].image.next_producer_id
+        if 0 < free < stop:  # 0: ZooKeeper mode
+            what = f"{name} gives out producer ids up to {stop}, and the metadata those from {free} on to others"
+            yield Unrest("producer-id-reused", name, what)
 
 
 __all__ = ["AtRest", "Unrest"]
