@@ -76,6 +76,13 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
     "more than 25 records/s a topic": lambda spec: (
         spec.cluster is not None and spec.workload.rate > _USUAL_RATE * len(spec.cluster.topics)
     ),
+    "one record/s a topic": lambda spec: spec.cluster is not None and spec.workload.rate <= len(spec.cluster.topics),
+    "faults of the quorum's messages": lambda spec: any(
+        step.random is not None and "Vote" in (step.random.rpcs or ()) for step in _steps(spec)
+    ),
+    "faults of groups' messages": lambda spec: any(
+        step.random is not None and "JoinGroup" in (step.random.rpcs or ()) for step in _steps(spec)
+    ),
     "unclean election allowed": lambda spec: any(
         elects_uncleanly(one)
         for one in (*(properties_of_nodes(spec) or ()), *(config for _, config in properties_of_topics(spec)))

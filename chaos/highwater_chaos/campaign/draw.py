@@ -41,21 +41,24 @@ that is created again may have records of the deleted one, and before 2.7 strays
 _IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords")
 _QUORUM: Final = ("powerLoss", "kill", "partition", "pause", "diskStall")
 _ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause", "diskFull", "diskError")
+_OF_QUORUM: Final = ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"]
+_OF_GROUPS: Final = ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"]
 _RPCS: Final = {
     "kraft": (
         ["Fetch"],
         ["AlterPartition"],
         ["AlterPartition", "Fetch"],
         ["BrokerRegistration", "BrokerHeartbeat"],
-        ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"],
+        _OF_QUORUM,
         ["Produce", "Fetch"],
+        _OF_GROUPS,
     ),
-    "zookeeper": (["Fetch"], ["LeaderAndIsr", "StopReplica", "UpdateMetadata"], ["Produce", "Fetch"]),
+    "zookeeper": (["Fetch"], ["LeaderAndIsr", "StopReplica", "UpdateMetadata"], ["Produce", "Fetch"], _OF_GROUPS),
 }
 EVERY: Final = ("300ms", "500ms", "700ms", "1s", "2s")
 LASTING: Final = ("1s", "3s", "6s", "12s")
 SELDOM: Final = ("3s", "5s")
-LONG: Final = ("8s", "14s")
+LONG: Final = ("8s", "14s", "30s")
 
 
 def draw_experiment(seed: int, mode: str = "") -> ChaosExperiment:
@@ -96,7 +99,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
 def _be_patient(random: Random, cluster: dict[str, Any], parts: list[dict[str, Any]]) -> None:
     """In a part of the experiments faults are few and last: what healthy nodes owe meanwhile comes due. In some of
     them followers only fetch in vain, so that their leader has to take them out of the ISR."""
-    if random.random() >= 0.3:
+    if random.random() >= 0.35:
         return
     if random.random() < 0.3:
         faults = {kind: random.randint(1, 3) for kind in ("drop", "hold", "delay")}
@@ -105,15 +108,15 @@ def _be_patient(random: Random, cluster: dict[str, Any], parts: list[dict[str, A
         cluster["config"]["replica.lag.time.max.ms"] = random.choice((300, 1000, 2000))
     for part in parts:
         if any(kind not in _ADMINISTRATION for kind in part["faults"]):
-            part["every"], part["lasting"] = random.choice(SELDOM), random.choice(LONG)
+            part["every"], part["lasting"], part["for"] = random.choice(SELDOM), random.choice(LONG), "20s"
 
 
 def _ask_for_replicas(random: Random, cluster: dict[str, Any]) -> None:
-    """Some topics have a ``min.insync.replicas`` of their own; drawn apart from everything else."""
+    """Some topics have another ``min.insync.replicas`` than the cluster; drawn apart from everything else."""
     for topic in cluster["topics"]:
-        if random.random() < 0.15:
-            least = random.randint(1, max(1, topic["replicationFactor"] - 1))
-            topic["config"] = {**topic.get("config", {}), "min.insync.replicas": least}
+        others = {*range(1, topic["replicationFactor"])} - {cluster["config"]["min.insync.replicas"]}
+        if others and random.random() < 0.3:
+            topic["config"] = {**topic.get("config", {}), "min.insync.replicas": random.choice(sorted(others))}
 
 
 def _let_tombstones_go(random: Random, cluster: dict[str, Any]) -> None:
@@ -202,7 +205,7 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
         config["log.segment.bytes"] = random.choice((700, 4000, 20000))
 
     if random.random() < 0.3:
-        config["leader.imbalance.check.interval.ms"] = 3000
+        config["leader.imbalance.check.interval.ms"] = random.choice((1000, 3000))
     if random.random() < 0.2:
         config["unclean.leader.election.enable"] = random.random() < 0.3
     partitions = random.choice((1, 2, 2, 4))
@@ -210,7 +213,7 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
     if random.random() < 0.5:
         kept: dict[str, Any] = {}
         if small and random.random() < 0.7:
-            kept = random.choice(({"retention.bytes": 6000}, {"retention.ms": 500}))
+            kept = random.choice(({"retention.bytes": 6000}, {"retention.ms": random.choice((500, 3000))}))
         elif random.random() < 0.3:
             kept = {"flush.ms": 3000}
         if "cleanup.policy" not in kept and random.random() < 0.2:
@@ -240,7 +243,7 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
     acks = random.choices(("all", "1", "0"), (86, 9, 5))[0]
     drawn: dict[str, Any] = {
         "producers": random.randint(1, 3),
-        "rate": f"{random.choices((6, 12, 20, 40, 80), (32, 32, 28, 6, 2))[0] * topics}/s",
+        "rate": f"{random.choices((1, 6, 12, 20, 40, 80), (20, 22, 27, 24, 5, 2))[0] * topics}/s",
         "acks": acks,
         "idempotence": random.random() < 0.85 and acks == "all",
         "consumers": random.choice((0, 1, 1)),
@@ -259,7 +262,7 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
     if random.random() < 0.35:
         drawn["groupMembers"] = random.randint(1, 3)
     if mode == "kraft" and random.random() < 0.25:
-        drawn["metadata"] = {"writers": 2, "readers": 4, "rate": "40/s"}
+        drawn["metadata"] = {"writers": random.choice((0, 2, 2)), "readers": 4, "rate": "40/s"}
     return drawn
 
 
@@ -279,6 +282,8 @@ def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[
         part = _part(random, lasts, _some(random, _MESSAGES), ["brokers"])
         if random.random() < 0.7:
             part["rpcs"] = random.choice(_RPCS[mode])
+            if part["rpcs"] is _OF_QUORUM:
+                part["targets"] = ["controllers"]
         parts.append(part)
     if random.random() < 0.5:
         excluded = _NOT_WITH_PROTOCOL.get(cluster["config"].get(_PROTOCOL), ())

@@ -131,6 +131,7 @@ class RandomAdministration:
             "name": f"random-{self._created}",
             "partitions": random.randint(1, 3),
             "replicationFactor": random.randint(min(2, len(self._brokers)), len(self._brokers)),
+            "config": random.choice(({}, {"flush.ms": 2000})),
         }
         return self._attempt({"createTopic": topic})
 
