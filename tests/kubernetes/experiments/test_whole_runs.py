@@ -147,7 +147,7 @@ def watched(folder: Path, scrapes: Scrapes) -> Iterator[Any]:
     over = threading.Event()
 
     def scrape() -> None:
-        while not over.wait(1.0):
+        while not over.wait(2.5):  # of eight seconds, over which rates are asked for
             agent_metrics.HEAL_SECONDS.labels("kill").observe(0.2)
             scrapes.take(text_of(OPERATOR), namespace="highwater-system")
             scrapes.take(text_of(agent_metrics.REGISTRY), namespace="highwater-system", node="node-0")

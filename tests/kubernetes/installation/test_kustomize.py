@@ -151,14 +151,6 @@ def test_the_sample_of_zookeeper_mode_is_the_scenario():
     assert sample.read_text() == (ROOT / "scenarios/zookeeper" / name).read_text()
 
 
-def test_samples_are_taken_by_an_api_server(kube_api):
-    for path in sorted((MANIFESTS / "samples").glob("*.yaml")):
-        for sample in documents(path.read_text()):
-            sample["metadata"]["namespace"] = "default"
-            kube_api.create(sample)
-    assert len(kube_api.objects("highwater.dev/v1alpha1", "ChaosExperiment", "default")) == 4
-
-
 def test_the_base_is_taken_by_an_api_server(bare_kube_api):
     for path in (BASE / "namespace.yaml", *sorted((BASE / "crds").glob("*.yaml"))):
         bare_kube_api.apply_file(path)

@@ -335,16 +335,3 @@ def test_dashboards_are_whole():
             assert not cells & taken, panel["title"]
             assert at["x"] + at["w"] <= 24
             taken |= cells
-
-
-def test_labels_that_kafkas_dashboards_select_by_come_by_relabelling():
-    monitors = list(yaml.safe_load_all((MONITORING / "pod-monitors.yaml").read_text()))
-    (nodes_monitor,) = [one for one in monitors if one["metadata"]["name"] == "highwater-nodes"]
-    (endpoint,) = nodes_monitor["spec"]["podMetricsEndpoints"]
-    targets = {rule.get("targetLabel") for rule in endpoint["relabelings"]}
-    assert {"namespace", "kubernetes_pod_name", "node_name"} <= targets
-    (mapped,) = [rule for rule in endpoint["relabelings"] if rule["action"] == "labelmap"]
-    for label in ("strimzi.io/cluster", "strimzi.io/name"):
-        # As Prometheus' service discovery writes a pod's labels.
-        told = "__meta_kubernetes_pod_label_" + re.sub(r"[^a-zA-Z0-9_]", "_", label)
-        assert re.fullmatch(mapped["regex"], told)
