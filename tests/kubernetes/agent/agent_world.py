@@ -332,6 +332,16 @@ class Agent:
         return self.process.wait(60)
 
 
+def states(*pids: int) -> list[str]:
+    """What processes are doing: running, stopped or gone."""
+    return ["gone" if (one := Identity.of(pid)) is None else one.state() for pid in pids]
+
+
+def stopped(pod: Pod) -> bool:
+    """Whether the node in it, its second container, stands still."""
+    return states(pod.children[1].pid) == ["stopped"]
+
+
 def guardians(world: World) -> list[Identity]:
     """Living guardians of the agent's runs."""
     found = [

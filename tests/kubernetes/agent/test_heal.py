@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_world import NODE, TOKEN, Agent, World, in_seconds
+from agent_world import NODE, TOKEN, Agent, World, in_seconds, stopped
 from waiting import until
 
 from highwater_chaos.cli import execute
@@ -83,10 +82,6 @@ def begin(world: World, faults: list[str]) -> Any:
     world.api.patch(*KIND, "left", "default", {"status": {"phase": "Injecting", "journal": journal}}, "status")
 
 
-def states(pod: Any) -> list[str]:
-    return [Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] for child in pod.children[1:]]
-
-
 def test_a_pause_and_a_cut_are_undone(world: World, installed: Agent, capsys: Any) -> None:
     pod, peer = world.pod("left-broker-0"), world.pod("left-broker-1")
     pod.start_node()
@@ -94,14 +89,14 @@ def test_a_pause_and_a_cut_are_undone(world: World, installed: Agent, capsys: An
     begin(world, ["left-1", "left-2"])
     installed.inject("left-1", "pause", pod, 3600)
     installed.inject("left-2", "partition", peer, 3600, peer=pod.address, probePort=9404)
-    assert "T" in states(pod)
+    assert stopped(pod)
     world.api.delete(*KIND, "left", "default")
 
     assert execute(("heal", "--namespace", "default")) == 0, capsys.readouterr()
     said = capsys.readouterr().out
     assert "undone: left: pause left-1 (left-1): healed at node node-1: " in said
     assert "nothing of it is left" in said
-    assert "T" not in states(pod)
+    assert not stopped(pod)
     assert (installed.state("left-1"), installed.state("left-2")) == ("healed", "healed")
     assert world.api.get(*KIND, "left", "default") is None
 
@@ -115,8 +110,8 @@ def test_an_agent_that_is_dead_is_said(world: World, installed: Agent, restart: 
     assert execute(("heal", "--namespace", "default", "--timeout", "1")) == 1
     said = capsys.readouterr().out
     assert "LEFT: left: left-3 (pause left-3): node node-1: agent highwater-system/highwater-agent-x" in said
-    assert "T" in states(pod)
+    assert stopped(pod)
     listens(world, restart())
     assert execute(("heal", "--namespace", "default")) == 0, capsys.readouterr()
-    until(lambda: "T" not in states(pod), "the pod runs on")
+    until(lambda: not stopped(pod), "the pod runs on")
     assert world.api.get(*KIND, "left", "default")["status"]["phase"] == "Completed"

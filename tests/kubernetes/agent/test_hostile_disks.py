@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, Pod, World, confirmed
+from agent_world import Agent, Pod, World, confirmed, stopped
 from test_disks import crashable
 from waiting import until
 
-from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.power_loss import held_bytes
 from highwater_chaos.machine.volumes import users_of
 
@@ -60,11 +59,6 @@ def victim(agent: Agent, world: World, request: pytest.FixtureRequest) -> Iterat
     began = time.monotonic()
     yield pod
     until(lambda: not stopped(pod), "it runs again after its deadline", max(0.1, 10 - (time.monotonic() - began)))
-
-
-def stopped(pod: Pod) -> bool:
-    identity = Identity.of(pod.children[1].pid)
-    return identity is not None and identity.state() == "stopped"
 
 
 @pytest.mark.parametrize("plant", PLANTS)

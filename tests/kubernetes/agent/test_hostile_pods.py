@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, Pod, World, guardians
+from agent_world import Agent, Pod, World, guardians, stopped
 from waiting import until
 
 HOSTILE = Path(__file__).with_name("hostile_node.py")
@@ -60,11 +60,6 @@ def hostile(world: World, tmp_path: Path) -> Iterator[dict[str, Hostile]]:
         one.behave()
         one.pod.children[-1].kill()
         one.pod.children[-1].wait()
-
-
-def stopped(pod: Pod) -> bool:
-    (status,) = [Path(f"/proc/{child.pid}/stat").read_text() for child in pod.children[1:2]]
-    return status.rpartition(")")[2].split()[0] == "T"
 
 
 def resident(agent: Agent) -> int:

@@ -1,18 +1,10 @@
 from __future__ import annotations
 
-import subprocess
 import time
 from pathlib import Path
 
-from agent_world import Agent, World, confirmed
+from agent_world import Agent, World, confirmed, states
 from waiting import until
-
-from highwater_chaos.machine.identity import Identity
-
-
-def state_of(child: subprocess.Popen[str]) -> str:
-    identity = Identity.of(child.pid)
-    return "gone" if identity is None else identity.state()
 
 
 def test_kill_hits_the_node_and_not_the_container_that_holds_the_pods_network(agent: Agent, world: World) -> None:
@@ -22,13 +14,13 @@ def test_kill_hits_the_node_and_not_the_container_that_holds_the_pods_network(ag
     assert record["state"] == "done"
     assert "processes of the container are gone" in confirmed(record, "inject")[0]
     assert node.wait(10) == -9
-    assert state_of(pause) == "running"
+    assert states(pause.pid) == ["running"]
     # The kubelet's next container is another one, and an order that is repeated hits nobody.
     replacement = pod.start_node()
     body = {"kind": "kill", "pod": pod.reference, "deadline": record["request"]["deadline"]}
     again = agent.ask("PUT", "/v1/faults/kill-1", body)
     assert (again.status_code, again.json()) == (200, record)
-    assert state_of(replacement) == "running"
+    assert states(replacement.pid) == ["running"]
 
 
 def test_stop_is_a_clean_end(agent: Agent, world: World) -> None:
@@ -44,12 +36,12 @@ def test_a_pause_stops_every_process_until_it_is_healed(agent: Agent, world: Wor
     record = agent.inject("pause-1", "pause", pod)
     assert record["state"] == "inForce"
     assert confirmed(record, "inject") == ["processes of default/pause-broker-0: 1 stopped"]
-    assert (state_of(node), state_of(pause)) == ("stopped", "running")
+    assert states(node.pid, pause.pid) == ["stopped", "running"]
     assert agent.ask("GET", "/v1/pods/default/pause-broker-0/process_state").json() == {"result": "stopped"}
     healed = agent.heal("pause-1")
     assert healed["state"] == "healed"
     assert "processes of default/pause-broker-0: 1 running" in confirmed(healed, "heal")
-    assert state_of(node) == "running"
+    assert states(node.pid) == ["running"]
     assert agent.heal("pause-1") == healed, "healing is idempotent"
 
 
@@ -57,9 +49,9 @@ def test_a_fault_ends_at_its_deadline(agent: Agent, world: World) -> None:
     pod = world.pod("late-broker-0")
     node = pod.start_node()
     agent.inject("late-1", "pause", pod, seconds=2)
-    assert state_of(node) == "stopped"
+    assert states(node.pid) == ["stopped"]
     until(lambda: agent.state("late-1") == "expired", "the deadline is noticed")
-    assert state_of(node) == "running"
+    assert states(node.pid) == ["running"]
     assert agent.heal("late-1")["state"] == "expired", "healing what has ended changes nothing"
 
 
@@ -115,7 +107,7 @@ def test_without_the_control_volume_nothing_is_killed_that_is_to_stay_down(agent
     assert answer.status_code == 409
     assert "could not be kept down" in answer.json()["error"]
     assert "HIGHWATER_KUBELET_DIR" in answer.json()["expected"]
-    assert state_of(node) == "running"
+    assert states(node.pid) == ["running"]
 
 
 def test_a_node_that_does_not_run_can_neither_be_killed_nor_paused(agent: Agent, world: World) -> None:
@@ -139,4 +131,4 @@ def test_what_was_healed_before_it_was_asked_for_never_happens(agent: Agent, wor
     answer = agent.put("tomb-1", "pause", pod)
     assert answer.status_code == 409
     assert "healed before it was asked for" in answer.json()["error"]
-    assert state_of(node) == "running"
+    assert states(node.pid) == ["running"]

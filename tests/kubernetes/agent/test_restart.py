@@ -7,15 +7,10 @@ import json
 import signal
 from collections.abc import Callable
 
-from agent_world import Agent, World, confirmed, guardians, in_seconds
+from agent_world import Agent, World, confirmed, guardians, in_seconds, states
 from waiting import until
 
-from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.link_probes import answering
-
-
-def states(*pids: int) -> list[str]:
-    return ["gone" if (one := Identity.of(pid)) is None else one.state() for pid in pids]
 
 
 def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(

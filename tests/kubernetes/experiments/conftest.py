@@ -153,6 +153,15 @@ class ExperimentStage:
     def journal(self, name: str = "demo") -> dict[str, str]:
         return {one["id"]: one["state"] for one in self.status(name).get("journal", [])}
 
+    def place(self, agent: FakeAgent, node: str, port: int | None = None) -> None:
+        """Have the agent's pod on a node, and its address; ``port``: where it says that it listens."""
+        pod = agent.manifest(node)
+        pod["metadata"]["annotations"] |= {} if port is None else {"highwater.dev/agent-port": str(port)}
+        self.api.create(pod)
+        self.world.settle()
+        address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+        self.api.patch("v1", "Pod", pod["metadata"]["name"], SYSTEM, {"status": address}, "status")
+
     # --- what a runner does ---
 
     def inject(
@@ -263,10 +272,7 @@ def real_stage(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         stage.early_ends = []
         stage.users = users
         stage.token = "operator"
-        kube_api.create(agent.manifest("node-0"))
-        world.settle()
-        address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
-        kube_api.patch("v1", "Pod", "highwater-agent-node-0", SYSTEM, {"status": address}, "status")
+        stage.place(agent, "node-0")
         try:
             yield stage
             assert [str(one) for user in users.values() for one in user.refused] == []
@@ -294,10 +300,7 @@ def stage(kube_api: Any, tmp_path: Path) -> Iterator[ExperimentStage]:
         world.pods.decide = _decide
         made = ExperimentStage(kube_api, world, [one, two], token_file)
         for index, agent in enumerate(made.agents):
-            kube_api.create(agent.manifest(f"node-{index}"))
-            world.settle()
-            address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
-            kube_api.patch("v1", "Pod", f"highwater-agent-node-{index}", SYSTEM, {"status": address}, "status")
+            made.place(agent, f"node-{index}")
         try:
             yield made
         finally:

@@ -28,18 +28,12 @@ from highwater_runtime.ports import SECOND
 Json = dict[str, Any]
 
 
-def place(api: Any, agent: FakeAgent, node: str = "node-0", port: int | None = None) -> None:
-    """The agent's pod on a node, in the place of the one that was there."""
-    name = f"highwater-agent-{node}"
-    api.delete("v1", "Pod", name, SYSTEM)
-    until(lambda: api.get("v1", "Pod", name, SYSTEM) is None, "the old agent's pod to go")
-    manifest = agent.manifest(node)
-    if port is not None:
-        manifest["metadata"]["annotations"]["highwater.dev/agent-port"] = str(port)
-    api.create(manifest)
-    until(lambda: (api.get("v1", "Pod", name, SYSTEM).get("status") or {}).get("podIP"), "its address")
-    address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
-    api.patch("v1", "Pod", name, SYSTEM, {"status": address}, "status")
+def replace(stage: Any, agent: FakeAgent, port: int | None = None) -> None:
+    """The agent's pod on the node, in the place of the one that was there."""
+    where = ("v1", "Pod", "highwater-agent-node-0", SYSTEM)
+    stage.api.delete(*where)
+    until(lambda: stage.api.get(*where) is None, "the old agent's pod to go")
+    stage.place(agent, "node-0", port)
 
 
 def follow(stage: ExperimentStage, patience: float) -> AgentClient:
@@ -96,7 +90,7 @@ def test_its_successor_is_found_elsewhere(stage: ExperimentStage, asked: list[st
     answers: list[Json] = []
     asking = threading.Thread(target=lambda: answers.append(client.heal_fault("a-1")))
     asking.start()
-    place(stage.api, second)
+    replace(stage, second)
     asking.join(120.0)
     assert [one["state"] for one in answers] == ["healed"]
     assert (first.undone, second.undone) == ([], ["a-1"])
@@ -119,7 +113,7 @@ def test_one_that_leads_nowhere_is_not_waited_for_twice(
     for name in ("_CONNECT_WITHIN", "_KNOCK_WITHIN", "_ACT_WITHIN"):
         monkeypatch.setattr(agents_module, name, 0.5 if name != "_ACT_WITHIN" else 2.0)
     first, second = stage.agents
-    place(stage.api, first, port=request.getfixturevalue(hole))
+    replace(stage, first, port=request.getfixturevalue(hole))
     client = follow(stage, patience=2.0)
     began = time.monotonic()
     with pytest.raises(AgentError, match="no answer") as caught:
@@ -131,7 +125,7 @@ def test_one_that_leads_nowhere_is_not_waited_for_twice(
     with pytest.raises(AgentError, match=r"GET /healthz: no answer"):
         client.heal_fault("a-1")
     assert asked == ["GET /healthz"]
-    place(stage.api, second)
+    replace(stage, second)
 
     def state() -> str:
         try:
@@ -159,7 +153,7 @@ def test_a_run_goes_on_with_the_agent_that_took_its_place(real: Any) -> None:
     old.close()
     with ActingAgent(lambda: real.nodes) as new:
         new.records = old.records  # files of the node
-        place(real.api, new)
+        replace(real, new)
         until(lambda: real.phase() == "Completed", "the verdict", LONG)
         status = real.status()
         assert status["verdict"] == "pass", json.dumps(status, indent=1)

@@ -261,10 +261,7 @@ def test_an_agent_that_is_being_replaced_may_have_the_fault(stage: Any) -> None:
     until(lambda: stage.condition("Healed").get("status") == "False", "the agent to be missed")
     assert "node node-0: no agent is there" in stage.condition("Healed")["message"]
     assert (stage.phase(), stage.journal()) == ("Aborting", {fault: "done"})
-    stage.api.create(stage.agents[0].manifest("node-0"))
-    stage.world.settle()
-    address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
-    stage.api.patch("v1", "Pod", "highwater-agent-node-0", SYSTEM, {"status": address}, "status")
+    stage.place(stage.agents[0], "node-0")
     until(lambda: stage.phase() == "Completed", "the end")
     assert stage.agents[0].undone == [fault]
     assert stage.condition("Healed")["reason"] == "Verified"
