@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -105,25 +105,21 @@ def loops() -> list[str]:
     return [one for one in found if TOKEN in one]
 
 
-@pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[Callable[[str], Node]]:
-    made: dict[str, Node] = {}
-
-    def node(name: str) -> Node:
-        if name not in made:
-            made[name] = Node(tmp_path / name, tmp_path / "highwater")
-        return made[name]
-
-    yield node
-    for one in made.values():
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Node, Node]]:
+    """Two; each test leaves no volume of its own on them, but for the last one."""
+    folder = tmp_path_factory.mktemp("kind")
+    made = tuple(Node(folder / name, folder / "highwater") for name in "ab")
+    yield made[0], made[1]
+    for one in made:
         assert one.do("end") == "[]"
         one.crash()
     until(lambda: loops() == [], "no device is left of nodes that ended", 30)
 
 
-def test_a_broker_moves_and_comes_back(nodes: Callable[[str], Node]) -> None:
+def test_a_broker_moves_and_comes_back(nodes: tuple[Node, Node]) -> None:
     """The same name on both nodes: each has its own disk, whatever the other does with the one at the same path."""
-    a, b = nodes("a"), nodes("b")
+    a, b = nodes
     assert a.do("make") == b.do("make") == "True"
     assert a.do("write") == "None"
     assert b.do("read") == "([], None)"
@@ -143,8 +139,21 @@ def test_a_broker_moves_and_comes_back(nodes: Callable[[str], Node]) -> None:
     until(lambda: loops() == [], "removed with their devices")
 
 
-def test_a_node_that_crashes_leaves_no_device_and_takes_none(nodes: Callable[[str], Node]) -> None:
-    a, b = nodes("a"), nodes("b")
+def test_devices_of_both_are_made_where_dev_lacks_them(nodes: tuple[Node, Node]) -> None:
+    """Many at once: the numbers that one node uses are unknown in the other's ``/dev``."""
+    a, b = nodes
+    names = [f"default_{TOKEN}-broker-{number}" for number in range(4)]
+    for name in names:
+        assert a.do("make", name) == b.do("make", name) == "True"
+    began = time.monotonic()
+    for name in names:
+        assert a.do("lose", name) == b.do("lose", name) == "0"
+        assert a.do("remove", name) == b.do("remove", name) == "True"
+    assert time.monotonic() - began < 60
+
+
+def test_a_node_that_crashes_leaves_no_device_and_takes_none(nodes: tuple[Node, Node]) -> None:
+    a, b = nodes
     for node in (a, b):
         assert node.do("make") == node.do("make", f"default_{TOKEN}-broker-1") == "True"
         assert node.do("write") == "None"
@@ -170,16 +179,3 @@ def test_a_node_that_crashes_leaves_no_device_and_takes_none(nodes: Callable[[st
     assert a.do("read") == "([], None)", "never the file system of an image that was deleted"
     assert b.do("read") == "(['file'], None)"
     until(lambda: not any("deleted" in one for one in loops()), "over a deleted image")
-
-
-def test_devices_of_both_are_made_where_dev_lacks_them(nodes: Callable[[str], Node]) -> None:
-    """Many at once: the numbers that one node uses are unknown in the other's ``/dev``."""
-    a, b = nodes("a"), nodes("b")
-    names = [f"default_{TOKEN}-broker-{number}" for number in range(4)]
-    for name in names:
-        assert a.do("make", name) == b.do("make", name) == "True"
-    began = time.monotonic()
-    for name in names:
-        assert a.do("lose", name) == b.do("lose", name) == "0"
-        assert a.do("remove", name) == b.do("remove", name) == "True"
-    assert time.monotonic() - began < 60
