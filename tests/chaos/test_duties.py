@@ -15,6 +15,7 @@ from highwater_chaos.liveness.duties import COMMITS, FENCING, METADATA, PREFERRE
 from highwater_chaos.run.result import RunResult
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.broker.zk.cluster_image import ClusterImage
 from highwater_runtime.controller import leadership
 from highwater_runtime.controller.kraft import broker_state
 from highwater_runtime.raft import RaftReplica
@@ -56,6 +57,7 @@ ZOOKEEPER = {
 CONTROLLER_2 = node_id("controller-2")
 HELD = "[{inject: {hold: {rpc: Fetch, from: {broker: 1}, of: request}, for: 15s}}, {wait: 20s}]"
 DEAD = "[{inject: {kill: {target: {broker: 2}, restartAfter: 25s}, for: 25s}}, {wait: 30s}]"
+DEAD_FOR_A_WHILE = "[{inject: {kill: {target: {broker: 2}, restartAfter: 7s}, for: 7s}}, {wait: 9s}]"
 LATE_BEATS = (
     "[{inject: {delay: {rpc: BrokerHeartbeat, from: {broker: 2}, of: request, by: 14s}, for: 3s}}, {wait: 2s}, "
     "{inject: {kill: {target: {broker: 2}, restartAfter: 25s}, for: 25s}}, {wait: 30s}]"
@@ -83,6 +85,16 @@ def pass_over_news_of_brokers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReplicaManager, "apply_cluster", wrong)
 
 
+def hear_of_no_death(patch: pytest.MonkeyPatch) -> None:
+    take, seen = ClusterImage._brokers, dict[int, Any]()
+
+    def wrong(self: ClusterImage, live: list[Any], own_epoch: int) -> None:
+        seen.update({one.id: one for one in live if one.endpoints})
+        take(self, [*seen.values()], own_epoch)
+
+    patch.setattr(ClusterImage, "_brokers", wrong)
+
+
 def keep_leaders_where_they_are(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(leadership, "rebalance_leaders", lambda _image: [])
 
@@ -93,6 +105,7 @@ BROKEN: list[tuple[str, Break, dict[str, str], str]] = [
     (FENCING, fence_nobody, KRAFT, DEAD),
     (METADATA, pass_over_news_of_brokers, KRAFT, DEAD),
     (METADATA, pass_over_news_of_brokers, ZOOKEEPER, DEAD),
+    (METADATA, hear_of_no_death, ZOOKEEPER, DEAD_FOR_A_WHILE),
     (PREFERRED, keep_leaders_where_they_are, KRAFT, BACK),
 ]
 

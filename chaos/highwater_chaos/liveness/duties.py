@@ -169,7 +169,11 @@ class Duties(Promptness):
             is_controller = one.node == state_at(self._course.controllers, one.at_ns - 1)
             return own_ns if one.node == name or is_controller else 0
 
-        changes = [(at_ns, told_ns if self._kraft else own_ns) for at_ns, _ in self._course.controllers]
+        # The first controller of ZooKeeper mode tells all brokers of all when nothing is in trouble yet.
+        changes = [
+            (at_ns, told_ns if self._kraft or at_ns <= self._settled_ns else own_ns)
+            for at_ns, _ in self._course.controllers
+        ]
         owed = self._windows(sight, lasts_ns, may, changes, told_ns)
         missing = [
             Late(begin_ns + _LOOKED_AT_NS, end_ns, f"{name} knew {clause}")
