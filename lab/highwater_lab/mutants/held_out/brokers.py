@@ -101,6 +101,7 @@ BROKERS: Final = (
         "",
         "a broker that has registered anew asks to be unfenced before it has seen that registration",
         "kraft",
+        harmless="the controller unfences no broker before it has followed the metadata to its registration (KIP-631)",
     ),
     Mutant(
         "snapshot-changes-nothing-here",
