@@ -102,6 +102,11 @@ def test_zookeeper_mode_needs_a_proposal_and_no_answer_to_it() -> None:
     assert found(of_another, is_zookeeper=True) == {"isr-grows-by-proposal"}, "no leader proposed it"
     assert found(gone, is_zookeeper=True) == set(), "the controller has not noticed yet"
     assert found(moved, is_zookeeper=True) == set(), "the controller learns of the ISR later"
+    untold: Tail = lambda h: h.acknowledges(0, 5, incarnation=2, partition_epoch=7)  # noqa: E731
+    deleted: Tail = lambda h: untold(h.decides(0, 0, 1, [0, 1, 2], "deleted"))  # noqa: E731
+    assert found(untold) == found(untold, is_zookeeper=True) == {"acknowledge"}, "nobody decided that"
+    assert found(deleted) == {"acknowledge"}
+    assert found(deleted, is_zookeeper=True) == set(), "nobody reports what is decided while the topic is deleted"
     unclean: Tail = lambda h: h.decides(0, 0, 1, smaller).decides(2, 1, 2, [2])  # noqa: E731
     with_another: Tail = lambda h: h.decides(0, 0, 1, smaller).decides(2, 1, 2, [2, 1])  # noqa: E731
     assert (found(unclean), found(unclean, unclean=True)) == ({"leader-from-isr"}, set())
