@@ -179,7 +179,7 @@ BROKEN = [
 def test_a_feature_that_never_works_is_unavailable(broken: tuple[tuple[str, str, str, str], ...]) -> None:
     verdict = _verdict(_experiment(), *broken)
     # The simulator may see the cause, too.
-    others = {*verdict["anomalies"]} - {"disk-leftover", "group-state"}
+    others = {*verdict["anomalies"]} - {"disk-leftover", "group-state", "unfencing-refused"}
     assert (verdict["verdict"], others) == ("fail", {"unavailable"}), verdict["reasons"]
     features = {feature for feature, *_ in broken}
     failed = {feature for feature, entry in verdict["features"].items() if entry["state"] == "failed"}
