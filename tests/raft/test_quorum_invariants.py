@@ -221,7 +221,8 @@ def test_pre_votes_granted_before_the_leader_was_heard_count(heard_before_it_sto
 
 @pytest.mark.parametrize(("gone", "shown"), [("bc", ["raft-overdue"]), ("c", [])])
 def test_a_leader_whose_majority_has_gone_resigns(gone: str, shown: list[str]) -> None:
-    leader = SimpleNamespace(is_leader=True, epoch=4, voter_count=3, resigns_within_ns=0)
+    timing = SimpleNamespace(check_quorum_ns=0)
+    leader = SimpleNamespace(is_leader=True, epoch=4, voter_count=3, timing=timing)
     host = SimpleNamespace(disk=SimpleNamespace(wipes=0))
     told: list[str] = []
     violations: Any = SimpleNamespace(add=lambda name, *_: told.append(name))

@@ -117,6 +117,11 @@ class Timing:
         )
 
     @property
+    def stands_within_ns(self) -> int:
+        """The longest that a voter without a leader waits before it stands for election, or stands again."""
+        return 2 * self.election_ns + self.backoff_max_ns
+
+    @property
     def check_quorum_ns(self) -> int:
         """How long a leader goes on without a majority's fetches: 1.5 fetch time-outs."""
         return self.fetch_ns * 3 // 2

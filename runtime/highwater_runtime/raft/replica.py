@@ -61,13 +61,7 @@ from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuor
 
 _DEFAULTS: Final = Switches()
 _QUORUM_APIS: Final = frozenset(
-    {
-        ApiKey.VOTE,
-        ApiKey.BEGIN_QUORUM_EPOCH,
-        ApiKey.END_QUORUM_EPOCH,
-        ApiKey.FETCH_SNAPSHOT,
-        ApiKey.READ_OFFSET,
-    }
+    {ApiKey.VOTE, ApiKey.BEGIN_QUORUM_EPOCH, ApiKey.END_QUORUM_EPOCH, ApiKey.FETCH_SNAPSHOT, ApiKey.READ_OFFSET}
 )
 
 
@@ -167,14 +161,9 @@ class RaftReplica:
         return isinstance(self._role, Fetching) and self._role.hears_leader
 
     @property
-    def stands_within_ns(self) -> int:
-        """The longest that a voter that has no leader waits before it stands for election, or stands again, in ns."""
-        return 2 * self._shared.timing.election_ns + self._shared.timing.backoff_max_ns
-
-    @property
-    def resigns_within_ns(self) -> int:
-        """The longest that a leader goes on without the fetches of a majority, in ns."""
-        return self._shared.timing.check_quorum_ns
+    def timing(self) -> Timing:
+        """The quorum's time-outs."""
+        return self._shared.timing
 
     @property
     def voter_count(self) -> int:

@@ -144,7 +144,7 @@ class QuorumInvariants:
             what = f"{node} is {replica.state.NAME} in epoch {replica.epoch}, and does not stand for election"
             self._violations.add("raft-overdue", node, what, replica.epoch)
 
-        self._live.must_end(replica.stands_within_ns, node, lambda: self._leaderless.get(node) == turn, found)
+        self._live.must_end(replica.timing.stands_within_ns, node, lambda: self._leaderless.get(node) == turn, found)
 
     def _former_leaders_resign(self, epoch: int) -> None:
         """A leader whose majority has gone to a newer epoch leads no longer than it may without their fetches."""
@@ -162,7 +162,8 @@ class QuorumInvariants:
             what = f"{node} still leads epoch {epoch}, though a majority of the voters has gone to a newer one"
             self._violations.add("raft-overdue", node, what, epoch)
 
-        self._live.must_end(leader.resigns_within_ns, node, lambda: leader.is_leader and leader.epoch == epoch, found)
+        within_ns = leader.timing.check_quorum_ns
+        self._live.must_end(within_ns, node, lambda: leader.is_leader and leader.epoch == epoch, found)
 
     def _new_leader(self, node: str, epoch: int) -> None:
         if self._leaders and epoch not in self._leaders:
