@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from highwater_chaos.machine import undoing
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity
@@ -51,6 +52,18 @@ def test_two_writers_see_each_other(journal: Journal) -> None:
     journal.refresh()
     assert list(journal.entries) == [first, second]
     assert journal.entries[first].deadline_ns == 5
+
+
+def test_who_undoes_one_thing_after_the_other_reads_each_line_once(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        journal.intent("cut", {}, None)
+    read: list[bytes] = []
+    monkeypatch.setattr(Journal, "_take", lambda _, line: read.append(line))
+    for _ in range(2):
+        undoing._journal(journal.path.parent)
+    assert len(read) == 3
 
 
 @pytest.mark.parametrize("torn", [b'{"step": "inten', b"{", b'{"step":"undone","id":"m1","by":"run"'])

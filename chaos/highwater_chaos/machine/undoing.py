@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -219,9 +220,16 @@ def _undo_all_apart(path: Path, entries: list[Entry], by: str) -> tuple[list[str
 
 
 def _journal(path: Path) -> Journal:
-    journal = Journal(path / JOURNAL)
+    journal = _kept(path, path.stat().st_ino)
     journal.refresh()
     return journal
+
+
+@lru_cache(maxsize=4)
+def _kept(path: Path, inode: int) -> Journal:
+    # A run's journal grows with each fault: only what was written since is read. ``inode``: of this run's directory.
+    del inode
+    return Journal(path / JOURNAL)
 
 
 def _strays(path: Path, result: Undone) -> list[str]:
