@@ -34,8 +34,8 @@ SPARK = (
     "pipeline/test_spark.py",
 )
 """Files, and tests of files, that share a session of Spark, or start Java for Spark several times."""
-SHARING = ("interop/", "security/", "kubernetes/agent/")
-"""Folders whose tests share a cluster of processes, or an agent, which ends with the last of them."""
+SHARING = ("interop/", "security/")
+"""Folders whose tests share a cluster of processes, which ends with the last of them."""
 APART = (
     "apache_kafka/test_real.py",
     "chaos/",

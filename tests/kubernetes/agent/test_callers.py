@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,11 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from agent_world import TOKEN, Agent, World, confirmed, in_seconds
+from agent_world import TOKEN, Agent, World, confirmed, in_seconds, states
+from waiting import until
 
 from highwater_chaos.backends.kubernetes import agents
 from highwater_chaos.backends.kubernetes.agent_trust import Trust
 from highwater_chaos.backends.kubernetes.agents import AgentClient
+from highwater_chaos.base.machine_record import troubles_in
 
 
 @dataclass
@@ -58,17 +61,47 @@ def test_connections_are_kept(agent: Agent, handshakes: list[None], monkeypatch:
     assert len(handshakes) <= 4, "one that was idle for long is not used again"
 
 
-def test_a_connection_that_the_agent_ended_is_made_anew(
-    agent: Agent, handshakes: list[None], restart: Callable[[], Agent]
+def test_sigterm_ends_the_agent_and_its_successor_goes_on(
+    agent: Agent, world: World, handshakes: list[None], restart: Callable[[], Agent]
 ) -> None:
+    """Faults are as they were, callers make their connections anew, and the record of the machine has no gap."""
+
+    def rows(of: Agent, since: int = 0) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = of.ask("GET", f"/v1/machine?since={since}").json()["items"]
+        return found
+
+    def starts(of: Agent) -> int:
+        return sum("started" in row for row in rows(of))
+
+    pod = world.pod("term-broker-0")
+    node = pod.start_node()
+    agent.inject("term-1", "pause", pod)
+    until(lambda: "load" in rows(agent)[-1], "a sample")
+    before, latest = starts(agent), int(rows(agent)[-1]["at"]) + 1
+    assert all(row.get("at", 0) >= latest for row in rows(agent, latest)), "and nothing older"
     following = Follows([agent])
     client = following.now()
     client.faults()
-    agent.stop()
-    following.living[0] = restart()
+    assert agent.stop() == 0
+    assert states(node.pid) == ["stopped"]
+    again = following.living[0] = restart()
     object.__setattr__(client, "url", following.now().url)  # a pod's address and port stay the same
     assert client.faults() is not None
     assert len(handshakes) == 2
+    assert again.state("term-1") == "inForce"
+    again.heal("term-1")
+    assert states(node.pid) == ["running"]
+    until(lambda: "load" in rows(again)[-1], "a sample after it")
+    assert starts(again) == before + 1
+    assert any("load" in row for row in rows(again)[:-2]), "what the one before had noted is there"
+    assert "agent of machine node-1 started" in troubles_in(rows(again))[-1]
+    sample = rows(again)[-1]
+    assert sample["processors"] == os.cpu_count()
+    assert sample["freeBytes"] > 0
+    with (world.state / "machine.jsonl").open("a") as file:
+        file.write('{"node": "cut o')
+    assert starts(again) == before + 1
+    assert again.ask("GET", "/v1/machine?since=now").status_code == 400
 
 
 def test_an_agent_that_restarts_during_an_injection_is_asked_again(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+import requests
 from agent_world import Agent, World
 from waiting import until
 
@@ -114,12 +113,23 @@ sys.exit(main([]))
 
 
 def test_each_thread_of_the_agent_that_dies_is_told(agent: Agent, world: World, tmp_path: Path) -> None:
-    """One after the other. The first one that is watched is named, so the last one dies first."""
+    """One after the other. The first one that is watched is named, so the last one dies first.
+
+    This agent also asks its callers for a certificate.
+    """
     if agent.process.poll() is None:
         assert agent.stop() == 0, agent.log.read_text()
     victim = tmp_path / "victim"
-    mortal = Agent(world, ("-c", MORTAL, str(victim)))
+    made = world.authority.issue_cert("operator")
+    made.private_key_pem.write_to_path(str(tmp_path / "operator.key"))
+    made.cert_chain_pems[0].write_to_path(str(tmp_path / "operator.pem"))
+    mortal = Agent(world, ("-c", MORTAL, str(victim)), HIGHWATER_AGENT_TLS_CLIENT_CA=str(world.authority_file))
     try:
+        with pytest.raises(requests.exceptions.RequestException):
+            mortal.ask("GET", "/v1/faults")
+        mortal.certificate = (str(tmp_path / "operator.pem"), str(tmp_path / "operator.key"))
+        assert mortal.ask("GET", "/v1/faults").status_code == 200
+        assert mortal.ask("GET", "/v1/faults", token="wrong").status_code == 401
         until(lambda: wrong(mortal) == (200, "ok\n"), "the agent is well")
         for name in ("pod-watch", "volumes", "attachments", "faults"):
             victim.write_text(name)
@@ -135,33 +145,3 @@ def test_each_thread_of_the_agent_that_dies_is_told(agent: Agent, world: World, 
 def wrong(agent: Agent) -> tuple[int, str]:
     answer = agent.ask("GET", "/healthz", token=None)
     return answer.status_code, answer.text
-
-
-def test_the_machine_is_recorded_over_restarts_of_the_agent(
-    agent: Agent, world: World, restart: Callable[[], Agent]
-) -> None:
-    from highwater_chaos.base.machine_record import troubles_in
-
-    def rows(of: Agent, since: int = 0) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = of.ask("GET", f"/v1/machine?since={since}").json()["items"]
-        return found
-
-    def starts(of: Agent) -> int:
-        return sum("started" in row for row in rows(of))
-
-    until(lambda: "load" in rows(agent)[-1], "a sample")
-    before, latest = starts(agent), int(rows(agent)[-1]["at"]) + 1
-    assert all(row.get("at", 0) >= latest for row in rows(agent, latest)), "and nothing older"
-    agent.stop()
-    again = restart()
-    until(lambda: "load" in rows(again)[-1], "a sample after it")
-    assert starts(again) == before + 1
-    assert any("load" in row for row in rows(again)[:-2]), "what the one before had noted is there"
-    assert "agent of machine node-1 started" in troubles_in(rows(again))[-1]
-    sample = rows(again)[-1]
-    assert sample["processors"] == os.cpu_count()
-    assert sample["freeBytes"] > 0
-    with (world.state / "machine.jsonl").open("a") as file:
-        file.write('{"node": "cut o')
-    assert starts(again) == before + 1
-    assert again.ask("GET", "/v1/machine?since=now").status_code == 400

@@ -80,20 +80,6 @@ def test_a_guardian_that_dies_is_replaced(agent: Agent, world: World) -> None:
     agent.heal("orphan-1")
 
 
-def test_sigterm_ends_the_agent_and_leaves_faults_as_they_are(
-    agent: Agent, world: World, restart: Callable[[], Agent]
-) -> None:
-    pod = world.pod("term-broker-0")
-    node = pod.start_node()
-    agent.inject("term-1", "pause", pod)
-    assert agent.stop() == 0
-    assert states(node.pid) == ["stopped"]
-    again = restart()
-    assert again.state("term-1") == "inForce"
-    again.heal("term-1")
-    assert states(node.pid) == ["running"]
-
-
 def test_what_an_agent_of_another_version_was_asked_for_can_be_undone(agent: Agent, world: World) -> None:
     pod, peer = world.pod("older-broker-0"), world.pod("older-broker-1")
     pod.start_node()

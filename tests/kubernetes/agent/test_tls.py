@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-import requests
 import trustme
 from agent_world import TOKEN, Agent, World
 from cryptography import x509
@@ -155,22 +154,6 @@ def test_one_that_has_expired_is_told_on_both_sides(agent: Agent, world: World) 
     finally:
         world.issue()
     until(lambda: _answers(agent, Trust(world.authority_file)), "a new one is taken")
-
-
-def test_callers_show_a_certificate_where_that_is_asked_for(agent: Agent, world: World, tmp_path: Path) -> None:
-    made = world.authority.issue_cert("operator")
-    made.private_key_pem.write_to_path(str(tmp_path / "operator.key"))
-    made.cert_chain_pems[0].write_to_path(str(tmp_path / "operator.pem"))
-    agent.stop()
-    secure = Agent(world, HIGHWATER_AGENT_TLS_CLIENT_CA=str(world.authority_file))
-    try:
-        with pytest.raises(requests.exceptions.RequestException):
-            secure.ask("GET", "/v1/faults")
-        secure.certificate = (str(tmp_path / "operator.pem"), str(tmp_path / "operator.key"))
-        assert secure.ask("GET", "/v1/faults").status_code == 200
-        assert secure.ask("GET", "/v1/faults", token="wrong").status_code == 401
-    finally:
-        secure.stop()
 
 
 _WHOLE = {

@@ -146,6 +146,7 @@ def _run(real: Any, timeout: str, lasts: str, wait: str | None = None, **spec: A
     return str(fault)
 
 
+@pytest.mark.thorough
 def test_a_run_goes_on_with_the_agent_that_took_its_place(real: Any) -> None:
     real.start()
     fault = _run(real, "2m", "8s")

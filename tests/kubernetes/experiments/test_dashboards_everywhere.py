@@ -78,7 +78,7 @@ def test_the_docs_name_every_dashboard():
     assert set.union(*used_with().values()) == {"simulator", "local", "Kubernetes", "campaign"}
 
 
-@pytest.mark.quick("sim")
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", ["sim", pytest.param("local", marks=needs_zookeeper)])
 def test_of_a_run_no_query_is_empty(backend: str, tmp_path: Path, start_prometheus: Callable[..., Any]) -> None:
     scrapes = Scrapes()

@@ -227,6 +227,7 @@ def test_healed_by_hand_while_it_is_judged(judging: Any, passing: Recorded, tmp_
     assert (judging.phase(), judging.status()["verdict"]) == ("Completed", "inconclusive")
 
 
+@pytest.mark.quick("0-before", "1-after")
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("skip", range(4))
 def test_a_crash_around_any_write(judging: Any, passing: Recorded, tmp_path: Path, when: str, skip: int) -> None:

@@ -65,6 +65,7 @@ def test_a_judging_pod_says_what_judging_in_process_says(kube_api: Any, failing:
     assert judged_as_in_process(kube_api, failing, tmp_path, pod) == "fail"
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_and_of_a_run_that_passes(

@@ -135,19 +135,7 @@ def test_an_agent_that_is_away_only_delays(stage: Any) -> None:
     assert stage.agents[0].undone == [fault]
 
 
-def test_a_new_operator_goes_on(stage: Any) -> None:
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
-    fault = stage.inject(stage.agents[1], 1)
-    stage.stop()
-    stage.end_runner()
-    stage.start()
-    until(lambda: stage.phase() == "Completed", "the end")
-    assert stage.agents[1].undone == [fault]
-    assert len(stage.jobs()) == 0
-
-
+@pytest.mark.quick("0-after", "1-before", "2-after")
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("skip", range(4))
 def test_a_crash_around_any_write(stage: Any, when: str, skip: int) -> None:

@@ -27,6 +27,7 @@ CONFIG = {
 }
 
 
+@pytest.mark.thorough
 def test_deleted_in_the_middle_of_a_real_run(real: Any) -> None:
     real.start()
     schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": "90s"}}, {"wait": "90s"}]

@@ -9,6 +9,7 @@ import pytest
 from highwater_operator.reconcile.context import Pace
 
 
+@pytest.mark.quick("patch-statefulsets-409", "patch-services-500-2", "list-pods", "watch-1", "watch-2")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -103,7 +104,7 @@ def test_a_forbidden_object_is_told_of(stage: Any, wait_for: Any) -> None:
     stage.until_settled()
 
 
-@pytest.mark.parametrize("clusters", [15, pytest.param(50, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("clusters", [8, pytest.param(50, marks=pytest.mark.thorough)])
 def test_many_clusters_at_once(stage: Any, wait_for: Any, clusters: int) -> None:
     stage.start(pace=Pace())  # the usual one: what happens, happens by events
     names = [f"many-{n}" for n in range(clusters)]

@@ -119,6 +119,7 @@ def test_pods_that_are_slow_are_told_of(stage: Any, wait_for: Any) -> None:
     assert "of 3 controllers are ready" in stage.condition("Ready")["message"]
 
 
+@pytest.mark.quick("kraft-controller-operator runs", "zookeeper-zookeeper-operator is away")
 @pytest.mark.parametrize("operator_runs", [True, False], ids=["operator runs", "operator is away"])
 @pytest.mark.parametrize(("mode", "last"), [("kraft", "controller"), ("zookeeper", "zookeeper")])
 def test_brokers_end_first(stage: Any, wait_for: Any, mode: str, last: str, operator_runs: bool) -> None:

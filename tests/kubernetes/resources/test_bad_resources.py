@@ -91,11 +91,6 @@ EXPERIMENTS = [
         step(**{"await": {"isr": {"partition": "orders-0"}, "within": "1s"}}),
         "spec.schedule[0].await.isr: expected exactly one of equals, includes, excludes, size",
     ),
-    (
-        of(assertions=[{"name": "one", "promql": "up", "during": "steady", "always": True, "never": True}]),
-        "spec.assertions[0]: expected at most one of always, never, eventually",
-    ),
-    (of(assertions=[{"name": "one", "promql": "up"}]), "assertions: expected use, or name, promql and during"),
     (of(schedule=[{"wait": "1s"}] * 65), "spec.schedule: Too many: 65: must have at most 64 items"),
 ]
 CLUSTERS = [
