@@ -229,11 +229,6 @@ def reaching(path: AnyPath) -> Iterator[None]:
         raise
 
 
-def is_remote(path: AnyPath | str) -> bool:
-    """Whether a path is the address of something that is no local file."""
-    return isinstance(located(path), RemotePath)
-
-
 def parent_of_pattern(path: RemotePath) -> tuple[RemotePath, str]:
     """Return the longest beginning without a pattern, and the pattern below it (empty: there is none)."""
     parts = path.key.parts

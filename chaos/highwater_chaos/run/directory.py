@@ -10,7 +10,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -195,11 +194,6 @@ def _counted(lines: Iterable[bytes], counts: Counter[str]) -> Iterator[bytes]:
 def write_json(path: Path, data: Any) -> None:
     """Write an indented JSON document."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
-
-
-def violations_of(result: RunResult) -> list[dict[str, Any]]:
-    """The broken invariants of a run, as JSON."""
-    return [asdict(violation) for violation in result.violations]
 
 
 def _log(result: RunResult) -> list[tuple[int, str]]:

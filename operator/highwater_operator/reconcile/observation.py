@@ -85,10 +85,6 @@ class Observation:
         found = self.objects.get((STATEFUL_SET.kind, set_name(owner, role)))
         return None if found is None else set_view(found)
 
-    def pods_of(self, role: Role) -> tuple[PodView, ...]:
-        """Pods of a role by index."""
-        return tuple(pod for pod in self.pods if pod.role == role)
-
 
 async def observe(kube: AsyncKube, owner: Owner) -> Observation:
     """Read everything that carries the cluster's label."""

@@ -14,7 +14,6 @@ _result: Final = msgpack.Decoder(Result)
 _events: Final = msgpack.Decoder(list[WatchEvent])
 
 NO_EVENTS: Final = _encoder.encode([])
-NO_RESULT: Final = _encoder.encode(None)
 
 
 def encode_operation(operation: Operation[Any]) -> bytes:

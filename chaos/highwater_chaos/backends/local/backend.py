@@ -260,9 +260,6 @@ class LocalBackend(RealNodes, UserCommands):
     def enter_network(self) -> None:
         self._network.enter_as_client()
 
-    def is_up(self, node: str) -> bool:
-        return self._nodes[node].has_process
-
     # --- observation ---
 
     def bootstrap(self) -> tuple[Endpoint, ...]:

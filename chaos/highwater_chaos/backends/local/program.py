@@ -115,9 +115,6 @@ class Site(Protocol):
     def enter_network(self) -> None:
         """Move the *calling thread* into the network where clients live, for good (as root a namespace of the run)."""
 
-    def is_up(self, node: str) -> bool:
-        """Whether the node's process runs (a paused one does)."""
-
     def incarnation(self, node: str) -> int:
         """How often the node was started."""
 

@@ -157,8 +157,3 @@ def _finished(key: PartitionKey, before: PartitionRegistration, order: Target | 
     if order is None or before.reassigning or before.replicas != order.replicas:
         return None
     return Change(key, before, before, order)
-
-
-def is_leaderless(state: PartitionRegistration) -> bool:
-    """Whether the partition has no leader."""
-    return state.leader == NO_LEADER
