@@ -10,8 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
-from highwater_chaos.campaign import RANDOM, Campaign, Outcome, Plan, Progress, Row, SeedJob, Series
-from highwater_chaos.campaign.seed import Run
+from highwater_chaos.campaign.definition import Campaign
+from highwater_chaos.campaign.draw import RANDOM
+from highwater_chaos.campaign.plan import Plan, Progress, Series
+from highwater_chaos.campaign.rows import Row
+from highwater_chaos.campaign.seed import Outcome, Run, SeedJob
 from highwater_chaos.cli.campaign_options import (
     Engine,
     Experiments,

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from highwater_chaos.campaign import Outcome, Row, SeedJob, Series, experiment_of
-from highwater_chaos.campaign.seed import bounded, check_experiment
+from highwater_chaos.campaign.plan import Series
+from highwater_chaos.campaign.rows import Row
+from highwater_chaos.campaign.seed import Outcome, SeedJob, bounded, check_experiment, experiment_of
 from highwater_chaos.experiment import dump_experiment, parse_experiment
 from highwater_lab.mutants import SETS, Mutant, applied, mutant_named, set_of, watching
 

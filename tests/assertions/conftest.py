@@ -20,7 +20,8 @@ from typing import Any
 import cramjam
 import pytest
 
-from highwater_chaos.promql import Labels, Series
+from highwater_chaos.promql.language import Labels
+from highwater_chaos.promql.series import Series
 
 STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]
 

@@ -17,16 +17,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from highwater_chaos.promql import (
-    EvaluationError,
-    Evaluator,
-    PromqlError,
-    Series,
-    SeriesStore,
-    parse,
-    text_of,
-)
+from highwater_chaos.promql.evaluate import Evaluator
 from highwater_chaos.promql.functions import OVER_RANGE
+from highwater_chaos.promql.language import PromqlError
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.series import Series, SeriesStore
+from highwater_chaos.promql.text import text_of
+from highwater_chaos.promql.vectors import EvaluationError
 
 LOOKBACK_MS = 5_000
 START_MS = 1_700_000_000_000

@@ -11,7 +11,7 @@ from highwater_chaos.assertions import ask_prometheus, check_assertions, read_ph
 from highwater_chaos.assertions.recorded import read_samples
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.promql import Series, SeriesStore
+from highwater_chaos.promql.series import Series, SeriesStore
 from highwater_chaos.verdict.checked_run import run_and_check
 
 FILE = """

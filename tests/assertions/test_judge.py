@@ -11,7 +11,8 @@ from highwater_chaos.assertions.check import Outcome, judge
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.recorded import RecordedSamples
 from highwater_chaos.experiment import Assertion
-from highwater_chaos.promql import Series, SeriesStore, parse
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.series import Series, SeriesStore
 
 SECONDS = range(1, 21)
 PHASE = Span(5_000, 14_999)

@@ -14,7 +14,8 @@ from highwater_chaos.assertions.recorded import RecordedSamples
 from highwater_chaos.experiment import Assertion, ExperimentError
 from highwater_chaos.experiment.assertion_library import LIBRARY
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.promql import Series, SeriesStore, parse
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.series import Series, SeriesStore
 from highwater_chaos.verdict.checked_run import run_and_forget
 
 DOCS = Path(__file__).parents[2] / "docs" / "experiments.md"

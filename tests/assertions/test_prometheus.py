@@ -31,8 +31,10 @@ from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Assertion, ChaosExperiment, ExperimentSpec, PrometheusServer
 from highwater_chaos.kubernetes_jobs.runner import with_labels_of
-from highwater_chaos.local_cluster import ClusterOptions, ClusterRecord, bring_up, names, take_down
-from highwater_chaos.promql import text_of
+from highwater_chaos.local_cluster.down import take_down
+from highwater_chaos.local_cluster.record import ClusterRecord, names
+from highwater_chaos.local_cluster.up import ClusterOptions, bring_up
+from highwater_chaos.promql.text import text_of
 
 CONFIG = """\
 global: {{scrape_interval: 500ms, scrape_timeout: 400ms}}

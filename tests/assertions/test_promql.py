@@ -6,18 +6,12 @@ import math
 
 import pytest
 
-from highwater_chaos.promql import (
-    Evaluator,
-    PromqlError,
-    Series,
-    SeriesStore,
-    is_never_empty,
-    is_scalar,
-    narrowed,
-    parse,
-    selectors,
-    text_of,
-)
+from highwater_chaos.promql.evaluate import Evaluator
+from highwater_chaos.promql.language import PromqlError, is_never_empty, is_scalar, selectors
+from highwater_chaos.promql.narrowing import narrowed
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.series import Series, SeriesStore
+from highwater_chaos.promql.text import text_of
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from highwater_chaos.assertions import PhaseRow, read_phases, write_phases
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.recorded import RecordedSamples, read_samples
 from highwater_chaos.assertions.unknown import NOT_KNOWN
-from highwater_chaos.promql import parse
+from highwater_chaos.promql.parse import parse
 
 MS = 1_000_000
 Row = tuple[int, str, int, str, dict[str, str], float]

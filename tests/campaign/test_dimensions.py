@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from highwater_chaos.campaign import Outcome, Plan, Series, draw_experiment
 from highwater_chaos.campaign.dimensions import dimensions_of, drawn_by
+from highwater_chaos.campaign.draw import draw_experiment
+from highwater_chaos.campaign.plan import Plan, Series
+from highwater_chaos.campaign.seed import Outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
 SEEDS = range(1, 1001)

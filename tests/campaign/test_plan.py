@@ -7,8 +7,10 @@ import math
 
 import pytest
 
-from highwater_chaos.campaign import Outcome, Plan, Progress, Row, Series, draw_experiment
-from highwater_chaos.campaign.rows import rate_of, seeds_needed
+from highwater_chaos.campaign.draw import draw_experiment
+from highwater_chaos.campaign.plan import Plan, Progress, Series
+from highwater_chaos.campaign.rows import Row, rate_of, seeds_needed
+from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.experiment import dump_experiment, parse_experiment
 from highwater_chaos.experiment.faults import drawn_kinds
 

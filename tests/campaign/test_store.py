@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.campaign import BadCampaignError, CampaignDirectory, Outcome, SeedJob, examples
-from highwater_chaos.campaign.seed import experiment_of
+from highwater_chaos.campaign import examples
+from highwater_chaos.campaign.seed import Outcome, SeedJob, experiment_of
+from highwater_chaos.campaign.store import BadCampaignError, CampaignDirectory
 from highwater_chaos.shrink.search import Shrunk
 from highwater_chaos.shrink.size import size_of
 

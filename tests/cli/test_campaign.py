@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 from processes import children, command_lines
 
-from highwater_chaos.campaign import Outcome, SeedJob, seed
+from highwater_chaos.campaign import seed
+from highwater_chaos.campaign.seed import Outcome, SeedJob
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
 

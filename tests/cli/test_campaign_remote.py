@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.campaign import Outcome, SeedJob, seed
+from highwater_chaos.campaign import seed
+from highwater_chaos.campaign.seed import Outcome, SeedJob
 from highwater_chaos.cli import execute
 from highwater_pipeline.remote import RemotePath, located
 

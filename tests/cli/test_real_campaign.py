@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.campaign import Plan, Series
+from highwater_chaos.campaign.plan import Plan, Series
 from highwater_chaos.campaign.real import drawn_for_this_machine, jobs_here
 from highwater_chaos.experiment.load import dump_experiment, parse_experiment
 

@@ -17,8 +17,8 @@ from highwater_chaos.experiment.model import REGISTER_TOPIC, MetadataWorkload
 from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.promql import PromqlError, parse
-from highwater_chaos.promql.language import AGGREGATIONS, FUNCTIONS
+from highwater_chaos.promql.language import AGGREGATIONS, FUNCTIONS, PromqlError
+from highwater_chaos.promql.parse import parse
 
 
 def fields(model: Any, *, without: frozenset[str] = frozenset()) -> dict[str, Any]:

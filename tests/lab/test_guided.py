@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from highwater_chaos.backends import make_backend
-from highwater_chaos.campaign import Outcome, Plan, Progress, series_of_random
 from highwater_chaos.campaign.draw import draw_experiment
+from highwater_chaos.campaign.plan import Plan, Progress, series_of_random
+from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.consistency import problems_of
 from highwater_chaos.schedule.capability import refusals

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.campaign import Outcome, Row
+from highwater_chaos.campaign.rows import Row
+from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_lab.mutants import CATALOGUE, SETS, Mutant, MutantError, applied
 from highwater_lab.mutants.apply import alone, change_of, changed_code, compiled

@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 import pytest
 
-from highwater_chaos.campaign import Outcome, SeedJob, run_seed_job
+from highwater_chaos.campaign.seed import Outcome, SeedJob, run_seed_job
 from highwater_lab import mutated
 from highwater_lab.mutants import CATALOGUE, SETS, applied, mutant_named, watching
 from highwater_lab.mutated import run_mutated

@@ -16,18 +16,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from highwater_chaos.backends.ensemble.servers import available
 from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
-from highwater_chaos.local_cluster import (
-    ClusterOptions,
-    ClusterRecord,
-    LocalClusterError,
-    bring_up,
-    find,
-    look,
-    names,
-    take_down,
-)
+from highwater_chaos.local_cluster.down import take_down
+from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.nodes import admin_page
-from highwater_chaos.local_cluster.record import directory_of
+from highwater_chaos.local_cluster.record import ClusterRecord, directory_of, find, names
+from highwater_chaos.local_cluster.status import look
+from highwater_chaos.local_cluster.up import ClusterOptions, bring_up
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from highwater_chaos.assertions.phases import Span, read_phases
 from highwater_chaos.assertions.recorded import read_samples
 from highwater_chaos.backends.protocol import MetricRow
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.promql import parse
+from highwater_chaos.promql.parse import parse
 from highwater_chaos.report.asserted import series_of_assertions
 from highwater_chaos.report.timeline import Series
 from highwater_chaos.run.metric_samples import MetricSamples

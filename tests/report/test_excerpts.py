@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.report import write_report
 from highwater_chaos.report.excerpts import Excerpt, excerpts, log_lines
 from highwater_chaos.report.files import RunFiles
+from highwater_chaos.report.page import write_report
 from highwater_chaos.report.timeline import timeline_of
 
 BEGAN = 1_795_392_000 * 1_000_000_000  # 2026-11-23T00:00:00Z

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.report import BadRunFileError, write_report
+from highwater_chaos.report.files import BadRunFileError
+from highwater_chaos.report.page import write_report
 
 JUNK: list[Any] = [
     None,

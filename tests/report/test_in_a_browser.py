@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from headless_browser import CHROMIUM, POOR_CONTRAST, Tab, browser
 
-from highwater_chaos.report import write_report
+from highwater_chaos.report.page import write_report
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here (Debian: chromium)")
 EVIL = "<img src=x onerror=\"document.title='caught'\"><script>document.title='caught'</script>"

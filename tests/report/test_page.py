@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.report import write_report
+from highwater_chaos.report.page import write_report
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'

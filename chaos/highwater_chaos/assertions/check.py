@@ -20,19 +20,11 @@ from highwater_chaos.assertions.prometheus import AnswersError, asked_of, read_a
 from highwater_chaos.assertions.recorded import LOOKBACK_MS, read_samples
 from highwater_chaos.experiment import Assertion, ExperimentSpec
 from highwater_chaos.experiment.quantities import format_duration
-from highwater_chaos.promql import (
-    Binary,
-    Call,
-    EvaluationError,
-    Expression,
-    Range,
-    Result,
-    Selector,
-    holds,
-    parse,
-    parts,
-    text_of,
-)
+from highwater_chaos.promql.evaluate import Result, holds
+from highwater_chaos.promql.language import Binary, Call, Expression, Range, Selector, parts
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.text import text_of
+from highwater_chaos.promql.vectors import EvaluationError
 
 _MS: Final = 1_000_000
 

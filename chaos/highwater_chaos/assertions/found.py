@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from highwater_chaos.promql import Binary, Expression, Number, Result, holds, show, text_of
+from highwater_chaos.promql.evaluate import Result, holds
+from highwater_chaos.promql.language import Binary, Expression, Number
+from highwater_chaos.promql.text import text_of
+from highwater_chaos.promql.vectors import show
 
 Found = tuple[str, float]
 """What has the value, and the value."""

@@ -21,7 +21,12 @@ from highwater_chaos.assertions.found import looked_into
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.experiment import Assertion, PrometheusServer
 from highwater_chaos.experiment.quantities import format_duration
-from highwater_chaos.promql import Expression, Result, Sample, Selector, is_scalar, narrowed, parse, selectors, text_of
+from highwater_chaos.promql.evaluate import Result
+from highwater_chaos.promql.language import Expression, Selector, is_scalar, selectors
+from highwater_chaos.promql.narrowing import narrowed
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.text import text_of
+from highwater_chaos.promql.vectors import Sample
 
 FILE: Final = Path("metrics") / "prometheus.json"
 _STEP_MS: Final = 1_000

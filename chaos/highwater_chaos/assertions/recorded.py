@@ -21,18 +21,11 @@ import pyarrow.parquet as pq
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.unknown import NOT_KNOWN
 from highwater_chaos.experiment import Assertion
-from highwater_chaos.promql import (
-    EvaluationError,
-    Evaluator,
-    Expression,
-    Labels,
-    Result,
-    Selector,
-    Series,
-    SeriesStore,
-    holds,
-    parse,
-)
+from highwater_chaos.promql.evaluate import Evaluator, Result, holds
+from highwater_chaos.promql.language import Expression, Labels, Selector
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.series import Series, SeriesStore
+from highwater_chaos.promql.vectors import EvaluationError
 from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
 
 LOOKBACK_MS: Final = 5_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highwater_chaos.campaign import Campaign
+from highwater_chaos.campaign.definition import Campaign
 from highwater_chaos.cli.campaign_options import (
     Engine,
     Experiments,

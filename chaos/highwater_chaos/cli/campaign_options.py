@@ -10,7 +10,8 @@ from typing import Annotated, Final
 import typer
 
 from highwater_chaos.backends import make_backend
-from highwater_chaos.campaign import RANDOM, Plan, Series, series_of_file, series_of_random
+from highwater_chaos.campaign.draw import RANDOM
+from highwater_chaos.campaign.plan import Plan, Series, series_of_file, series_of_random
 from highwater_chaos.campaign.real import drawn_for_this_machine
 from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.choices import Engine as EngineName

@@ -15,14 +15,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from highwater_chaos.base.distribution import installing
-from highwater_chaos.campaign import Campaign, CampaignDirectory, Outcome, Progress, Row, on_processes
+from highwater_chaos.campaign.definition import Campaign
 from highwater_chaos.campaign.dimensions import drawn_by
 from highwater_chaos.campaign.examples import RUNS, Example, kept_example, shrink_example, write_example
 from highwater_chaos.campaign.on_spark import SparkGoneError, batch_size, on_spark
 from highwater_chaos.campaign.page import facts_of, sentence_of, why_of, write_page
-from highwater_chaos.campaign.plan import Engine
+from highwater_chaos.campaign.plan import Engine, Progress
+from highwater_chaos.campaign.processes import on_processes
 from highwater_chaos.campaign.real import jobs_here, run_on_this_machine
 from highwater_chaos.campaign.remote import Copy, copied_to
+from highwater_chaos.campaign.rows import Row
+from highwater_chaos.campaign.seed import Outcome
+from highwater_chaos.campaign.store import CampaignDirectory
 from highwater_chaos.cli.campaign_options import Options, check_place, place_of
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.progress import Progress as ProgressShown

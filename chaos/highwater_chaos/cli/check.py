@@ -23,9 +23,8 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.records.removed import acknowledged_text
-from highwater_chaos.report import BadRunFileError
 from highwater_chaos.report.explanation import explained
-from highwater_chaos.report.files import RunFiles
+from highwater_chaos.report.files import BadRunFileError, RunFiles
 from highwater_chaos.report.vacuity import exercised
 from highwater_chaos.run.exercised import warning_texts
 from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, has_manifest

@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.local_cluster import ClusterRecord, ClusterStatus, LocalClusterError, find, look
-from highwater_chaos.local_cluster import names as cluster_names
-from highwater_chaos.local_cluster import take_down as take_cluster_down
-from highwater_chaos.local_cluster.record import Mode
+from highwater_chaos.local_cluster.down import take_down as take_cluster_down
+from highwater_chaos.local_cluster.errors import LocalClusterError
+from highwater_chaos.local_cluster.record import ClusterRecord, Mode, find
+from highwater_chaos.local_cluster.record import names as cluster_names
+from highwater_chaos.local_cluster.status import ClusterStatus, look
 
 _QUORUMS: Final = (1, 3, 5)
 
@@ -78,7 +79,7 @@ def up(
             "--controllers: mode zookeeper has none, one of the brokers is the controller; see --zookeepers"
         )
     _check_name(name)
-    from highwater_chaos.local_cluster import ClusterOptions, bring_up  # noqa: PLC0415 - the host of nodes, which only this needs
+    from highwater_chaos.local_cluster.up import ClusterOptions, bring_up  # noqa: PLC0415 - the host of nodes, which only this needs
 
     chosen: Mode | None = "zookeeper" if zookeepers is not None else mode
     wish = ClusterOptions(name, data, brokers, controllers or zookeepers, port, _properties(config or []), wipe, chosen)

@@ -15,9 +15,9 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.output import check_output, writing
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import ExperimentError
-from highwater_chaos.report import BadRunFileError
 from highwater_chaos.report.comparison import Comparison, render
 from highwater_chaos.report.comparison import compare as compare_runs
+from highwater_chaos.report.files import BadRunFileError
 
 
 def compare(

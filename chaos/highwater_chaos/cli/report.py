@@ -11,7 +11,8 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.recorded import recorded_verdict
-from highwater_chaos.report import BadRunFileError, write_report
+from highwater_chaos.report.files import BadRunFileError
+from highwater_chaos.report.page import write_report
 from highwater_chaos.run.manifest import update_manifest
 from highwater_pipeline.recordings import RUN_FILE
 

@@ -45,7 +45,8 @@ from highwater_chaos.experiment.steps import (
 )
 from highwater_chaos.experiment.targets import NamedNodes, Target
 from highwater_chaos.experiment.topic_properties import topic_property_problems
-from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
+from highwater_chaos.promql.language import PromqlError, is_never_empty, selectors
+from highwater_chaos.promql.parse import parse
 from highwater_pipeline.anomalies import (
     MEANINGS,
     REGISTER_CHECKS,

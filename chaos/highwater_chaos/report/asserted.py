@@ -13,19 +13,11 @@ from highwater_chaos.assertions.phases import read_phases
 from highwater_chaos.assertions.prometheus import AnswersError, asked_of, read_answers
 from highwater_chaos.assertions.recorded import read_samples
 from highwater_chaos.experiment import Assertion, ExperimentSpec
-from highwater_chaos.promql import (
-    Binary,
-    EvaluationError,
-    Expression,
-    Number,
-    Result,
-    Selector,
-    holds,
-    parse,
-    selectors,
-    show,
-    text_of,
-)
+from highwater_chaos.promql.evaluate import Result, holds
+from highwater_chaos.promql.language import Binary, Expression, Number, Selector, selectors
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.text import text_of
+from highwater_chaos.promql.vectors import EvaluationError, show
 from highwater_chaos.report.timeline import Series, Span
 
 _MS: Final = 1_000_000

@@ -81,7 +81,7 @@ class _Clients(NamedTuple):
 
 
 def compare(first: Path, second: Path) -> Comparison:
-    """Compare two run directories. Raises :class:`~highwater_chaos.report.BadRunFileError` if one is not whole."""
+    """Compare two run directories. Raises ``BadRunFileError`` if one is not whole."""
     sides = _side(first), _side(second)
     lines = tuple(_lines(*sides))
     return Comparison(

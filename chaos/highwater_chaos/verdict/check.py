@@ -49,9 +49,9 @@ def write_verdict(
     troubles, disks = machine_troubles(directory), new_disks(directory)
     verdict = verdict_of(experiment, summary, run_verdict, outcomes, troubles, disks, directory)
     # Imported here: a campaign writes no report for a seed, so its processes need not import this.
-    from highwater_chaos.report import write_report  # noqa: PLC0415
     from highwater_chaos.report.explanation import explained  # noqa: PLC0415
     from highwater_chaos.report.files import RunFiles  # noqa: PLC0415
+    from highwater_chaos.report.page import write_report  # noqa: PLC0415
     from highwater_chaos.report.vacuity import exercised  # noqa: PLC0415
 
     run = RunFiles.read(directory, verdict)

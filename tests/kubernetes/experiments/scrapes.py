@@ -15,7 +15,7 @@ import yaml
 from experiments.conftest import MANIFESTS
 from prometheus_client.parser import text_string_to_metric_families
 
-from highwater_chaos.promql import Series
+from highwater_chaos.promql.series import Series
 
 ROOT = Path(__file__).parents[3]
 DASHBOARDS = sorted((ROOT / "helm" / "highwater" / "dashboards").glob("*.json"))
