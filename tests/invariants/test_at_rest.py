@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from highwater_runtime.broker import leadership
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.groups.sessions import Sessions
 from highwater_runtime.broker.partition import Partition
-from highwater_runtime.controller.kraft import cluster_control, settings
+from highwater_runtime.controller.kraft import broker_state, cluster_control, settings
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState
 from highwater_runtime.controller.kraft.quorum_controller import QuorumController
 from highwater_runtime.log import compaction
@@ -54,6 +55,11 @@ ALONE = """
     - inject: {partition: {isolate: {controller: 0}}, for: 12s}
     - wait: 13s
 """
+GONE = """
+    - inject: {kill: {target: {broker: 0}}, for: 9s}
+    - wait: 14s
+"""
+ONE_REPLICA = "{name: orders, partitions: 1, assignment: [[0]]}"
 RETENTION = '[{"wait": "12s"}]'
 SMALL = "{{name: orders, partitions: 1, assignment: [[0, 1]], config: {{segment.bytes: 700, {}}}}}"
 
@@ -136,6 +142,25 @@ def unfence_late(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(cluster_control, "next_state", wrong)
 
 
+def let_laggards_stay(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(leadership, "lagging", lambda *_, **__: ())
+
+
+def wait_for_every_replica(patch: pytest.MonkeyPatch) -> None:
+    def wrong(followers: Any, isr: Any, *, leader_end_offset: int, **_: Any) -> int:
+        return min([leader_end_offset, *(follower.log_end_offset for follower in followers)])
+
+    patch.setattr(leadership, "next_high_watermark", wrong)
+
+
+def fence_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QuorumController, "_arm_session_timer", lambda _: None)
+
+
+def elect_nobody_who_returns(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(broker_state, "elect_leaderless", lambda *_: [])
+
+
 BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("disk-leftover", keep_directories, {"schedule": TWO_TOPICS, "delete_delay_ms": 1000}),
     (
@@ -161,6 +186,10 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("producer-id-reused", give_out_a_block_twice, {"workload": "{producers: 4, rate: 20/s}"}),
     ("raft-overdue", ask_for_pre_votes_once, {"schedule": ALONE}),
     ("unfencing-refused", unfence_late, {}),
+    ("overdue", let_laggards_stay, {"schedule": LAGGARD}),
+    ("overdue", wait_for_every_replica, {"schedule": LAGGARD.replace("8s", "16s").replace("12s", "18s")}),
+    ("overdue", fence_nobody, {"schedule": GONE}),
+    ("overdue", elect_nobody_who_returns, {"schedule": GONE, "topic": ONE_REPLICA}),
     ("silent-isr-join", let_the_silent_join, {"schedule": LAGGARD, "min_isr": 2}),
 ]
 

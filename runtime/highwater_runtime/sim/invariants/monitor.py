@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, NodeEvent, PartitionChanged
+from highwater_runtime.ports.trace import (
+    BrokerRegistered,
+    ControllerChanged,
+    NodeEvent,
+    PartitionChanged,
+    TransitionTaken,
+)
+from highwater_runtime.sim.connection import SimRequest
 from highwater_runtime.sim.invariants.claims import OF_CLAIMS, ClaimInvariants
 from highwater_runtime.sim.invariants.groups import OF_GROUPS, GroupInvariants
 from highwater_runtime.sim.invariants.images import OF_IMAGES, ImageInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.logs import OF_LOGS, LogInvariants
 from highwater_runtime.sim.invariants.membership import OF_MEMBERS, MemberInvariants
+from highwater_runtime.sim.invariants.overdue import OverdueInvariants
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
@@ -89,6 +97,7 @@ class InvariantMonitor:
         self._logs = LogInvariants(self._live, self._violations)
         self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._live, self._violations)
+        self._overdue = OverdueInvariants(simulator, self._live, self._violations)
         images = ImageInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
         controllers = ControllerEpochs(self._violations)
@@ -107,6 +116,7 @@ class InvariantMonitor:
             (OF_GROUPS, self._groups.on_event, False),
             ((ControllerChanged,), controllers.on_event, False),
             (OF_IMAGES, images.on_event, False),
+            ((TransitionTaken,), self._overdue.on_event, False),
         ):
             for kind in kinds:
                 self._looks.setdefault(kind, []).append((look, passes_over))
@@ -115,7 +125,12 @@ class InvariantMonitor:
         members = MemberInvariants(simulator, self._live, self._violations)
         simulator.fabric.watchers.update(dict.fromkeys(OF_MEMBERS, members.on_request))
         sessions = SessionInvariants(self._live, self._violations)
-        simulator.fabric.watchers[ApiKey.BROKER_HEARTBEAT] = sessions.on_request
+
+        def on_heartbeat(node: str, call: SimRequest) -> None:
+            sessions.on_request(node, call)
+            self._overdue.on_heartbeat(node, call)
+
+        simulator.fabric.watchers[ApiKey.BROKER_HEARTBEAT] = on_heartbeat
 
     @property
     def violations(self) -> list[Violation]:
@@ -141,3 +156,4 @@ class InvariantMonitor:
         self._claims.after_event()
         self._logs.after_event()
         self._groups.after_event()
+        self._overdue.after_event()
