@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from highwater_chaos.campaign.draw import LONG, RANDOM
+from highwater_chaos.campaign.draw import LONG, RANDOM, SELDOM_SET
 from highwater_chaos.campaign.plan import Plan
 from highwater_chaos.campaign.seed import Outcome, experiment_of
 from highwater_chaos.experiment import ChaosExperiment, Cluster
@@ -55,6 +55,7 @@ _OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
     "a topic's own min.insync.replicas": lambda cluster: any(_LEAST in one.config for one in cluster.topics),
     "small segments": lambda cluster: "log.segment.bytes" in cluster.config,
     "a compacted topic of clients": lambda cluster: any("cleanup.policy" in one.config for one in cluster.topics),
+    "a property that is seldom set": lambda cluster: not SELDOM_SET.keys().isdisjoint(cluster.config),
     "retention": lambda cluster: any(name.startswith("retention.") for one in cluster.topics for name in one.config),
 }
 _LEAST: Final = "min.insync.replicas"

@@ -39,6 +39,21 @@ _NOT_WITH_PROTOCOL: Final = {"2.6": ("deleteTopic", *_MOVES), "2.7": ("deleteTop
 """Administration by which Apache Kafka itself leaves what a check finds, by the value of it: without topic ids a topic
 that is created again may have records of the deleted one, and before 2.7 strays stay (KAFKA-7362)."""
 _IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords")
+SELDOM_SET: Final[dict[str, tuple[int | bool, ...]]] = {
+    "replica.fetch.max.bytes": (1, 2000),
+    "replica.fetch.response.max.bytes": (1, 4000),
+    "replica.fetch.wait.max.ms": (50, 200),
+    "fetch.max.bytes": (1024,),
+    "max.incremental.fetch.session.cache.slots": (0, 1, 3),
+    "log.index.interval.bytes": (0, 200),
+    "log.flush.interval.messages": (1, 10),
+    "log.roll.ms": (1000, 4000),
+    "offsets.commit.timeout.ms": (500,),
+    "controller.quorum.append.linger.ms": (5, 25),
+    "metadata.max.idle.interval.ms": (100, 3000),
+    "auto.leader.rebalance.enable": (False,),
+}
+"""Properties that most experiments leave alone, and values at which their rules come to act."""
 _QUORUM: Final = ("powerLoss", "kill", "partition", "pause", "diskStall")
 _ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause", "diskFull", "diskError")
 _OF_QUORUM: Final = ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"]
@@ -56,9 +71,9 @@ _RPCS: Final = {
     "zookeeper": (["Fetch"], ["LeaderAndIsr", "StopReplica", "UpdateMetadata"], ["Produce", "Fetch"], _OF_GROUPS),
 }
 EVERY: Final = ("300ms", "500ms", "700ms", "1s", "2s")
-LASTING: Final = ("1s", "3s", "6s", "12s")
+LASTING: Final = ("1s", "2s", "4s", "8s")
 SELDOM: Final = ("3s", "5s")
-LONG: Final = ("8s", "14s", "30s")
+LONG: Final = ("9s", "14s", "20s")
 
 
 def draw_experiment(seed: int, mode: str = "") -> ChaosExperiment:
@@ -77,6 +92,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     _let_tombstones_go(derive_random(seed, "tombstones"), cluster)
     _be_patient(derive_random(seed, "patience"), cluster, parts)
     _ask_for_replicas(derive_random(seed, "min-isr"), cluster)
+    _set_seldom(derive_random(seed, "seldom"), cluster)
     workload = draw_workload(random, mode, cluster)
     if "groupMembers" not in workload and derive_random(seed, "groups").random() < 0.25:
         workload["groupMembers"] = 2
@@ -106,9 +122,11 @@ def _be_patient(random: Random, cluster: dict[str, Any], parts: list[dict[str, A
         parts[0] = {**parts[0], "faults": faults, "rpcs": ["Fetch"]}
         del parts[1:]
         cluster["config"]["replica.lag.time.max.ms"] = random.choice((300, 1000, 2000))
+        if random.random() < 0.5:  # what a fetch brings is less than what is written meanwhile
+            cluster["config"]["replica.fetch.max.bytes"] = 1
     for part in parts:
         if any(kind not in _ADMINISTRATION for kind in part["faults"]):
-            part["every"], part["lasting"], part["for"] = random.choice(SELDOM), random.choice(LONG), "20s"
+            part["every"], part["lasting"], part["for"] = random.choice(SELDOM), random.choice(LONG), "12s"
 
 
 def _ask_for_replicas(random: Random, cluster: dict[str, Any]) -> None:
@@ -117,6 +135,13 @@ def _ask_for_replicas(random: Random, cluster: dict[str, Any]) -> None:
         others = {*range(1, topic["replicationFactor"])} - {cluster["config"]["min.insync.replicas"]}
         if others and random.random() < 0.3:
             topic["config"] = {**topic.get("config", {}), "min.insync.replicas": random.choice(sorted(others))}
+
+
+def _set_seldom(random: Random, cluster: dict[str, Any]) -> None:
+    """Half of the clusters have one to three properties at values that are seldom set."""
+    if random.random() < 0.5:
+        for name in random.sample(sorted(SELDOM_SET), random.randint(1, 3)):
+            cluster["config"].setdefault(name, random.choice(SELDOM_SET[name]))
 
 
 def _let_tombstones_go(random: Random, cluster: dict[str, Any]) -> None:
@@ -156,7 +181,7 @@ def _in_peace(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
     broker = random.randrange(cluster["brokers"])
     asked = _some(random, _IN_PEACE)
     return [
-        {"wait": "14s"},
+        {"wait": "8s"},
         {"inject": {"stop": {"target": {"broker": broker}, "restartAfter": "2s"}}},
         {"wait": "6s"},
         {"random": {"for": "4s", "every": "1s", "lasting": "1s", "faults": asked}},
@@ -167,7 +192,7 @@ def schedule_of(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The schedule in which these ``random`` steps go on side by side."""
     kinds = {kind for part in parts for kind in part["faults"]}
     # A log whose topic or replica has gone may stay for a while before it counts as a stray.
-    end = [{"wait": "12s"}] if kinds & set(_ADMINISTRATION) else []
+    end = [{"wait": "8s"}] if kinds & set(_ADMINISTRATION) else []
     return [{"parallel": [[{"random": part}] for part in parts]}, *end]
 
 
@@ -268,7 +293,7 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
 
 def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[str, Any]]:
     """The ``random`` steps of a schedule: of brokers, quorum or ensemble, messages, administration."""
-    lasts = f"{random.choice((10, 15, 20))}s"
+    lasts = f"{random.choice((6, 9, 12))}s"
     of_brokers: tuple[str, ...] = _LOSSES + _CUTS + _DISKS
     if not keeps_replica_epochs(cluster):
         of_brokers = tuple(kind for kind in of_brokers if kind not in _BEGINS_ANEW)
