@@ -16,26 +16,21 @@ from highwater_chaos.backends.attach.observing import AttachObserver
 from highwater_chaos.backends.attach.session import Access
 from highwater_chaos.backends.attach.topics import WITHIN_S, Made
 from highwater_chaos.backends.local.clients import LocalClients
+from highwater_chaos.backends.local.own_run import OwnRun
 from highwater_chaos.backends.local.real_nodes import RealClients
-from highwater_chaos.backends.local.recording import EventLog
-from highwater_chaos.backends.primitives import Needs, Primitive, implemented_by
+from highwater_chaos.backends.primitives import Needs, Primitive
 from highwater_chaos.backends.protocol import (
     BackendError,
-    EventFiles,
     HeldUp,
     InvariantViolation,
     MetricRow,
     NodeState,
-    TimedEvent,
 )
-from highwater_chaos.backends.user_commands import UserCommands
-from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import node_id, node_names
 from highwater_chaos.machine.commands import Command
-from highwater_chaos.machine.errors import MachineError, PlaceError
+from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.own_program import own_program
-from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.records.dump import Dumped
 from highwater_pipeline.recorded_events import RecordedEvents
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
@@ -66,20 +61,17 @@ _SEEN: Final = (
 _WHY: Final = "a cluster of others is only asked, a few times a second, and reports nothing by itself"
 
 
-class AttachBackend(RealClients, UserCommands):
+class AttachBackend(RealClients, OwnRun):
     """See :class:`highwater_chaos.backends.protocol.Backend`. ``root``: the state directory; None: the user's."""
 
     name = "attach"
     poll_ns = 20 * MS
 
     def __init__(self, access: Access, found: Found, *, root: Path | None = None) -> None:
+        super().__init__(root)
         self._access = access
         self._found = found
-        self._state_root = root
-        self._run: MachineRun | None = None
         self._observer: AttachObserver | None = None
-        self._log: EventLog
-        self._start_ns = 0
         self._cluster: Cluster
         self._tries: Counter[str] = Counter()
         self._made = Made(
@@ -90,11 +82,6 @@ class AttachBackend(RealClients, UserCommands):
         )
 
     # --- before the run ---
-
-    @property
-    def primitives(self) -> frozenset[Primitive]:
-        """All that this class implements."""
-        return implemented_by(type(self))
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
         """All of it."""
@@ -118,12 +105,7 @@ class AttachBackend(RealClients, UserCommands):
         """Note what is going to be made, then begin to observe."""
         del needs
         self._cluster = cluster
-        self._start_ns = time.monotonic_ns()
-        self._log = EventLog(self._start_ns, spool=spool)
-        try:
-            run = self._run = MachineRun.open(label="highwater run --backend attach", root=self._state_root)
-        except PlaceError as error:
-            raise UserError(f"--backend attach: {error}") from error
+        run = self._begin("highwater run --backend attach", spool)
         made = run.path / _MADE
         self._made.write(made)
         program = "highwater_chaos.backends.attach.topics"
@@ -154,10 +136,6 @@ class AttachBackend(RealClients, UserCommands):
             return  # the run itself had, in an earlier step
         self._made.topics.remove(topic)
         self._made.write(self._run.path / _MADE)
-
-    def now_ns(self) -> int:
-        """CLOCK_MONOTONIC since the run began."""
-        return time.monotonic_ns() - self._start_ns
 
     def advance(self, until_ns: int) -> None:
         """Sleep."""
@@ -218,19 +196,6 @@ class AttachBackend(RealClients, UserCommands):
         """Starts are not seen."""
         del node
         return 1
-
-    def events_since(self, seq: int) -> Sequence[TimedEvent]:
-        """What was seen."""
-        self._take_events()
-        return self._log.since(seq)
-
-    def event_lines(self) -> Iterable[bytes]:
-        """All of it, by time."""
-        self._take_events()
-        return self._log.lines()
-
-    def event_files(self) -> EventFiles:
-        return EventFiles(self._start_ns, self._log.paths())
 
     def metric_samples(self) -> Iterable[MetricRow]:
         """None: others have their own monitoring."""

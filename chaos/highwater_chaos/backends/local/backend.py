@@ -29,32 +29,27 @@ from highwater_chaos.backends.local.event_files import parse_line
 from highwater_chaos.backends.local.host_faults import HostFaults
 from highwater_chaos.backends.local.network import LoopbackNetwork, NodeNetwork
 from highwater_chaos.backends.local.nodes import LocalNode
+from highwater_chaos.backends.local.own_run import OwnRun
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer, Role
 from highwater_chaos.backends.local.programs import program_of, programs_of
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.real_nodes import RealNodes
-from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
 from highwater_chaos.backends.local.sessions import Sessions
 from highwater_chaos.backends.on_machines import with_machine_methods
-from highwater_chaos.backends.primitives import AppliesRpcRules, Needs, Primitive, implemented_by
+from highwater_chaos.backends.primitives import AppliesRpcRules, Needs, Primitive
 from highwater_chaos.backends.protocol import (
     BackendError,
-    EventFiles,
     InvariantViolation,
     MetricRow,
     NodeState,
-    TimedEvent,
 )
-from highwater_chaos.backends.user_commands import UserCommands
-from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.software import elects_by_znode
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_freeze import DiskFreeze
-from highwater_chaos.machine.errors import PlaceError
 from highwater_chaos.machine.node_fault import NodeFault
 from highwater_chaos.machine.primitives import Begins, Probes
 from highwater_chaos.machine.run import MachineRun
@@ -72,7 +67,7 @@ _STALLED_NS: Final = 1_000 * MS
 
 
 @with_machine_methods("processes")
-class LocalBackend(RealNodes, UserCommands):
+class LocalBackend(RealNodes, OwnRun):
     """See :class:`highwater_chaos.backends.protocol.Backend`. ``root``: the state directory; None: where this user's
     runs are."""
 
@@ -80,15 +75,12 @@ class LocalBackend(RealNodes, UserCommands):
     poll_ns = 20 * MS
 
     def __init__(self, *, root: Path | None = None) -> None:
+        super().__init__(root)
         self.plan: ClusterPlan
-        self._state_root = root
-        self._run: MachineRun | None = None
         self._nodes: dict[str, LocalNode] = {}
         self._network: NodeNetwork
         self._programs: Mapping[Role, NodeProgram]
         self._observers: Sequence[Observer] = ()
-        self._start_ns = 0
-        self._log: EventLog
         self._rules: RuleBook
         self._host_faults: HostFaults
         self._samples = Samples(self.now_ns)
@@ -98,11 +90,6 @@ class LocalBackend(RealNodes, UserCommands):
         self._wiped: set[tuple[str, int]] = set()
 
     # --- before the run ---
-
-    @property
-    def primitives(self) -> frozenset[Primitive]:
-        """All that this class implements."""
-        return implemented_by(type(self))
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
         """What is implemented, less what needs nodes of our own runtime."""
@@ -125,13 +112,8 @@ class LocalBackend(RealNodes, UserCommands):
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
         """Make the machine's part and start the processes."""
-        self._start_ns = time.monotonic_ns()
-        self._log = EventLog(self._start_ns, spool=spool)
+        run = self._begin("highwater run", spool)
         self._programs = programs_of(cluster)
-        try:
-            run = self._run = MachineRun.open(label="highwater run", root=self._state_root)
-        except PlaceError as error:
-            raise UserError(f"--backend local: {error}") from error
         self._network = self._make_network(run, cluster)
         (run.path / "logs").mkdir()
         for name, endpoint in self._network.endpoints.items():
@@ -183,10 +165,6 @@ class LocalBackend(RealNodes, UserCommands):
         log = run.path / "logs" / f"{name}.log"
         self._kept[f"logs/{name}.log"] = log
         return LocalNode(run, self._programs[role], place, disk, namespace=self._network.namespace(name), log=log)
-
-    def now_ns(self) -> int:
-        """CLOCK_MONOTONIC since the run began: the same clock for all processes of this machine."""
-        return time.monotonic_ns() - self._start_ns
 
     def advance(self, until_ns: int) -> None:
         """Sleep, looking after the nodes now and then."""
@@ -277,19 +255,6 @@ class LocalBackend(RealNodes, UserCommands):
     def incarnation(self, node: str) -> int:
         """Number of starts."""
         return self._nodes[node].incarnation
-
-    def events_since(self, seq: int) -> Sequence[TimedEvent]:
-        """A slice of what has been taken in; taken in now what has come up."""
-        self._take_events()
-        return self._log.since(seq)
-
-    def event_lines(self) -> Iterable[bytes]:
-        """All of them, by time."""
-        self._take_events()
-        return self._log.lines()
-
-    def event_files(self) -> EventFiles:
-        return EventFiles(self._start_ns, self._log.paths())
 
     def clock_error(self, node: str) -> tuple[int, float]:
         """The node reads its own clock beside the machine's."""
