@@ -28,7 +28,7 @@ PLURALS = {
 def log_clusters(cluster):
     """Highwater's definitions applied; they stay, since a real cluster may use them."""
     for path in CRDS:
-        definition = yaml.safe_load(path.read_text("utf-8"))
+        definition = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
         place = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition['metadata']['name']}"
         answer = cluster.apply(place, definition, manager="conformance", force="true")
         assert answer.status in (200, 201), answer

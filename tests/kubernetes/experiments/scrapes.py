@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import time
@@ -149,15 +150,20 @@ class Scrapes:
             return len(json.load(answer)["data"]["result"])
 
 
-def relabelled(pod: Any) -> dict[str, str]:
-    """The labels that the PodMonitor gives to a pod's series."""
+@functools.cache
+def relabelings() -> list[Any]:
     monitors = yaml.safe_load_all((MANIFESTS / "components" / "monitoring" / "pod-monitors.yaml").read_text())
     (nodes,) = [one for one in monitors if one["metadata"]["name"] == "highwater-nodes"]
+    return list(nodes["spec"]["podMetricsEndpoints"][0]["relabelings"])
+
+
+def relabelled(pod: Any) -> dict[str, str]:
+    """The labels that the PodMonitor gives to a pod's series."""
     about = {"namespace": pod["metadata"]["namespace"], "pod_name": pod["metadata"]["name"], "pod_node_name": "node-0"}
     for name, value in pod["metadata"]["labels"].items():
         about["pod_label_" + re.sub(r"[^a-zA-Z0-9_]", "_", name)] = value
     given = {}
-    for rule in nodes["spec"]["podMetricsEndpoints"][0]["relabelings"]:
+    for rule in relabelings():
         if rule["action"] == "labelmap":
             for name, value in about.items():
                 if matched := re.fullmatch(rule["regex"], f"__meta_kubernetes_{name}"):

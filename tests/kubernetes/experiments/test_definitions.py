@@ -44,7 +44,7 @@ def forget(stage: Any, name: str, *path: str) -> None:
 
 def install(stage: Any) -> None:
     for path in CRDS:
-        made = yaml.safe_load(path.read_text())
+        made = yaml.load(path.read_text(), yaml.CSafeLoader)
         stage.api.patch(*DEFINITION, made["metadata"]["name"], "", {"spec": made["spec"]})
 
 

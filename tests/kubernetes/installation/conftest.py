@@ -30,7 +30,7 @@ Key = tuple[str, str]
 
 
 def documents(text: str) -> list[Object]:
-    return [found for found in yaml.safe_load_all(text) if found]
+    return [found for found in yaml.load_all(text, yaml.CSafeLoader) if found]
 
 
 def by_key(objects: Iterable[Object]) -> dict[Key, Object]:

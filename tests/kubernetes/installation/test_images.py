@@ -231,15 +231,12 @@ def installed_by(extras: list[str]) -> set[str]:
         (["zookeeper"], ["highwater_runtime.host.main", "highwater_runtime.host.zookeeper"]),
         (
             ["operator", "zookeeper"],
-            ["highwater_chaos.backends.kubernetes.ensemble", "highwater_runtime.host.zookeeper"],
-        ),
-        (
-            ["operator", "zookeeper"],
             [
                 "highwater_operator.main",
                 "highwater_chaos.kubernetes_jobs.runner",
                 "highwater_operator.agent_token",
                 "highwater_chaos.backends.kubernetes.ensemble",
+                "highwater_runtime.host.zookeeper",
             ],
         ),
         (["agent"], ["highwater_operator.agent.main"]),

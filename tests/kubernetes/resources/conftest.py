@@ -16,7 +16,7 @@ Json = dict[str, Any]
 PLURALS = {"ChaosExperiment": "chaosexperiments", "LogCluster": "logclusters"}
 
 
-class KubectlLoader(yaml.SafeLoader):
+class KubectlLoader(yaml.CSafeLoader):
     """YAML 1.1 as kubectl's reader has it (``sigs.k8s.io/yaml`` 1.6), which differs from PyYAML's: ``y`` and ``n`` are
     truth values, ``1e3`` is a number, ``1:30`` and dates are text."""
 

@@ -81,7 +81,7 @@ def test_every_scenario_can_be_applied_as_it_is(path: Path, submit: Any) -> None
 
 @pytest.mark.parametrize("path", SAMPLES, ids=name_of)
 def test_every_sample_can_be_applied(path: Path, submit: Any) -> None:
-    for made in yaml.load_all(path.read_text("utf-8"), yaml.SafeLoader):
+    for made in yaml.load_all(path.read_text("utf-8"), yaml.CSafeLoader):
         code, answer = submit(as_kubectl_reads(yaml.safe_dump(made)))
         assert code == 201, answer["message"]
         if made["kind"] == "ChaosExperiment":
