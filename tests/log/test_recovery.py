@@ -5,7 +5,7 @@ from processes import open_files
 
 from highwater_runtime.host.files.posix_disk import PosixDisk
 from highwater_runtime.log import LogConfig, build_batch
-from highwater_runtime.log.checkpoints import LEADER_EPOCHS, write_epochs
+from highwater_runtime.log.checkpoints import LEADER_EPOCHS, encode_epochs, write_atomically
 from highwater_runtime.log.names import file_name
 from highwater_runtime.log.producer_state import ProducerStates, write_snapshot
 from highwater_runtime.log.write_behind import do_now
@@ -195,7 +195,9 @@ def test_index_files_vanished(story):
 
 
 def test_the_epoch_checkpoint_is_ahead_of_the_log(story):
-    write_epochs(story.world.disk, story.world.path(LEADER_EPOCHS), [(1, 0), (2, 9), (4, 18), (6, 27), (9, 40)])
+    write_atomically(
+        story.world.disk, story.world.path(LEADER_EPOCHS), encode_epochs([(1, 0), (2, 9), (4, 18), (6, 27), (9, 40)])
+    )
     log, cut = story.recover(recovery_point=27)
     assert cut is None
     assert log.latest_epoch == 4
@@ -210,7 +212,7 @@ def test_the_epoch_checkpoint_vanished(story, recovery_point):
 
 def test_the_epoch_checkpoint_tells_of_another_past(story):
     """Older than the truncation and the appends after it: what is scanned is believed, not the checkpoint."""
-    write_epochs(story.world.disk, story.world.path(LEADER_EPOCHS), [(1, 0), (3, 5)])
+    write_atomically(story.world.disk, story.world.path(LEADER_EPOCHS), encode_epochs([(1, 0), (3, 5)]))
     log, _cut = story.recover(recovery_point=0)
     assert log.epoch_entries == [(1, 0), (2, 9), (4, 18)]
 

@@ -89,14 +89,6 @@ def default_metadata_version(release: str) -> str | None:
     return None if tested is None else tested.metadata_version
 
 
-def modes_of(release: Parts) -> tuple[Mode, ...]:
-    """The modes in which a release can be run."""
-    return (
-        *(("kraft",) if release >= FIRST_KRAFT else ()),
-        *(("zookeeper",) if release < FIRST_WITHOUT_ZOOKEEPER else ()),
-    )
-
-
 def needs_old_java(release: Parts) -> bool:
     """Whether a release needs Java 13 or older: on later ones ZooKeeper's clients 3.4.11 to 3.4.14 resolve no name."""
     return (2, 0, 0) <= release < (2, 4, 0)

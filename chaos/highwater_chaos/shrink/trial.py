@@ -33,17 +33,6 @@ def experiment_of(data: Data) -> ChaosExperiment | None:
     return None if problems_of(experiment) else experiment
 
 
-def anomalies_of(data: Data, *, wire: bool) -> frozenset[str]:
-    """Run the experiment; return the names of the anomalies found. Empty if no such experiment is possible."""
-    experiment = experiment_of(data)
-    if experiment is None:
-        return frozenset()
-    try:
-        return run_quietly(experiment, wire=wire)[1]
-    except BackendCannotError:
-        return frozenset()
-
-
 def run_quietly(experiment: ChaosExperiment, *, wire: bool) -> tuple[RunResult, frozenset[str]]:
     """Run the experiment in the simulator; return what it left behind and the names of the anomalies found.
 

@@ -116,11 +116,6 @@ def encode_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
     return _text(f"{epoch} {start_offset}" for epoch, start_offset in entries)
 
 
-def write_epochs(disk: Disk, path: str, entries: Iterable[tuple[int, int]]) -> None:
-    """Write a leader-epoch checkpoint; durable when this returns."""
-    write_atomically(disk, path, encode_epochs(entries))
-
-
 def read_epochs(disk: Disk, path: str) -> list[tuple[int, int]] | None:
     """A leader-epoch checkpoint's entries; None where there is no file.
 

@@ -112,11 +112,6 @@ def encode_response(response: Message, version: int, correlation_id: int) -> lis
     return [_response_head(4 + body_size, correlation_id), *parts]
 
 
-def response_correlation_id(frame: Buffer) -> int:
-    """Return the correlation id of a response, which every header version has in the same place. Raises DecodeError."""
-    return ResponseHeader.decode_from(frame, 0, 0)[0].correlation_id
-
-
 def decode_response(frame: Buffer, api_key: int, version: int) -> tuple[int, Any]:
     """Return the correlation id and the body of the response to a request of ``api_key`` in ``version``.
 
