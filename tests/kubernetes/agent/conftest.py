@@ -1,4 +1,4 @@
-"""One node and one agent for all tests here, as root; pods are each test's own."""
+"""One node and one agent for all tests of a worker, as root; pods are each test's own."""
 
 from __future__ import annotations
 
