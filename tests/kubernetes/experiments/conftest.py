@@ -103,6 +103,12 @@ class ExperimentStage:
         self._operator = OperatorThread(self.api, serve)
         assert self._operator.error is None
 
+    def begin(self, name: str = "demo") -> None:
+        """Start, and have an experiment with a runner."""
+        self.start()
+        self.api.create(experiment(name))
+        until(self.runner_pods, "the runner")
+
     def stop(self) -> None:
         operator, self._operator = self._operator, None
         if operator is not None:

@@ -60,6 +60,7 @@ def borrowing(name: str = "demo", topics: Any = ("orders",), **spec: Any) -> Any
 
 
 def lend(stage: Any, **spec: Any) -> None:
+    stage.start()
     switches = {"replica-epoch-check": "off"}
     made = {"brokers": 2, "controllers": 1, "switches": switches, "topics": [{"name": "old"}], **spec}
     stage.api.create(log_cluster("theirs", **made))
@@ -87,7 +88,6 @@ def refused(stage: Any, name: str = "demo") -> Any:
 
 
 def test_it_is_lent_to_one_at_a_time_and_comes_back_as_it_was(stage: Any, live: Lent) -> None:
-    stage.start()
     lend(stage)
     before = lent(stage)
     stage.api.create(borrowing("one"))
@@ -111,7 +111,6 @@ def test_it_is_lent_to_one_at_a_time_and_comes_back_as_it_was(stage: Any, live: 
 
 
 def test_it_comes_back_though_the_operator_was_away(stage: Any, live: Lent) -> None:
-    stage.start()
     lend(stage)
     stage.api.create(borrowing())
     until(stage.runner_pods, "the runner")
@@ -125,7 +124,6 @@ def test_it_comes_back_though_the_operator_was_away(stage: Any, live: Lent) -> N
 
 
 def test_deleted_in_the_middle_it_lets_go_of_the_cluster_too(stage: Any, live: Lent) -> None:
-    stage.start()
     lend(stage)
     stage.api.create(borrowing())
     until(stage.runner_pods, "the runner")
@@ -137,7 +135,6 @@ def test_deleted_in_the_middle_it_lets_go_of_the_cluster_too(stage: Any, live: L
 
 
 def test_a_holder_that_is_gone_holds_nothing(stage: Any, live: Lent) -> None:
-    stage.start()
     lend(stage)
     stage.api.patch(*CLUSTER, "theirs", "default", {"status": {"experiment": "gone/0-0-0"}}, "status")
     stage.api.create(borrowing())
@@ -146,7 +143,6 @@ def test_a_holder_that_is_gone_holds_nothing(stage: Any, live: Lent) -> None:
 
 
 def test_topics_that_cannot_be_deleted_do_not_keep_it_for_ever(stage: Any, live: Lent) -> None:
-    stage.start()
     lend(stage)
     stage.api.create(borrowing())
     until(stage.runner_pods, "the runner")
@@ -170,7 +166,6 @@ IMPOSSIBLE: list[tuple[Any, str, str]] = [
 
 
 def test_what_cannot_be_there_is_refused(stage: Any, live: Lent) -> None:
-    stage.start()
     lend(stage)
     live.place("there", [0])
     for number, (spec, reason, words) in enumerate(IMPOSSIBLE):
@@ -182,7 +177,6 @@ def test_what_cannot_be_there_is_refused(stage: Any, live: Lent) -> None:
 
 
 def test_crashable_volumes_can_lose_power(stage: Any, live: Lent) -> None:
-    stage.start()
     lend(stage, storage={"crashable": True})
     stage.api.create(borrowing(schedule=[{"inject": {"powerLoss": {"target": {"broker": 1}}}}]))
     until(stage.runner_pods, "the runner")
@@ -219,7 +213,6 @@ def test_it_waits_for_a_cluster_that_gets_ready(stage: Any, live: Lent) -> None:
 def test_the_next_one_waits_until_the_topics_of_the_last_one_are_gone(stage: Any, live: Lent) -> None:
     """The same file again, as soon as the first run is Completed."""
     stage.pace = ExperimentPace(0.3, 0.1, 0.2, cluster_ready_within=60.0, give_back_within=60.0)
-    stage.start()
     lend(stage)
     stage.api.create(borrowing("one"))
     until(stage.runner_pods, "the runner")
@@ -240,7 +233,6 @@ def test_the_next_one_waits_until_the_topics_of_the_last_one_are_gone(stage: Any
 
 def test_one_that_comes_second_keeps_no_finalizer(stage: Any, live: Lent) -> None:
     """Another one takes the LogCluster between its look and its write."""
-    stage.start()
     lend(stage)
     taken: list[str] = []
 

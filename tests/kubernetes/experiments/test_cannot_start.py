@@ -114,9 +114,7 @@ def half_scheduled(stage: Any, name: str) -> None:
 def test_the_cause_why_a_cluster_does_not_come_up_is_the_experiments(stage: Any) -> None:
     stage.world.pods.decide = lambda pod: READY if "controller" in pod["metadata"]["name"] else PENDING
     stage.pace = replace(stage.pace, start_within=3.0)
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
+    stage.begin()
     bring_up(stage, "demo")
     half_scheduled(stage, "demo")
     until(lambda: stage.condition("SteadyState").get("reason") == "PodsFailing", "the cause", 15.0)

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from experiments.conftest import experiment, until
+from experiments.conftest import until
 
 from highwater_chaos.backends.kubernetes.conclusion import counts_after, counts_of, healed_condition, unhealed_of
 
@@ -43,9 +43,7 @@ def test_healed_says_what_is_counted(state: str, healed: bool) -> None:
 
 
 def test_after_an_abort_all_columns_say_something(stage: Any) -> None:
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
+    stage.begin()
     stage.inject(stage.agents[0], 1)
     seen: list[Any] = []
 

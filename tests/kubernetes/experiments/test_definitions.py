@@ -112,7 +112,6 @@ def test_values_bounds_and_subresources_count_too() -> None:
 def test_two_experiments_never_have_the_same_log_cluster(stage: Any, live: Lent) -> None:
     """``status.experiment`` came later than the first LogClusters; all definitions keep the condition ``Held``."""
     forget(stage, BORROWERS, "experiment")
-    stage.start()
     lend(stage)
     stage.api.create(borrowing("one"))
     until(stage.runner_pods, "the runner")
@@ -151,7 +150,6 @@ def test_no_experiment_begins_whose_progress_would_be_dropped(stage: Any) -> Non
 
 def test_a_log_cluster_whose_holder_is_not_kept_is_not_lent(stage: Any, live: Lent) -> None:
     """The definitions change between the look at them and the write: what was written is read back."""
-    stage.start()
     lend(stage)
     stage.stop()
     found = stage.api.create(borrowing())
@@ -188,7 +186,6 @@ def test_definitions_that_cannot_be_read_are_not_taken_for_good_ones(stage: Any)
 
 
 def test_the_holder_shows_in_both_places_and_leaves_both(stage: Any, live: Lent) -> None:
-    stage.start()
     lend(stage)
     stage.api.create(borrowing())
     until(stage.runner_pods, "the runner")

@@ -32,12 +32,6 @@ def judging(stage: Any) -> Any:
     return stage
 
 
-def begun(stage: Any, name: str = "demo") -> None:
-    stage.start()
-    stage.api.create(experiment(name))
-    until(stage.runner_pods, "the runner")
-
-
 def hand_over(stage: Any, run: Recorded, name: str = "demo") -> None:
     """As a runner does with its last word."""
     found = stage.get(name)
@@ -66,13 +60,13 @@ def verdict_kept(stage: Any, folder: Path, name: str = "demo") -> Any:
 
 
 def test_a_runner_judges_unless_told_otherwise(stage: Any) -> None:
-    begun(stage)
+    stage.begin()
     (job,) = stage.jobs()
     assert "--hand-over" not in job["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
 def test_what_was_recorded_is_healed_and_then_judged_by_a_job(judging: Any, failing: Recorded, tmp_path: Path) -> None:
-    begun(judging)
+    judging.begin()
     (job,) = judging.jobs()
     assert job["spec"]["template"]["spec"]["containers"][0]["args"][-1] == "--hand-over"
     own = {"apiVersion": KIND[0], "kind": KIND[1], "name": "demo", "uid": judging.get()["metadata"]["uid"]}
@@ -143,7 +137,7 @@ def inconclusive(stage: Any, why: str) -> None:
 
 
 def test_where_judging_fails_the_recordings_stay(judging: Any, passing: Recorded, tmp_path: Path) -> None:
-    begun(judging)
+    judging.begin()
     hand_over(judging, passing)
     failed_twice(judging)
     inconclusive(judging, "BackoffLimitExceeded")
@@ -156,7 +150,7 @@ def test_where_judging_fails_the_recordings_stay(judging: Any, passing: Recorded
 
 
 def test_an_evicted_judge_has_a_successor(judging: Any, passing: Recorded) -> None:
-    begun(judging)
+    judging.begin()
     hand_over(judging, passing)
     (first,) = until(lambda: judge_pods(judging), "the judging pod")
     evicted = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
@@ -167,7 +161,7 @@ def test_an_evicted_judge_has_a_successor(judging: Any, passing: Recorded) -> No
 
 
 def test_evicted_for_good_it_says_so(judging: Any, passing: Recorded) -> None:
-    begun(judging)
+    judging.begin()
     hand_over(judging, passing)
     for number in (1, 2):
         names = until(lambda number=number: len(found := judge_pods(judging)) >= number and found, "the pods")
@@ -179,7 +173,7 @@ def test_evicted_for_good_it_says_so(judging: Any, passing: Recorded) -> None:
 
 def test_an_image_that_cannot_be_had(judging: Any, passing: Recorded) -> None:
     judging.pace = type(judging.pace)(0.3, 0.1, 0.2, judge_image_within=0.5)
-    begun(judging)
+    judging.begin()
     hand_over(judging, passing)
     (name,) = until(lambda: judge_pods(judging), "the judging pod")
     waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
@@ -191,7 +185,7 @@ def test_an_image_that_cannot_be_had(judging: Any, passing: Recorded) -> None:
 
 
 def test_a_job_that_is_gone_is_made_anew(judging: Any, passing: Recorded) -> None:
-    begun(judging)
+    judging.begin()
     hand_over(judging, passing)
     before = until(lambda: judge_pods(judging), "the judging pod")
     assert Kube(judging.api.configuration()).delete(JOB, SYSTEM, judging.jobs()[0]["metadata"]["name"])
@@ -201,7 +195,7 @@ def test_a_job_that_is_gone_is_made_anew(judging: Any, passing: Recorded) -> Non
 
 
 def test_deleted_while_it_is_judged(judging: Any, passing: Recorded) -> None:
-    begun(judging)
+    judging.begin()
     hand_over(judging, passing)
     until(lambda: judge_pods(judging), "the judging pod")
     judging.api.delete(*KIND, "demo", "default")
@@ -211,7 +205,7 @@ def test_deleted_while_it_is_judged(judging: Any, passing: Recorded) -> None:
 
 
 def test_healed_by_hand_while_it_is_judged(judging: Any, passing: Recorded, tmp_path: Path, monkeypatch: Any) -> None:
-    begun(judging)
+    judging.begin()
     hand_over(judging, passing)
     until(lambda: judge_pods(judging), "the judging pod")
     judging.stop()
@@ -232,7 +226,7 @@ def test_healed_by_hand_while_it_is_judged(judging: Any, passing: Recorded, tmp_
 @pytest.mark.parametrize("skip", range(4))
 def test_a_crash_around_any_write(judging: Any, passing: Recorded, tmp_path: Path, when: str, skip: int) -> None:
     """The operator is cut off around its n-th write, and another one takes over."""
-    begun(judging)
+    judging.begin()
     fault = judging.inject(judging.agents[0], 1)
     judging.stop()
     hand_over(judging, passing)
@@ -260,7 +254,7 @@ def test_a_crash_around_any_write(judging: Any, passing: Recorded, tmp_path: Pat
 
 
 def test_bad_days_of_the_api_server_only_delay(judging: Any, passing: Recorded) -> None:
-    begun(judging)
+    judging.begin()
     hand_over(judging, passing)
     for status in (409, 500):
         judging.api.fault(verb="patch", status=status, times=1)

@@ -78,9 +78,7 @@ def test_a_cluster_of_a_predecessor_that_is_just_going_is_waited_for(stage: Any)
 
 
 def test_a_runner_that_dies_leaves_nothing_broken(stage: Any) -> None:
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
+    stage.begin()
     one, two = stage.agents
     known = stage.inject(one, 1)
     unanswered = stage.inject(two, 2, state="intent")
@@ -104,9 +102,7 @@ def test_a_runner_that_dies_leaves_nothing_broken(stage: Any) -> None:
 
 
 def test_deleted_in_the_middle_it_is_aborted_healed_and_only_then_gone(stage: Any) -> None:
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
+    stage.begin()
     one, two = stage.agents
     fault = stage.inject(one, 1)
     one.silent = two.silent = True
@@ -121,9 +117,7 @@ def test_deleted_in_the_middle_it_is_aborted_healed_and_only_then_gone(stage: An
 
 
 def test_an_agent_that_is_away_only_delays(stage: Any) -> None:
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
+    stage.begin()
     fault = stage.inject(stage.agents[0], 1)
     stage.agents[0].silent = True
     stage.end_runner()
@@ -204,9 +198,7 @@ def test_two_at_once_do_not_touch_each_other(stage: Any) -> None:
 
 def test_a_fault_that_nobody_saw_end_stays_so_at_the_next_look(stage: Any) -> None:
     """Its deadline is long over and no agent answers. The operator is interrupted after it has written that down."""
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
+    stage.begin()
     fault = stage.inject(stage.agents[0], 1, deadline="2020-01-01T00:00:00Z")
     for agent in stage.agents:
         agent.silent = True
@@ -228,9 +220,7 @@ def test_a_fault_that_nobody_saw_end_stays_so_at_the_next_look(stage: Any) -> No
 
 def test_an_agent_that_is_being_replaced_may_have_the_fault(stage: Any) -> None:
     """All others say that they never had it."""
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
+    stage.begin()
     uid = stage.get()["metadata"]["uid"]
     owner = {"apiVersion": KIND[0], "kind": KIND[1], "name": "demo", "uid": uid}
     meta = {"name": "demo", "namespace": "default", "ownerReferences": [owner]}
@@ -256,9 +246,7 @@ def test_an_agent_that_is_being_replaced_may_have_the_fault(stage: Any) -> None:
 
 
 def test_an_undo_that_its_probe_does_not_confirm_is_not_called_verified(stage: Any) -> None:
-    stage.start()
-    stage.api.create(experiment())
-    until(stage.runner_pods, "the runner")
+    stage.begin()
     agent = stage.agents[0]
     agent.heal = lambda fault, body: [
         evidence("processes of default/demo-broker-0: 1 stopped", "heal", confirmed=False),

@@ -148,6 +148,12 @@ class Stage:
         self._operator = OperatorThread(self.api, serve)
         self.ended = self._operator.error
 
+    def serve(self, **spec: Any) -> None:
+        """Start, and have a LogCluster that is settled."""
+        self.start()
+        self.create(**spec)
+        self.until_settled()
+
     def stop(self) -> None:
         operator, self._operator = self._operator, None
         if operator is not None:

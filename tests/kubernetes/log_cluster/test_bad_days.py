@@ -39,9 +39,7 @@ def test_errors_delay(stage: Any, fault: dict[str, Any]) -> None:
 
 
 def test_a_server_that_is_away_for_a_while(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     away = stage.api.fault(status=503, times=None)
     stage.patch("demo", brokers=4)
     wait_for(lambda: len(away.hits) > 10, "the operator to have tried")
@@ -51,9 +49,7 @@ def test_a_server_that_is_away_for_a_while(stage: Any, wait_for: Any) -> None:
 
 
 def test_watches_that_die_are_opened_again(stage: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     for brokers in (4, 5):
         assert stage.api.cut_watches() > 0
         stage.patch("demo", brokers=brokers)
@@ -62,9 +58,7 @@ def test_watches_that_die_are_opened_again(stage: Any) -> None:
 
 
 def test_a_pod_is_deleted_once_even_if_the_answer_is_lost(stage: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     stage.world.pods.stopped.clear()
     stage.api.fault(verb="delete", resource="pods", reset=True, when="after", times=3)
     stage.patch("demo", config={"log.retention.ms": 1000})

@@ -73,9 +73,7 @@ CHANGES: list[tuple[str, str, str, dict[str, Any]]] = [
 
 
 def test_drift_is_repaired_and_what_is_deleted_comes_back(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
 
     def kept(version: str, kind: str, name: str) -> Any:
         live = stage.api.get(version, kind, name, "default")
@@ -94,9 +92,7 @@ def test_drift_is_repaired_and_what_is_deleted_comes_back(stage: Any, wait_for: 
 
 
 def test_fields_of_others_are_left_to_them(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     extra = {"metadata": {"annotations": {"mesh/inject": "no"}, "labels": {"team": "logs"}}}
     stage.api.patch("v1", "Service", "demo-bootstrap", "default", extra)
     stage.api.patch("v1", "Service", "demo-bootstrap", "default", {"spec": {"type": "NodePort"}})

@@ -22,9 +22,7 @@ ENSEMBLE = EnsembleView(0, {n: ServerView(leads=n == 0, synced_followers=2 if n 
 
 
 def test_a_cluster_becomes_ready_and_says_so(stage: Any) -> None:
-    stage.start()
-    stage.create(topics=[{"name": "orders", "partitions": 2, "replicationFactor": 3}])
-    stage.until_settled()
+    stage.serve(topics=[{"name": "orders", "partitions": 2, "replicationFactor": 3}])
     status = stage.status()
     assert status["phase"] == "Ready"
     assert status["observedGeneration"] == 1
@@ -50,9 +48,7 @@ def test_a_cluster_becomes_ready_and_says_so(stage: Any) -> None:
 
 
 def test_deletion_is_clean(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     stage.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
 
     def left() -> list[str]:
@@ -66,9 +62,7 @@ def test_deletion_is_clean(stage: Any, wait_for: Any) -> None:
 
 
 def test_claims_stay_where_the_resource_says_so(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create(storage={"whenDeleted": "Retain"})
-    stage.until_settled()
+    stage.serve(storage={"whenDeleted": "Retain"})
     stage.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
     wait_for(lambda: not stage.pods(), "pods to be gone")
     assert len(stage.api.objects("v1", "PersistentVolumeClaim", "default")) == 6
@@ -88,9 +82,7 @@ def test_an_operator_that_comes_later_goes_on(stage: Any) -> None:
 
 def test_topics_that_are_there_are_left_alone(stage: Any, wait_for: Any) -> None:
     stage.cluster().place("orders", (0, 1))
-    stage.start()
-    stage.create(topics=[{"name": "orders", "partitions": 3, "replicationFactor": 2}])
-    stage.until_settled()
+    stage.serve(topics=[{"name": "orders", "partitions": 3, "replicationFactor": 2}])
     (event,) = wait_for(lambda: stage.events("TopicDiffers"), "the difference to be told")
     assert "orders has 1 partitions, not 3" in event["message"]
     assert stage.cluster().created == []
@@ -126,9 +118,7 @@ def test_brokers_end_first(stage: Any, wait_for: Any, mode: str, last: str, oper
     """A broker's controlled shutdown asks the controller, and needs its address."""
     if mode == "zookeeper":
         stage.cluster().ensemble = ENSEMBLE
-    stage.start()
-    stage.create(mode=mode)
-    stage.until_settled()
+    stage.serve(mode=mode)
     replaced = stage.pods()["demo-broker-1"]["metadata"]["uid"]
     stage.api.delete("v1", "Pod", "demo-broker-1", "default")
     wait_for(lambda: stage.pods().get("demo-broker-1", {}).get("metadata", {}).get("uid") not in (None, replaced), "it")
@@ -157,9 +147,7 @@ def test_brokers_end_first(stage: Any, wait_for: Any, mode: str, last: str, oper
 
 
 def test_a_cluster_of_the_same_name_waits_for_the_earlier_one(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     stage.world.pods.lingers = lambda pod: pod["metadata"]["name"] == "demo-broker-1"
     stage.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
     stage.create()

@@ -111,9 +111,7 @@ def test_a_name_that_is_taken(stage: Any, wait_for: Any) -> None:
 
 
 def test_a_mistake_in_a_cluster_that_runs_changes_nothing_of_it(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     before = made(stage)
     stage.patch("demo", config={"no.such.property": 1})
     wait_for(lambda: stage.condition("Degraded")["reason"] == "InvalidSpec", "the refusal")

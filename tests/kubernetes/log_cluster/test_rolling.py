@@ -202,9 +202,7 @@ def test_a_change_of_configuration_rolls_through(stage: Any) -> None:
 
 def test_the_last_pod_is_awaited_though_it_is_ready_while_it_ends(stage: Any, wait_for: Any) -> None:
     """A pod that is being deleted is Ready until its containers end, for as long as the grace period."""
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     stage.world.pods.lingers = lambda pod: pod["metadata"]["name"] == "demo-broker-2"
     stage.patch("demo", config={"log.retention.ms": 1000})
     wait_for(lambda: "deletionTimestamp" in stage.pods()["demo-broker-2"]["metadata"], "the last pod to be deleted")
@@ -218,9 +216,7 @@ def test_the_last_pod_is_awaited_though_it_is_ready_while_it_ends(stage: Any, wa
 
 
 def test_an_upgrade_waits_for_replicas_to_be_in_sync(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     stage.world.pods.stopped.clear()
     stage.cluster().under_replicated = ("orders-0",)
     stage.patch("demo", image="highwater/node:next")
@@ -238,9 +234,7 @@ def test_an_upgrade_waits_for_replicas_to_be_in_sync(stage: Any, wait_for: Any) 
 def test_a_bad_change_stops_at_the_first_pod_and_can_be_taken_back(stage: Any, wait_for: Any) -> None:
     from api_server.world import READY, UNREADY
 
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     stage.world.pods.decide = lambda pod: (
         UNREADY if pod["spec"]["containers"][0]["image"] == "highwater/node:bad" else READY
     )

@@ -64,9 +64,7 @@ def test_only_brokers_that_are_gone_and_empty_are_unregistered() -> None:
 
 
 def test_scaling_up(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     before = {name: pod["metadata"]["uid"] for name, pod in stage.pods().items()}
     unready = len(stage.events("PodsNotReady"))
     stage.patch("demo", brokers=5)
@@ -88,9 +86,7 @@ def test_kubectl_scales(stage: Any, kubeconfig: Path, wait_for: Any) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    stage.start()
-    stage.create()
-    stage.until_settled()
+    stage.serve()
     assert "scaled" in kubectl("scale", "lc/demo", "--replicas", "4")
     wait_for(lambda: "demo-broker-3" in stage.pods(), "the new broker")
     stage.until_settled()
@@ -129,9 +125,7 @@ def test_scaling_down_waits_until_nothing_lives_there(stage: Any, wait_for: Any)
 
 
 def test_scaling_down_is_not_done_blindly(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create(brokers=4)
-    stage.until_settled()
+    stage.serve(brokers=4)
     stage.cluster().silent = True
     stage.patch("demo", brokers=3)
     wait_for(lambda: stage.condition("Progressing")["reason"] == "ScaleDownWaits", "the wait")

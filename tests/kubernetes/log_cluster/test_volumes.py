@@ -47,9 +47,7 @@ def replaced(stage: Any, wait_for: Any) -> None:
 
 
 def test_a_pod_comes_back_to_the_node_of_its_disk(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create(storage=CRASHABLE)
-    stage.until_settled()
+    stage.serve(storage=CRASHABLE)
     where = {one["pod"]: one["node"] for one in stage.status()["volumes"]}
     assert where == {name: pod["spec"]["nodeName"] for name, pod in stage.pods().items()}
     assert len(where) == 6
@@ -65,9 +63,7 @@ def test_a_pod_comes_back_to_the_node_of_its_disk(stage: Any, wait_for: Any) -> 
 
 
 def test_a_pod_waits_for_its_node_until_a_person_gives_the_disk_up(stage: Any, wait_for: Any) -> None:
-    stage.start()
-    stage.create(storage=CRASHABLE)
-    stage.until_settled()
+    stage.serve(storage=CRASHABLE)
     old = node_of(stage)
     stage.world.cordoned.add(old)
     replaced(stage, wait_for)

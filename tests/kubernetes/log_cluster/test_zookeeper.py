@@ -21,9 +21,7 @@ SOUND = EnsembleView(1, {0: FOLLOWER, 1: LEADER, 2: FOLLOWER})
 def zk(stage: Any) -> Any:
     """Begun, and settled."""
     stage.cluster().ensemble = SOUND
-    stage.start()
-    stage.create(mode="zookeeper", brokers=2)
-    stage.until_settled()
+    stage.serve(mode="zookeeper", brokers=2)
     return stage
 
 
