@@ -158,7 +158,9 @@ SCENARIO = Path(__file__).parents[2] / "scenarios" / "track-record" / "kip-903-k
 
 @pytest.mark.usefixtures("apache_kafka")
 @pytest.mark.skipif(os.geteuid() != 0, reason="cutting links and losing power needs root")
-@pytest.mark.parametrize(("metadata_version", "expected"), [("3.4-IV0", "fail"), ("3.6-IV2", "pass")])
+@pytest.mark.parametrize(
+    ("metadata_version", "expected"), [("3.4-IV0", "fail"), pytest.param("3.6-IV2", "pass", marks=pytest.mark.thorough)]
+)
 def test_kafka_14139_on_one_binary(tmp_path: Path, metadata_version: str, expected: str) -> None:
     """The controller refuses the late request where it knows the replica's epoch, and for that reason alone."""
     experiment = load_experiment(SCENARIO).with_versions("4.0.2", metadata_version)

@@ -101,7 +101,7 @@ def allowances(which: str) -> tuple[dict[str, int], ...]:
 
 
 def record(name: str, seed: int | None = None, switches: Mapping[str, str] | None = None) -> Recorded:
-    """Run a scenario in the simulator; in `make test` with a third of the records, for it is judged many times."""
+    """Run a scenario in the simulator; in `make test` with a tenth of the records, for it is judged many times."""
     return _record(name, seed, tuple((switches or {}).items()))
 
 
@@ -110,7 +110,7 @@ def _record(name: str, seed: int | None, switches: tuple[tuple[str, str], ...]) 
     path = SCENARIOS / f"{name}.yaml"
     text = path.read_text()
     if not THOROUGH:
-        text = re.sub(r"(?<=rate: )\d+(?=/s)", lambda found: str(int(found[0]) // 3), text)
+        text = re.sub(r"(?<=rate: )\d+(?=/s)", lambda found: str(int(found[0]) // 10), text)
     experiment = parse_experiment(text, str(path)).with_seed_and_switches(seed, dict(switches))
     tables: list[RunTables] = []
     result, _ = run_and_forget(experiment, wire=False, keep=lambda directory: tables.append(load_run(directory)))

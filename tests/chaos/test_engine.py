@@ -138,15 +138,10 @@ def test_every_scenario_is_in_the_table():
     assert sorted(LOSES) == sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
 
 
-def _cases():
-    """Where the switch makes no difference one value says it: on where records are lost, off where none are."""
-    for name, loses in LOSES.items():
-        for check, lost in loses.items() if name != "kafka-14139" else ():
-            says_little = loses["off"] == loses["on"] and lost is (check == "off")
-            yield pytest.param(name, check, marks=pytest.mark.thorough if says_little else (), id=f"{name}-{check}")
-
-
-@pytest.mark.parametrize(("name", "check"), list(_cases()))
+@pytest.mark.quick("before-the-upgrade-on", "forgotten", "late-fetch-in-isr", "registered-but-fenced-off", "slow")
+@pytest.mark.parametrize(
+    ("name", "check"), [(name, check) for name, loses in LOSES.items() for check in loses if name != "kafka-14139"]
+)
 def test_what_each_scenario_of_kip_903_shows(name, check, fewer_records):
     experiment = load_experiment(SCENARIOS / f"{name}.yaml")
     if name != NEEDS_ITS_RATE:

@@ -206,6 +206,7 @@ def test_a_partition_epoch_that_nobody_reported_is_missed(tables: RunTables) -> 
     assert "has partition epoch 2, and none that follows 0" in " ".join(judged.reasons)
 
 
+@pytest.mark.quick("kip-903", "zookeeper")
 def test_no_check_is_ok_without_a_table_that_it_reads(tables: RunTables) -> None:
     for table, needs in (
         ("node_events", {"events"}),

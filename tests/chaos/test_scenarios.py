@@ -46,6 +46,27 @@ def test_a_stray_goes_with_the_upgrade_and_stays_without_it(upgraded: bool) -> N
     assert holders == ({0, 1} if upgraded else {0, 1, 2})
 
 
+@pytest.mark.quick(
+    "controller-session-expires",
+    "deletion-arrives-again",
+    "ensemble-majority-lost",
+    "init-leaderless-isr-{'init-leaderless-isr': 'on'}",
+    "isr-expansion",
+    "kraft-moved-away",
+    "kraft-throttled",
+    "leader-disk-stalls",
+    "leader-returns-first",
+    "metadata-arrives-again-{'stale-command-check': 'off'}",
+    "order-arrives-again-{'stale-command-check': 'off'}",
+    "registration-arrives-twice",
+    "requests-of-a-former-epoch",
+    "rolling-upgrade",
+    "truncation-not-synced",
+    "unclean-election-{'unclean-leader-election': 'on'}",
+    "zombie-",
+    "zookeeper-cancelled",
+    "zookeeper-created-again-{'stray-cleanup': 'off'}",
+)
 @pytest.mark.parametrize(("path", "switches"), CASES, ids=[f"{path.stem}-{when}" for path, when in CASES])
 def test_as_expected(path: Path, switches: dict[str, str], fewer_records: Any) -> None:
     experiment = load_experiment(path).with_seed_and_switches(None, switches)

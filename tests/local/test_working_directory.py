@@ -60,7 +60,6 @@ def highwater(here: Path, found: Path, tmp_path: Path) -> Callable[..., None]:
 @pytest.mark.whole_machine
 def test_what_a_run_starts(highwater: Callable[..., None], small_file: Callable[..., Path], tmp_path: Path) -> None:
     file = small_file("- inject: {kill: {target: {broker: 0}, restartAfter: 100ms}}")
-    highwater("doctor")
     highwater("run", file, "--backend", "local", "--out", tmp_path / "runs")
     (run,) = (tmp_path / "runs").iterdir()
     highwater("check", run)

@@ -43,22 +43,22 @@ def _mutant(data: bytes, rng: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("target", list(fuzz.TARGETS))
-def test_examples_and_what_is_like_them(target):
+def test_examples_and_what_is_like_them(target, thorough):
     run = fuzz.TARGETS[target]()
     rng = random.Random(target)
     examples = list(fuzz.examples(target))
     assert examples
     for example in examples:
         run(example)
-        for _ in range(max(2, 3000 // len(examples))):
+        for _ in range(max(2, (3000 if thorough else 500) // len(examples))):
             run(_mutant(example, rng))
 
 
 @pytest.mark.parametrize("target", list(fuzz.TARGETS))
-def test_any_bytes(target):
+def test_any_bytes(target, thorough):
     run = fuzz.TARGETS[target]()
 
-    @settings(WIRE, max_examples=300)
+    @settings(WIRE, max_examples=300 if thorough else 60)
     @given(st.binary(max_size=400))
     def check(data):
         run(data)
