@@ -166,15 +166,12 @@ BROKEN = [
     (("creation of topics", f"{TOPICS}:create_topics", "decision = ", f"{NEVER}; decision = "),),
     (("recovery", BROKERS, "and request.current_metadata_offset >= broker.epoch", "and False"),),
     (("writes", "broker.apis.produce:handle", "body: ProduceRequest = request.body", "return"),),
-    # Refused for ever, as the creation above.
-    pytest.param(
-        (("deletion of topics", f"{TOPICS}:delete_topics", "decision = ", f"{NEVER}; decision = "),),
-        marks=pytest.mark.thorough,
-    ),
+    (("deletion of topics", f"{TOPICS}:delete_topics", "decision = ", f"{NEVER}; decision = "),),
 ]
 """Features that one run can show, and for each where one text becomes another so that it never works."""
 
 
+@pytest.mark.quick("joins of groups, ", "addition of partitions, ", "recovery", "writes")
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: ", ".join(feature for feature, *_ in broken))
 def test_a_feature_that_never_works_is_unavailable(broken: tuple[tuple[str, str, str, str], ...]) -> None:
     verdict = _verdict(_experiment(), *broken)
@@ -248,7 +245,11 @@ DISAGREEING = [
 """Mode, whose metadata, and where one text becomes another so that these stay behind what is committed."""
 
 
-@pytest.mark.quick("kraft-", "zookeeper-brokers-controller.zk.active:ActiveController.isrs_changed-self")
+@pytest.mark.quick(
+    f"kraft-brokers-{ANSWERS}-in sorted",
+    "kraft-controllers",
+    "zookeeper-brokers-controller.zk.active:ActiveController.isrs_changed-self",
+)
 @pytest.mark.parametrize(("mode", "whose", "where", "old", "new"), DISAGREEING)
 def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
     mode: str, whose: str, where: str, old: str, new: str
@@ -270,11 +271,14 @@ def test_one_moment_at_which_nodes_agree_is_enough_while_another_feature_is_wait
         return iter(() if 5.1 < (moments[-1] - moments[0]) / 1e9 < 5.3 else ("another state",))
 
     monkeypatch.setattr(Agreement, "_differences", differences)
-    features = _verdict(_experiment(), DELETION)["features"]
+    before = EXPERIMENT.format(mode="kraft", registers="").partition("  schedule:")[0]
+    deleted = "  schedule:\n    - admin: {createTopic: {name: doomed}}\n    - admin: {deleteTopic: {name: doomed}}\n"
+    features = _verdict(parse_experiment(before + deleted, "deleted.yaml"), DELETION)["features"]
     states = {name: features[name]["state"] for name in (DELETION[0], "metadata of brokers", "metadata of controllers")}
     assert states == {DELETION[0]: "failed", "metadata of brokers": "ok", "metadata of controllers": "ok"}
 
 
+@pytest.mark.quick("True-kraft", "False-zookeeper")
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_move_that_is_taken_back_leaves_the_replicas_of_before(mode: str, broken: bool) -> None:
