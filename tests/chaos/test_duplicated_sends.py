@@ -57,7 +57,7 @@ spec:
     config: {{broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 300, replica.lag.time.max.ms: 500,
       min.insync.replicas: 2}}
     topics: [{{name: orders, partitions: 1, assignment: [[0, 1]]}}]
-  workload: {{producers: 6, rate: 120/s, idempotence: {str(idempotence).lower()}, requestTimeout: 500ms,
+  workload: {{producers: 6, rate: 40/s, idempotence: {str(idempotence).lower()}, requestTimeout: 500ms,
     deliveryTimeout: 1s{"".join(f", {name}: {value}" for name, value in timeouts.items())}}}
   schedule:
 {"".join(f"    {line}{chr(10)}" for line in schedule.strip().splitlines())}

@@ -24,7 +24,7 @@ spec:
     brokers: 3
     config: {{log.flush.interval.messages: 3}}
     topics: [{{name: orders, assignment: [[0, 1, 2]]}}]
-  workload: {{producers: 1, rate: 40/s}}
+  workload: {{producers: 1, rate: 15/s}}
   schedule:
     - wait: 3s
     - inject: {{{fault}}}

@@ -31,7 +31,7 @@ spec:
       offsets.retention.check.interval.ms: 1000
       group.initial.rebalance.delay.ms: 500
     topics: [{{name: orders, partitions: 2, replicationFactor: 3}}]
-  workload: {{producers: 1, rate: 20/s, consumers: 1, groupMembers: 3}}
+  workload: {{producers: 1, rate: 8/s, consumers: 1, groupMembers: 3}}
   schedule:
     - await: {{highWatermark: {{partition: __consumer_offsets-0, atLeast: 12}}, within: 30s}}
     - inject: {{name: behind, hold: {{rpc: Fetch, from: {{followerOf: __consumer_offsets-0}}}}}}

@@ -129,11 +129,13 @@ def fault_times(result: RunResult) -> list[tuple[str, int, int | None]]:
     return [(one.kind, one.started_ns // 1000, (one.heal_started_ns or 0) // 1000) for one in result.faults]
 
 
-def test_what_is_left_is_small_fails_the_same_way_and_depends_on_the_run_alone(failing, tmp_path: Path):
-    found = [shrink(failing, "lost-write", most_runs=150, wire=False, jobs=jobs) for jobs in (1, 2)]
+def test_what_is_left_is_small_fails_the_same_way_and_depends_on_the_run_alone(failing, tmp_path: Path, thorough):
+    found = [
+        shrink(failing, "lost-write", most_runs=150, wire=False, jobs=jobs) for jobs in ((1, 2) if thorough else (2,))
+    ]
     texts = {file_text(one, "failing (seed 2)") for one in found}
     assert len(texts) == 1
-    assert found[0].runs == found[1].runs <= 150
+    assert found[0].runs == found[-1].runs <= 150
     before, after = found[0].before, found[0].after
     assert (before.nodes, before.partitions) == (4, 2)
     assert before.steps > 5

@@ -76,7 +76,7 @@ metadata: {name: third-party}
 spec:
   seed: 3
   timeout: 2m
-  cluster: {brokers: 3, controllers: 3, topics: [{name: orders, replicationFactor: 3}]}
+  cluster: {brokers: 2, controllers: 1, topics: [{name: orders, replicationFactor: 2}]}
   workload: {producers: 1, rate: 10/s}
   schedule:
     - inject: {KIND: {target: {broker: 1}}, for: 1s}

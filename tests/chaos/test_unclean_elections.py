@@ -28,7 +28,7 @@ spec:
     config: {replica.lag.time.max.ms: 1000, broker.session.timeout.ms: 2000, broker.heartbeat.interval.ms: 400,
       replica.socket.timeout.ms: 1000}
     topics: [{name: orders, partitions: 1, assignment: [[0, 1, 2]], config: {unclean.leader.election.enable: true}}]
-  workload: {producers: 2, rate: 50/s, consumers: 2}
+  workload: {producers: 2, rate: 20/s, consumers: 2}
   schedule:
     - await: {acked: {atLeast: 50}, within: 20s}
     - inject: {drop: {rpc: Fetch, from: {broker: 2}}}
@@ -67,6 +67,7 @@ def test_what_an_allowed_unclean_election_lost_is_no_anomaly(tmp_path: Path) -> 
 def test_what_a_bug_loses_is_found_though_unclean_elections_are_allowed(tmp_path: Path) -> None:
     data = yaml.safe_load((SCENARIOS / "kip-903" / "kafka-14139.yaml").read_text(encoding="utf-8"))
     data["spec"]["cluster"]["switches"] = {"replica-epoch-check": "off"}
+    data["spec"]["workload"]["rate"] = "10/s"
     data["spec"]["cluster"]["config"][UNCLEAN] = True
     verdict, _ = judged(data, tmp_path)
     assert {"committed-loss", "lost-write", "stale-isr-join"} <= verdict["anomalies"].keys()

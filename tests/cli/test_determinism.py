@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
-RECORDED = ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl")
+RECORDED = (
+    *("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl", "phases.jsonl"),
+    "metrics/samples.parquet",
+)
+ASSERTION = """\
+  assertions:
+    - {name: one-leads, promql: sum(kafka_controller_kafkacontroller_activecontrollercount) == 1, during: steady}
+"""
 
 RANDOM = """
     - random:
@@ -29,7 +36,7 @@ def eventful(tiny: str) -> str:
     text = text.replace("partitions: 1", "partitions: 3").replace("producers: 1", "producers: 2")
     text = text.replace("timeout: 1m", "timeout: 3m")
     start, end = text.index("    - inject:"), text.index("  expect:")
-    return text[:start] + RANDOM.lstrip("\n") + text[end:]
+    return text[:start] + RANDOM.lstrip("\n") + ASSERTION + text[end:]
 
 
 def run(folder: Path, text: str, hash_seed: str, *options: str) -> Path:
@@ -58,6 +65,7 @@ def test_equal_seeds_are_equal_runs_and_others_are_not(tmp_path: Path, eventful:
     first = recording(run(tmp_path / "a", eventful, "0", "--seed", "5"))
     second = recording(run(tmp_path / "b", eventful, "4242", "--seed", "5"))
     assert all(first.values())
+    assert b'"one-leads"' in first["verdict"]
     for name, content in first.items():
         assert content == second[name], f"{name} differs between two processes"
     other = recording(run(tmp_path / "c", eventful, "0", "--seed", "6"))

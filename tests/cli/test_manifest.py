@@ -18,7 +18,7 @@ READERS = {
     "report": ("report", "{run}"),
     "compare": ("compare", "{other}", "{run}", "--json"),
     "replay": ("replay", "{run}"),
-    "shrink": ("shrink", "{run}", "--runs", "5"),
+    "shrink": ("shrink", "{run}", "--runs", "4"),
     "truncations": ("truncations", "{run}"),
     "export": ("export", "{run}", "--out", "exports"),
     "store": ("store", "{run}", "--out", "store"),

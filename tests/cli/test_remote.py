@@ -53,6 +53,7 @@ def test_a_remote_store(highwater: Any, s3: Any, failed_run: Path, tiny_run: Pat
     assert (again.status, "has this run already" in again.err) == (254, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_a_remote_run_and_a_store_on_spark(highwater: Any, s3: Any, failed_run: Path, tiny_run: Path) -> None:
     """In a process of its own: tasks have the environment that Spark was started in."""

@@ -69,7 +69,7 @@ def test_what_spark_cannot_do_is_one_line(failed_run: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.thorough), signal.SIGINT])
 def test_an_interruption_is_quiet(failed_run: Path, tmp_path: Path, number: signal.Signals) -> None:
     started = subprocess.Popen(
         [HIGHWATER, "check", failed_run, "--engine", "spark"],

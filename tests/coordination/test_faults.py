@@ -261,7 +261,7 @@ def run(seed: int, monkeypatch: pytest.MonkeyPatch) -> Schedule:
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(6), *(pytest.param(range(first, first + 6), marks=pytest.mark.thorough) for first in (6, 12))],
+    [range(3), *(pytest.param(range(first, first + 5), marks=pytest.mark.thorough) for first in (3, 8, 13))],
     ids=str,
 )
 def test_random_schedules(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
@@ -272,9 +272,10 @@ def test_random_schedules(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None
 class TestTheRefereeFindsBrokenRules:
     """A referee that never objects proves nothing: each rule broken on purpose is found, under its name."""
 
-    def expect(self, monkeypatch: pytest.MonkeyPatch, name: str, seeds: int = 30) -> None:
+    def expect(self, monkeypatch: pytest.MonkeyPatch, name: str, first: int = 0) -> None:
+        """One of 30 seeds finds it; the first one does today."""
         found: list[str] = []
-        for seed in range(seeds):
+        for seed in range(first, first + 30):
             try:
                 run(seed, monkeypatch)
             except Exception as error:
@@ -290,7 +291,7 @@ class TestTheRefereeFindsBrokenRules:
                 log._clock.call_later(0, log._on_flushed)
 
         monkeypatch.setattr(MetadataLog, "flush_soon", pretend)
-        self.expect(monkeypatch, "state machine safety")
+        self.expect(monkeypatch, "state machine safety", first=2)
 
     def test_a_lost_write(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def forgetful(records: list[bytes]) -> list[bytes]:
@@ -332,7 +333,7 @@ class TestTheRefereeFindsBrokenRules:
             validated(server, connection, expired if isinstance(answer, RpcFailure) else answer)
 
         monkeypatch.setattr(ZooKeeperServer, "_validated", or_expired)
-        self.expect(monkeypatch, "expired by decision")
+        self.expect(monkeypatch, "expired by decision", first=7)
 
     def test_events_that_come_late(self, monkeypatch: pytest.MonkeyPatch) -> None:
         fired = ClientConnection.fired

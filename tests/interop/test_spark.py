@@ -42,6 +42,7 @@ def spark_jars(resolve_pom):
     return resolve_pom(POM.format(scala=scala, connector=CONNECTOR))
 
 
+@pytest.mark.thorough
 def test_a_topic_is_written_read_in_part_and_streamed(spark_jars, cluster, topic_of, tmp_path):
     from highwater_pipeline.java import find_java
     from highwater_pipeline.spark.class_archive import jvm_options

@@ -194,6 +194,10 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
 ]
 
 
+SOUND: dict[str, set[str]] = {}
+"""What is found in each run without its bug."""
+
+
 @pytest.mark.quick(
     "keep_directories", "let_sessions_last", "forget_log_starts", "let_the_silent_join", "decide_by_an_older_image"
 )
@@ -204,7 +208,9 @@ def test_a_bug_that_nobody_sees_is_found(
     with monkeypatch.context() as patched:
         broken(patched)
         assert name in simulate(**options).violations
-    assert simulate(**options).violations == set()
+    if repr(options) not in SOUND:  # several bugs are sought in the same run
+        SOUND[repr(options)] = simulate(**options).violations
+    assert SOUND[repr(options)] == set()
 
 
 def test_another_leader_and_fewer_replicas_need_another_epoch() -> None:

@@ -39,7 +39,7 @@ def _digest(seed: int, mode: str, *mutants: str) -> str:
         return run_seed_job(SeedJob("random", seed, mode=mode)).trace_digest
 
 
-@pytest.mark.quick("kraft-held-out", "zookeeper-held-out")
+@pytest.mark.quick("zookeeper-held-out")
 @pytest.mark.parametrize("which", SETS)
 @pytest.mark.parametrize("mode", SEEDS)
 def test_a_run_with_all_mutants_that_it_does_not_reach_is_the_same_run(mode: str, which: str) -> None:

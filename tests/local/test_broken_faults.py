@@ -200,6 +200,8 @@ def test_every_kind_is_broken_here() -> None:
     assert list(FAULTS) == list(fault_kinds())
 
 
+# Processes that were killed, stopped or wiped start in one way, and rules about messages are removed in one.
+@pytest.mark.quick(*(kind for kind in FAULTS if kind not in ("kill", "stop", "diskWipe", "drop", "delay")))
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_undo(site: Site, broken: Broken, kind: str) -> None:
@@ -228,6 +230,7 @@ def test_a_broken_undo(site: Site, broken: Broken, kind: str) -> None:
         site.restart("broker-1")
 
 
+@pytest.mark.quick(*(kind for kind in FAULTS if kind not in ("restart", "drop", "delay")))
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_injection(site: Site, broken: Broken, kind: str) -> None:

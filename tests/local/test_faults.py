@@ -64,9 +64,6 @@ DISKS = """
 - inject: {powerLoss: {target: {broker: 1}, keep: none, restartAfter: 200ms}}
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}
-- inject: {powerLoss: {target: {broker: 1}, keep: torn, restartAfter: 200ms}}
-- await: {broker: {id: 1, state: unfenced}, within: 60s}
-- await: {underReplicated: 0, within: 60s}
 - inject: {powerLoss: {target: {broker: 1}, keep: prefix, wipe: true, restartAfter: 200ms}}
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}
