@@ -222,8 +222,8 @@ def heal(e: Election) -> None:
             e.sim.start(name)
 
 
-def test_random_faults(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(12):
+def test_random_faults(monkeypatch: pytest.MonkeyPatch, thorough: bool) -> None:
+    for seed in range(12 if thorough else 5):
         run(seed, monkeypatch)
 
 

@@ -104,6 +104,7 @@ def test_a_torn_file_has_a_hole(machine: Any, kind: Any) -> None:
     assert loss.lost_bytes == found.count(b"\0") > 0
 
 
+@pytest.mark.quick("ext4")
 def test_a_power_loss_takes_its_processes(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     point = Path(volume.mount_point)
@@ -225,6 +226,7 @@ time.sleep(1000)
 """
 
 
+@pytest.mark.quick("ext4")
 def test_a_process_is_paused_only_when_all_of_its_threads_are(machine: Any, kind: Any, await_true: Any) -> None:
     """The first thread stops at once; one that writes to a frozen disk does not until its write returns."""
     volume = machine.volume(kind)
@@ -283,6 +285,7 @@ def test_what_waits_for_a_frozen_disk_is_in_nobodys_way(
     assert frozen.left() is None
 
 
+@pytest.mark.quick("ext4")
 def test_only_a_mount_point_is_frozen(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     volume.unmount()
@@ -302,6 +305,7 @@ def test_wipe(machine: Any, kind: Any) -> None:
     assert try_to_write(point) is None
 
 
+@pytest.mark.quick("ext4")
 def test_a_wipe_that_stopped_in_the_middle(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     volume.unmount()
@@ -369,6 +373,7 @@ def loops_over(folder: Path) -> list[str]:
     return [file for file in files if file.startswith(str(folder))]
 
 
+@pytest.mark.quick("ext4")
 def test_who_is_about_to_end_keeps_no_image(machine: Any, kind: Any) -> None:
     """Its copy of the mount has gone, and it lets go of the file system a moment later. The image is not copied, for
     which the disk below may have no room."""
@@ -444,6 +449,7 @@ def test_a_kept_image_keeps_what_was_written_whoever_holds_it(machine: Any, kind
         assert volume.left() is None
 
 
+@pytest.mark.quick("ext4")
 def test_an_image_that_is_kept(machine: Any, kind: Any, tmp_path: Path) -> None:
     image, point = tmp_path / "kept.img", machine.run.path / "kept"
     volume = Volume("kept", machine.run.directory, str(image), str(point), kind, SMALLEST[kind], keep_image=True)
@@ -462,6 +468,7 @@ def test_too_small(machine: Any, kind: Any) -> None:
     assert machine.run.outstanding() == []
 
 
+@pytest.mark.quick("ext4")
 def test_what_is_no_mount_point_is_never_shut_down(tmp_path: Path, kind: Any) -> None:
     del kind
     with pytest.raises(MachineError, match="is not a mount point"):
@@ -470,6 +477,7 @@ def test_what_is_no_mount_point_is_never_shut_down(tmp_path: Path, kind: Any) ->
     (tmp_path / "still").touch()
 
 
+@pytest.mark.quick("ext4")
 def test_a_volume_that_exists_is_not_made_again_and_stays(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     write(Path(volume.mount_point) / "log", b"x", sync=True)
@@ -478,6 +486,7 @@ def test_a_volume_that_exists_is_not_made_again_and_stays(machine: Any, kind: An
     assert (Path(volume.mount_point) / "log").read_bytes() == b"x"
 
 
+@pytest.mark.quick("ext4")
 def test_an_image_to_keep_must_not_lie_where_it_is_deleted(machine: Any, kind: Any) -> None:
     place = machine.run.path / "kept"
     volume = Volume("kept", machine.run.directory, f"{place}.img", str(place), kind, SMALLEST[kind], keep_image=True)
@@ -485,6 +494,7 @@ def test_an_image_to_keep_must_not_lie_where_it_is_deleted(machine: Any, kind: A
         machine.run.make(volume)
 
 
+@pytest.mark.quick("ext4")
 def test_a_state_directory_behind_a_symbolic_link(tmp_path: Path, kind: Any, leftovers: Any) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "link"
