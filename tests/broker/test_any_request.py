@@ -76,6 +76,7 @@ class Anything:
                 return draw.choice((limit, -limit - 1)) if draw.random() < 0.05 else draw.choice(NUMBERS)
 
 
+@pytest.mark.quick("0")
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cluster_survives_whatever_it_is_asked(make_cluster, seed, record_values):
     c = make_cluster(controllers=3, codec="all", config={"auto.create.topics.enable": False})

@@ -312,6 +312,7 @@ MAY_HAPPEN = {
 """Bounds that keep each search within seconds; all of it at once is some hundred thousand states, and holds as well."""
 
 
+@pytest.mark.quick("delays", "new proposals")
 @pytest.mark.parametrize("what", MAY_HAPPEN)
 def test_no_order_lets_the_leader_commit_without_a_member_of_the_isr(make_bench, what):
     order, states = Model(make_bench).find_loss(MAY_HAPPEN[what])

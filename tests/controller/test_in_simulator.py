@@ -203,7 +203,7 @@ def test_losing_the_whole_quorum_loses_no_answer() -> None:
     check_answers(world)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(3, 6))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 6))])
 def test_random_crashes(seed: int) -> None:
     world = World(100 + seed)
     random = Random(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -17,11 +18,22 @@ from highwater_runtime.broker.follower_state import FollowerState
 
 SEEDS = {"kraft": 8, "zookeeper": 25}
 """Short seeds of ``random``, one of each mode."""
+TINY = (Path(__file__).parents[1] / "tiny-experiment.yaml").read_text(encoding="utf-8")
+"""Enough where one mutant is looked at."""
 
 
 @cache
 def _plain(mode: str) -> Outcome:
     return run_seed_job(SeedJob("random", SEEDS[mode], mode=mode))
+
+
+def _tiny(variant: str = "") -> SeedJob:
+    return SeedJob("tiny", 1, text=TINY, variant=variant, mode="kraft")
+
+
+@cache
+def _plain_tiny() -> Outcome:
+    return run_seed_job(_tiny())
 
 
 @cache
@@ -83,12 +95,11 @@ def test_a_mutant_is_reached_when_its_expression_would_differ() -> None:
 
 
 def test_a_mutant_that_is_not_reached_is_not_run() -> None:
-    seed, plain = SEEDS["kraft"], _plain("kraft")
-    missed = run_mutated(SeedJob("random", seed, variant="zk-writes-unguarded", mode="kraft"))
+    missed = run_mutated(_tiny("zk-writes-unguarded"))
     assert not missed.reached
     assert not missed.changed
     assert missed == msgspec.structs.replace(
-        plain,
+        _plain_tiny(),
         variant="zk-writes-unguarded",
         reached=False,
         changed=False,
@@ -98,26 +109,26 @@ def test_a_mutant_that_is_not_reached_is_not_run() -> None:
 
 
 def test_a_mutant_that_is_reached_is_found() -> None:
-    found = run_mutated(SeedJob("random", SEEDS["kraft"], variant="hw-is-leader-end", mode="kraft"))
+    found = run_mutated(_tiny("hw-is-leader-end"))
     assert (found.reached, found.verdict, "isr-incomplete" in found.anomalies) == (True, "fail", True)
     assert found.changed
 
 
-@pytest.mark.quick("known")
 @pytest.mark.parametrize("which", SETS)
 def test_a_seed_is_run_with_what_it_reaches_of_either_set(which: str) -> None:
-    _, reached = _watched("kraft", which)
+    with watching(SETS[which].values()) as reached:
+        run_seed_job(_tiny())
     name = next(name for name in SETS[which] if name in reached)
-    assert run_mutated(SeedJob("random", SEEDS["kraft"], variant=name, mode="kraft")).reached
+    assert run_mutated(_tiny(name)).reached
 
 
 def test_a_mutant_that_is_reached_may_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one whose statement is executed in vain: here one of the other mode."""
     name = "zk-writes-unguarded"
-    monkeypatch.setattr(mutated, "_watched", lambda *_: (_plain("kraft"), frozenset({name})))
-    same = run_mutated(SeedJob("random", SEEDS["kraft"], variant=name, mode="kraft"))
+    monkeypatch.setattr(mutated, "_watched", lambda *_: (_plain_tiny(), frozenset({name})))
+    same = run_mutated(_tiny(name))
     assert (same.reached, same.changed) == (True, False)
-    assert same.trace_digest == _plain("kraft").trace_digest
+    assert same.trace_digest == _plain_tiny().trace_digest
 
 
 @pytest.mark.parametrize("reached", [True, False])

@@ -444,13 +444,13 @@ class Reads:
 SEEDS = range(40)
 
 
-def test_no_read_misses_what_was_acknowledged_before(cluster) -> None:
-    let_through = 0
-    for seed in SEEDS:
+def test_no_read_misses_what_was_acknowledged_before(cluster, thorough) -> None:
+    seeds, let_through = SEEDS if thorough else SEEDS[:12], 0
+    for seed in seeds:
         reads = Reads().run(cluster, seed, Switches())
         assert reads.stale == [], f"seed {seed}"
         let_through += reads.let_through
-    assert let_through > 1000, "reads do get through"
+    assert let_through > 25 * len(seeds), "reads do get through"
 
 
 def test_without_confirmation_stale_reads_are_found(cluster) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import count
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -48,9 +47,8 @@ def is_found(benchmark: ModuleType, name: str, seeds: range, **switches: str) ->
     return any(name in found(benchmark, range(seed, seed + 1), **switches) for seed in seeds)
 
 
-def test_nothing_is_found_where_nothing_is_broken(benchmark) -> None:
-    seeds = 10 if os.environ.get("HIGHWATER_THOROUGH") == "1" else 4
-    assert found(benchmark, range(seeds)) == set()
+def test_nothing_is_found_where_nothing_is_broken(benchmark, thorough) -> None:
+    assert found(benchmark, range(10 if thorough else 2)) == set()
 
 
 def test_pre_vote_off(benchmark) -> None:
