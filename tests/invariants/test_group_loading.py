@@ -10,8 +10,8 @@ from highwater_runtime.broker.groups.loading import Loader
 from highwater_runtime.log.log import Log
 
 RESTART = "{inject: {restart: {target: {all: brokers}}}}"
-MOVES = f"[{{wait: 4s}}, {RESTART}, {{wait: 3s}}]"
-WORKLOAD = "{producers: 1, rate: 5/s, groupMembers: 2}"
+MOVES = f"[{{wait: 6s}}, {{repeat: {{times: 2, steps: [{RESTART}, {{wait: 3s}}]}}}}]"
+WORKLOAD = "{producers: 1, rate: 20/s, groupMembers: 2}"
 
 
 def test_a_coordinator_loads_the_last_record(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
