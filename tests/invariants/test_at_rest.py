@@ -15,9 +15,10 @@ from highwater_runtime.controller.kraft import broker_state, cluster_control, se
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState
 from highwater_runtime.controller.kraft.quorum_controller import QuorumController
 from highwater_runtime.log import compaction
-from highwater_runtime.log.checkpoints import LOG_START_OFFSETS
+from highwater_runtime.log.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS
 from highwater_runtime.log.epoch_cache import EpochCache
 from highwater_runtime.log.manager import LogManager
+from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
 from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.metadata import snapshot
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
@@ -161,6 +162,22 @@ def elect_nobody_who_returns(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(broker_state, "elect_leaderless", lambda *_: [])
 
 
+def write_no_op_records_never(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QuorumController, "_arm_no_op_timer", lambda _: None)
+
+
+def keep_the_news_of_high_watermarks(patch: pytest.MonkeyPatch) -> None:
+    move = Partition.move_high_watermark
+    patch.setattr(Partition, "move_high_watermark", lambda self, to: move(self, to) if self.is_leader else None)
+
+
+def write_high_watermarks_once(patch: pytest.MonkeyPatch) -> None:
+    write = OffsetCheckpoints.write
+    patch.setattr(
+        OffsetCheckpoints, "write", lambda self, path, of: None if path == HIGH_WATERMARKS else write(self, path, of)
+    )
+
+
 BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("disk-leftover", keep_directories, {"schedule": TWO_TOPICS, "delete_delay_ms": 1000}),
     (
@@ -189,6 +206,9 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("overdue", let_laggards_stay, {"schedule": LAGGARD}),
     ("overdue", wait_for_every_replica, {"schedule": LAGGARD.replace("8s", "16s").replace("12s", "18s")}),
     ("overdue", fence_nobody, {"schedule": GONE}),
+    ("overdue", write_no_op_records_never, {}),
+    ("replica-state", keep_the_news_of_high_watermarks, {}),
+    ("disk-leftover", write_high_watermarks_once, {}),
     ("overdue", elect_nobody_who_returns, {"schedule": GONE, "topic": ONE_REPLICA}),
     ("silent-isr-join", let_the_silent_join, {"schedule": LAGGARD, "min_isr": 2}),
 ]

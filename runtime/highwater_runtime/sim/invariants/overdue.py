@@ -6,6 +6,7 @@
   is waited for, no longer than ``replica.lag.time.max.ms`` (KAFKA-15021).
 * An active controller fences a broker that it has not heard for ``broker.session.timeout.ms``, counted from its own
   election at the earliest (KIP-631).
+* An active controller writes at least a no-op record in each ``metadata.max.idle.interval.ms`` (KIP-835).
 * An active controller keeps no fenced broker in an ISR beside others, has none lead, and leaves no partition without a
   leader of whose ISR a broker may lead (one that is active, and whose log has not failed).
 
@@ -34,6 +35,7 @@ from highwater_runtime.metadata import MetadataImage, PartitionRegistration
 from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.sim.connection import SimRequest
+from highwater_runtime.sim.invariants.images import SUBJECT
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
@@ -61,6 +63,19 @@ class _Led:
     """An offset that all members have and the HW has not reached, and since when."""
 
 
+@dataclass(slots=True)
+class _Active:
+    """A controller that has been seen active; times are its node's."""
+
+    image: MetadataImage
+    """By which it decides: another one is another term."""
+    since_ns: int
+    seen_ns: int
+    end_offset: int = -1
+    written_ns: int = 0
+    """When the metadata log was first seen to end there."""
+
+
 class OverdueInvariants:
     """Looks at leaders and active controllers, once a second; the monitor calls it after events."""
 
@@ -72,8 +87,7 @@ class OverdueInvariants:
         self._led: dict[tuple[str, PartitionKey], _Led] = {}
         self._ends: dict[tuple[str, PartitionKey], int] = {}
         """The highest log end offset that each replica has been seen with."""
-        self._active: dict[str, tuple[MetadataImage, int, int]] = {}
-        """By controller: the image by which it decides, since when it has been seen active, and when it was last."""
+        self._active: dict[str, _Active] = {}
         self._failed: dict[tuple[str, str], int] = {}
         """By broker and partition: the broker epoch in which the log failed."""
         self._heard: dict[tuple[str, int], int] = {}
@@ -166,13 +180,19 @@ class OverdueInvariants:
         if image is None:
             self._active.pop(node, None)
             return
-        before, since_ns, seen_ns = self._active.get(node, (image, now, now))
-        if before is not image or now - seen_ns > _EVERY_NS + _SLACK_NS // 2:
-            since_ns = now
-        self._active[node] = image, since_ns, now
+        active = self._active.get(node)
+        if active is None or active.image is not image or now - active.seen_ns > _EVERY_NS + _SLACK_NS // 2:
+            active = self._active[node] = _Active(image, now, now)
+        active.seen_ns = now
+        if active.end_offset != core.raft.log_end_offset:
+            active.end_offset, active.written_ns = core.raft.log_end_offset, now
+        idle_ns = core.options.config.metadata_max_idle_interval_ms * MS
+        if idle_ns and now - active.written_ns > 2 * idle_ns + _SLACK_NS:
+            what = f"{node} has written nothing for {(now - active.written_ns) // MS} ms, not even a no-op record"
+            self._add(SUBJECT, what, (core.raft.epoch, "idle"))
         session_ns = core.options.config.broker_session_timeout_ms * MS
         for broker in image.brokers.values():
-            silent_ns = now - max(since_ns, self._heard.get((node, broker.id), 0))
+            silent_ns = now - max(active.since_ns, self._heard.get((node, broker.id), 0))
             if not broker.fenced and silent_ns > session_ns + _SLACK_NS:
                 what = f"{node} has not heard of broker {broker.id} for {silent_ns // MS} ms, and does not fence it"
                 self._add(f"broker-{broker.id}", what, (broker.epoch, "fence"))

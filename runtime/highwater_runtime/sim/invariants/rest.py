@@ -3,9 +3,10 @@
 * ``metadata-image``: nodes that know the metadata up to the same offset know the same. The active controller has in its
   latest image what is committed. No setting is kept of a topic that is not there. (KRaft mode.)
 * ``replica-state``: a replica is what the metadata says: leader, epochs, replicas, ISR. In the ISR, it ends where its
-  leader does, and begins no lower. Its log obeys the settings in force.
+  leader does, has the same HW, and begins no lower. Its log obeys the settings in force.
 * ``disk-leftover``: a broker's disk holds the files of its logs and no others, but strays that were set aside, and
-  unfinished new versions of checkpoints. Its checkpoints name its logs alone, and vouch for nothing behind them.
+  unfinished new versions of checkpoints. Its checkpoints name its logs alone, and vouch for nothing behind them; that
+  of HWs has the HW of each replica.
 * ``group-state``: nobody is in a group, or on the way into one.
 * ``producer-id-reused``: the blocks of producer ids that brokers give out have no id in common, and in KRaft mode none
   that the metadata has still to give out. Who gets such an id may never write to a partition of its other owner.
@@ -20,6 +21,7 @@ again and again for a while, and only what is still there then is a finding (:me
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeVar
@@ -61,7 +63,7 @@ _OF_BROKERS: Final = frozenset(
     (CLEAN_SHUTDOWN, HIGH_WATERMARKS, LOG_START_OFFSETS, META_PROPERTIES, RECOVERY_POINTS, METADATA_LOG_DIR)
 )
 _SOON_MS: Final = 10_000
-"""Whoever looks waits for files that are deleted after such a delay, and for no longer one."""
+"""Whoever looks waits for files that are deleted or written after such a delay, and for no longer one."""
 _OF_LOGS: Final = frozenset((LEADER_EPOCHS, PARTITION_METADATA))
 
 
@@ -87,6 +89,7 @@ class AtRest:
             found += _replicas(name, broker, brokers)
             found += _logs(name, broker)
             found += _disk(name, broker, self._simulator.nodes[name].disk)
+            found += _high_watermarks(name, broker, self._simulator.nodes[name].disk)
             found += _groups(name, broker)
         return [*found, *_producer_ids(brokers)]
 
@@ -166,6 +169,9 @@ def _follower(name: str, replica: Partition, leader: Partition) -> Iterator[Unre
     elif log.log_start_offset < theirs.log_start_offset:
         what = f"{name} begins at {log.log_start_offset}, its leader at {theirs.log_start_offset}"
         yield Unrest("replica-state", replica.name, what)
+    elif replica.high_watermark != leader.high_watermark:
+        what = f"{name} has HW {replica.high_watermark}, its leader {leader.high_watermark}"
+        yield Unrest("replica-state", replica.name, what)
 
 
 def _logs(name: str, broker: Broker) -> Iterator[Unrest]:
@@ -218,6 +224,18 @@ def _disk(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
                 yield Unrest("disk-leftover", name, f"{name} has an offset of {tp} in {path}, and no log of it")
             elif offset > most[str(tp)]:
                 what = f"{name} has offset {offset} of {tp} in {path}, behind {most[str(tp)]}, that of its log"
+                yield Unrest("disk-leftover", name, what)
+
+
+def _high_watermarks(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
+    if broker.options.config.high_watermark_checkpoint_interval_ms > _SOON_MS:
+        return
+    with suppress(CorruptCheckpointError):  # told already
+        checkpointed = {str(tp): offset for tp, offset in read_offsets(disk, HIGH_WATERMARKS).items()}
+        for replica in broker.partitions.values():
+            has = checkpointed.get(replica.name)
+            if replica.log.is_online and has != replica.high_watermark:
+                what = f"{name} has {has} in {HIGH_WATERMARKS}, and HW {replica.high_watermark} of {replica.name}"
                 yield Unrest("disk-leftover", name, what)
 
 
