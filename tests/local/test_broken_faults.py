@@ -65,7 +65,12 @@ FAULTS: dict[str, dict[str, Any]] = {
     "duplicate": RULE,
     "clockSkew": {**TARGET, "offset": "5s"},
     "external": {
-        "inject": ["touch", "there"],
+        # A broker can be reached from the namespace that the commands are told.
+        "inject": [
+            *("bash", "-ec"),
+            "broker=${HIGHWATER_BOOTSTRAP%%,*}; inside=${HIGHWATER_NAMESPACE:+ip netns exec $HIGHWATER_NAMESPACE};"
+            ' $inside bash -c "exec 3<>/dev/tcp/${broker/://}"; touch there',
+        ],
         "heal": ["rm", "-f", "there"],
         "probe": ["test", "-e", "there"],
         "timeout": "1s",

@@ -45,6 +45,10 @@ class UserCommands:
     def bootstrap(self) -> tuple[Endpoint, ...]:
         raise NotImplementedError
 
+    def client_namespace(self) -> str:
+        """The network namespace (of ``ip netns``) from which brokers can be reached; empty: from any."""
+        return ""
+
     def allows_commands(self) -> bool:
         return self.commands_in is not None
 
@@ -57,6 +61,7 @@ class UserCommands:
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HIGHWATER_BOOTSTRAP": ",".join(str(one) for one in self.bootstrap()),
+            "HIGHWATER_NAMESPACE": self.client_namespace(),
             **commands.environment,
         }
         if isinstance(self, HasClientConfig) and (file := self.client_config()) is not None:

@@ -238,6 +238,9 @@ class LocalBackend(RealNodes, OwnRun):
     def enter_network(self) -> None:
         self._network.enter_as_client()
 
+    def client_namespace(self) -> str:
+        return self._network.client_namespace
+
     # --- observation ---
 
     def bootstrap(self) -> tuple[Endpoint, ...]:

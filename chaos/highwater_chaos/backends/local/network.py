@@ -46,6 +46,8 @@ class NodeNetwork(Protocol):
     endpoints: Mapping[str, Endpoint]
     peer_ports: Mapping[str, tuple[int, ...]]
     """Further ports of nodes that have some (ZooKeeper servers)."""
+    client_namespace: str
+    """Where clients live; empty: in the machine's own network."""
 
     def namespace(self, node: str) -> str | None:
         """The network namespace of a node; None: the machine's own."""
@@ -64,17 +66,17 @@ class NamespaceNetwork:
         self.endpoints: Mapping[str, Endpoint] = namespace_endpoints(cluster)
         self.peer_ports: Mapping[str, tuple[int, ...]] = dict.fromkeys(zookeeper_names(cluster), PEER_PORTS)
         self._run = run
-        self._hub = run.name("net")
+        self.client_namespace = run.name("net")
         self._cuts: dict[str, tuple[Pair, Held[Cut]]] = {}
         self._reach = Reach()
         self._unprobed: dict[Pair, None] = {}
         self._seen: dict[Pair, tuple[int, bool]] = {}
-        run.make(Namespace(self._hub, run.directory))
-        run.make(Hub(self._hub, f"{CLIENTS_ADDRESS}/{PREFIX_LENGTH}"))
+        run.make(Namespace(self.client_namespace, run.directory))
+        run.make(Hub(self.client_namespace, f"{CLIENTS_ADDRESS}/{PREFIX_LENGTH}"))
         for number, node in enumerate(self.endpoints):
             address = node_address(node)
             run.make(Namespace(run.name(node), run.directory))
-            run.make(Link(self._hub, run.name(node), f"node{number}", f"{address}/{PREFIX_LENGTH}"))
+            run.make(Link(self.client_namespace, run.name(node), f"node{number}", f"{address}/{PREFIX_LENGTH}"))
             self._reach.add(node, run.name(node), address)
 
     def namespace(self, node: str) -> str | None:
@@ -83,7 +85,7 @@ class NamespaceNetwork:
 
     def enter_as_client(self) -> None:
         """Into the hub."""
-        enter_namespace(self._hub)
+        enter_namespace(self.client_namespace)
 
     def cut(self, cut: str, source: str, destination: str, until_ns: int | None) -> None:
         """A rule in the namespace of ``destination``, until CLOCK_MONOTONIC ``until_ns`` at the latest. One that fails
@@ -160,6 +162,7 @@ class LoopbackNetwork:
             name: Endpoint(LOOPBACK, first) for name, (first, *_) in ports.items()
         }
         self.peer_ports: Mapping[str, tuple[int, ...]] = {name: of_node[1:] for name, of_node in ports.items()}
+        self.client_namespace = ""
 
     def namespace(self, node: str) -> str | None:
         """The machine's own."""
