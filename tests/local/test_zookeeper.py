@@ -136,7 +136,7 @@ def test_brokers_lose_their_sessions_their_lives_and_their_servers(state: Path, 
     assert {"logs/zookeeper-0.log", "config/zookeeper-2.cfg", "config/broker-1.properties"} <= set(result.files)
 
 
-@pytest.mark.thorough  # its first half is made by the test above, its power losses are those of test_faults.py
+@pytest.mark.thorough  # long, and the only power loss of real ZooKeeper servers; that of brokers is in test_faults.py
 @needs_zookeeper
 @pytest.mark.whole_machine
 def test_all_servers_and_brokers_lose_power(state: Path, tmp_path: Path) -> None:
