@@ -28,6 +28,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import QuorumController
 from highwater_runtime.log.checkpoints import (
     CLEAN_SHUTDOWN,
@@ -169,9 +170,14 @@ def _follower(name: str, replica: Partition, leader: Partition) -> Iterator[Unre
     elif log.log_start_offset < theirs.log_start_offset:
         what = f"{name} begins at {log.log_start_offset}, its leader at {theirs.log_start_offset}"
         yield Unrest("replica-state", replica.name, what)
-    elif replica.high_watermark != leader.high_watermark:
+    elif replica.high_watermark != leader.high_watermark and _hears_soon(replica.context.config):
         what = f"{name} has HW {replica.high_watermark}, its leader {leader.high_watermark}"
         yield Unrest("replica-state", replica.name, what)
+
+
+def _hears_soon(config: NodeConfig, more_ms: int = 0) -> bool:
+    """Whether a follower learns of its leader's last HW soon: with the answer to its next fetch, which may wait."""
+    return config.replica_fetch_wait_max_ms + more_ms <= _SOON_MS
 
 
 def _logs(name: str, broker: Broker) -> Iterator[Unrest]:
@@ -228,7 +234,8 @@ def _disk(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
 
 
 def _high_watermarks(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
-    if broker.options.config.high_watermark_checkpoint_interval_ms > _SOON_MS:
+    config = broker.options.config
+    if not _hears_soon(config, config.high_watermark_checkpoint_interval_ms):
         return
     with suppress(CorruptCheckpointError):  # told already
         checkpointed = {str(tp): offset for tp, offset in read_offsets(disk, HIGH_WATERMARKS).items()}
