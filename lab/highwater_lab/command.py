@@ -43,7 +43,7 @@ from highwater_lab.mutants import SETS, Mutant, mutant_named
 from highwater_lab.mutated import MutantRow, around, rate_of_mutants, run_mutated, series_of_mutant
 from highwater_lab.track_record import track_record
 
-MutantSet = Literal["known", "held-out"]
+MutantSet = Literal["known", "held-out", "systematic"]
 """The sets of bugs that a campaign can put in."""
 
 
@@ -106,7 +106,11 @@ def campaign(
     ] = False,
     which: Annotated[
         MutantSet | None,
-        typer.Option("--set", show_default=False, help="Which mutants: known (default), or held out from all files."),
+        typer.Option(
+            "--set",
+            show_default=False,
+            help="Which mutants: known (default), held out from all files, or written by nobody (systematic).",
+        ),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this mutant; may be given several times.")

@@ -1,7 +1,9 @@
-"""Every mutant by its name, in the order of areas: the known set, and the one that is held out (:mod:`.held_out`)."""
+"""Every mutant by its name: the known set in the order of areas, the one that is held out (:mod:`.held_out`), and the
+one that nobody wrote (:mod:`.systematic`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from highwater_lab.mutants.controllers import CONTROLLERS
@@ -11,6 +13,7 @@ from highwater_lab.mutants.mutant import Mutant
 from highwater_lab.mutants.quorum import QUORUM
 from highwater_lab.mutants.replication import REPLICATION
 from highwater_lab.mutants.services import SERVICES
+from highwater_lab.mutants.systematic import Systematic
 from highwater_lab.mutants.zookeeper import ZOOKEEPER
 
 CATALOGUE: Final[dict[str, Mutant]] = {
@@ -19,7 +22,11 @@ CATALOGUE: Final[dict[str, Mutant]] = {
 
 """The known set."""
 
-SETS: Final[dict[str, dict[str, Mutant]]] = {"known": CATALOGUE, "held-out": HELD_OUT}
+SETS: Final[dict[str, Mapping[str, Mutant]]] = {
+    "known": CATALOGUE,
+    "held-out": HELD_OUT,
+    "systematic": Systematic(),
+}
 """No name is in two of them."""
 
 
