@@ -17,14 +17,17 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.machine import linux, proc
+from highwater_chaos.machine import linux, loop, proc
 from highwater_chaos.machine.control_groups import group_paths
+from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.heal import heal
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.mount_copies import device_at, holders
 from highwater_chaos.machine.namespaces import namespace_of, place_of
+from highwater_chaos.machine.power_loss import FLUSH_NOTHING, shut_down
 from highwater_chaos.machine.processes import RUN_MARK, marked, marks
-from highwater_chaos.machine.volumes import users_of
+from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.volumes import SMALLEST, Volume, users_of
 from highwater_runtime.host.files.file_system import kind_of
 
 ROOT = os.geteuid() == 0
@@ -188,3 +191,27 @@ def test_one_module_reads_proc() -> None:
             code = re.sub(r'"""(?s:.*?)"""|#.*', "", path.read_text())
             found += [path.name for _ in reading.finditer(code) if path.name != "proc.py"]
     assert found == []
+
+
+@pytest.mark.whole_machine
+def test_what_is_no_mount_point_is_never_shut_down(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="is not a mount point"):
+        shut_down(tmp_path, FLUSH_NOTHING)
+    assert linux.mounted_at(tmp_path) == []
+    (tmp_path / "still").touch()
+
+
+@pytest.mark.whole_machine
+def test_a_state_directory_behind_a_symbolic_link(tmp_path: Path, leftovers: Any) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    with MachineRun.open(root=link) as run:
+        place = link / run.id / "volume"
+        volume = Volume("v", run.directory, f"{place}.img", str(place), "ext4", SMALLEST["ext4"])
+        held = run.make(volume)
+        assert volume.mounted()
+        assert len(loop.devices_of(Path(volume.image))) == 1
+        run.undo(held)
+        assert not volume.mounted()
+    assert leftovers(tmp_path / "real") == []

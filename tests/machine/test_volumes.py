@@ -469,15 +469,6 @@ def test_too_small(machine: Any, kind: Any) -> None:
 
 
 @pytest.mark.quick("ext4")
-def test_what_is_no_mount_point_is_never_shut_down(tmp_path: Path, kind: Any) -> None:
-    del kind
-    with pytest.raises(MachineError, match="is not a mount point"):
-        shut_down(tmp_path, FLUSH_NOTHING)
-    assert linux.mounted_at(tmp_path) == []
-    (tmp_path / "still").touch()
-
-
-@pytest.mark.quick("ext4")
 def test_a_volume_that_exists_is_not_made_again_and_stays(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     write(Path(volume.mount_point) / "log", b"x", sync=True)
@@ -492,19 +483,3 @@ def test_an_image_to_keep_must_not_lie_where_it_is_deleted(machine: Any, kind: A
     volume = Volume("kept", machine.run.directory, f"{place}.img", str(place), kind, SMALLEST[kind], keep_image=True)
     with pytest.raises(MachineError, match="cannot be kept"):
         machine.run.make(volume)
-
-
-@pytest.mark.quick("ext4")
-def test_a_state_directory_behind_a_symbolic_link(tmp_path: Path, kind: Any, leftovers: Any) -> None:
-    (tmp_path / "real").mkdir()
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "real")
-    with MachineRun.open(root=link) as run:
-        place = link / run.id / "volume"
-        volume = Volume("v", run.directory, f"{place}.img", str(place), kind, SMALLEST[kind])
-        held = run.make(volume)
-        assert volume.mounted()
-        assert len(loop.devices_of(Path(volume.image))) == 1
-        run.undo(held)
-        assert not volume.mounted()
-    assert leftovers(tmp_path / "real") == []
