@@ -122,7 +122,10 @@ class HeartbeatThread:
             self._closed.wait(sent.heartbeat.every_ns / SECOND)
 
     async def _repeat(self, sent: _Sent, goes_on: threading.Event) -> None:
-        """Send the heartbeat each interval until the node's loop goes on."""
+        """Send the last heartbeat each interval until the node's loop goes on.
+
+        The core may have sent another one, to another controller, between the question to the loop and the hold-up.
+        """
         sender = HostedNode(self._node.name, _Sender, security=self._security)
         sender.network.addresses = self._node.network.addresses
         await sender.start()
@@ -134,11 +137,11 @@ class HeartbeatThread:
         next_ns = began_ns
         try:
             while not (goes_on.is_set() or self._closed.is_set()):
-                now = monotonic_ns()
+                now, last = monotonic_ns(), (self._last or sent).heartbeat
                 if now >= next_ns:
-                    next_ns = now + sent.heartbeat.every_ns
+                    next_ns = now + last.every_ns
                     self.repeated += 1
-                    sender.run(partial(self._send, sender, sent.heartbeat))
+                    sender.run(partial(self._send, sender, last))
                 await asyncio.sleep(_LOOK_S)
         finally:
             sender.kill()
