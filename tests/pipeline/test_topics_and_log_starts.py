@@ -175,19 +175,23 @@ def test_a_log_start_that_moves_without_evidence_is_too_greedy(story: Any, reaso
     assert run_verdict.anomalies["retention-too-greedy"].count == 1
 
 
-@pytest.mark.parametrize(("appended", "found"), [("before", 0), ("after", 0), ("there", 1)])
+@pytest.mark.parametrize(("appended", "found"), [("before", 0), ("after", 0), ("there", 1), ("late", 0)])
 def test_what_an_old_log_removes_is_what_it_had(story: Any, appended: str, found: int) -> None:
     """Broker 0 removes value 2, sent 11 s ago. Value 3 was sent just now, and broker 1, the leader of an unclean
-    election, gives it the same offset: before the removal, or after it. Had broker 0 copied it, that were too early."""
+    election, gives it the same offset: before the removal, or after it; or before broker 0, which was paused, appends
+    value 2. Had broker 0 copied it, that were too early."""
     story.under(unrecorded_sends=True, unclean=("orders",)).send(1, at=0)
-    story.operation(0, "invoke", "send", MicroOp("send", P0, None, 2)).appends(0, 1, 2, leader=True)
-    story.operation(0, "ok", "send", MicroOp("send", P0, 1, 2)).moves_hw(0, 2)
+    story.operation(0, "invoke", "send", MicroOp("send", P0, None, 2))
+    if appended != "late":
+        story.appends(0, 1, 2, leader=True).operation(0, "ok", "send", MicroOp("send", P0, 1, 2)).moves_hw(0, 2)
     story.now += 11_000_000_000
     story.operation(1, "invoke", "send", MicroOp("send", P0, None, 3))
     if appended != "after":
         story.appends(1, 1, 2, leader=True, leader_epoch=1)
     if appended == "there":
         story.truncates(0, 1, 2, leader_epoch=1).appends(0, 1, 2, leader_epoch=1)
+    if appended == "late":
+        story.appends(0, 1, 2, leader=True).operation(0, "ok", "send", MicroOp("send", P0, 1, 2)).moves_hw(0, 2)
     story.moves_start(0, 0, 2, "retention-time", retention_ms=10_000, age_ms=11_000)
     if appended == "after":
         story.appends(1, 1, 2, leader=True, leader_epoch=1)

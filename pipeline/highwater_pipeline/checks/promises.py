@@ -279,6 +279,12 @@ class Appends:
         place = np.searchsorted(self.offset, offset, "right") - 1
         return np.where(np.append(self.offset, -1)[place] == offset, self._time_of(place), -1)
 
+    def last_epoch_at(self, offset: Ints) -> Ints:
+        """In which leader epoch one was last made at each of some offsets; the highest of all if none was."""
+        place = np.searchsorted(self.offset, offset, "right") - 1
+        there = np.append(self.offset, -1)[place] == offset
+        return np.where(there, np.append(self.epoch, 0)[place], np.iinfo(np.int64).max)
+
     def _time_of(self, place: Ints) -> Ints:
         times: Ints = np.append(self.times, 0)[np.append(self.key, 0)[place] % (len(self.times) + 1)]
         return times

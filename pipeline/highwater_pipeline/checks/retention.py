@@ -171,11 +171,13 @@ def _newest_sent(unit: PartitionTables, moves: list[Example]) -> dict[int, int]:
         for move in by_time:
             there = np.flatnonzero((offset >= move["offset"]) & (offset < move["end_offset"]))
             last = logs[move["row"]].last_at(offset[there])
-            # A leader of this topic appended it, before the log that was cut got its record at that offset: after an
-            # unclean election another record may get the offset of one that an old log still has.
+            # A leader of this topic appended it, before the log that was cut got its record at that offset, and in no
+            # later epoch: after an unclean election another record may get the offset of one that an old log still
+            # has, or gets from a former leader that was paused.
             until = np.where(last < 0, move["time_ns"], last)
             first, end = appends.between(part, sends[there], began[there], until)
-            removed = began[there[end > first]]
+            epoch = np.append(appends.epoch, np.iinfo(np.int64).max)[first]  # of the first of them
+            removed = began[there[(end > first) & (epoch <= logs[move["row"]].last_epoch_at(offset[there]))]]
             if len(removed):
                 newest[move["row"]] = max(int(removed.max()), newest.get(move["row"], 0))
     return newest

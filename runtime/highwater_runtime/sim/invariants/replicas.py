@@ -261,7 +261,12 @@ class ReplicaInvariants:
         return ""
 
     def _timestamps(self, record: _Record, start: int, end: int) -> list[int]:
-        """The timestamps of the committed batches in [``start``, ``end``), as far as they are known."""
+        """The timestamps of the committed batches in [``start``, ``end``), as far as they are known.
+
+        After an unclean election a log may have had others there than those that were committed.
+        """
+        if record.reported.lineage:
+            return []
         return [stamp for offset, (stop, stamp) in record.committed.items() if start <= offset and stop <= end]
 
 

@@ -25,7 +25,8 @@ class SessionInvariants:
         broker = None if image is None else image.brokers.get(body.broker_id)
         if broker is None or broker.epoch != body.broker_epoch or body.want_fence or body.want_shut_down:
             return
-        if broker.fenced and body.current_metadata_offset >= broker.epoch:
+        # A heartbeat that was sent before a controlled shutdown, and comes late, may be the one that ends it.
+        if broker.fenced and not broker.in_controlled_shutdown and body.current_metadata_offset >= broker.epoch:
             what = (
                 f"{node} keeps broker {broker.id} fenced, which asks for no fence and has followed the metadata up to"
                 f" {body.current_metadata_offset}; its registration is at {broker.epoch}"
