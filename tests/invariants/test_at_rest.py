@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -20,14 +22,17 @@ from highwater_runtime.log.epoch_cache import EpochCache
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
 from highwater_runtime.log.segments import SegmentChain
-from highwater_runtime.metadata import snapshot
+from highwater_runtime.metadata import BrokerRegistration, snapshot
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
+from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import PartitionChanged
 from highwater_runtime.raft.pre_election import PreElection
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.reported import ReportInvariants
+from highwater_runtime.sim.invariants.sessions import SessionInvariants
 from highwater_runtime.sim.invariants.violation import Violations
+from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.producer_ids_record import ProducerIdsRecord
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -231,6 +236,21 @@ def test_a_bug_that_nobody_sees_is_found(
     if repr(options) not in SOUND:  # several bugs are sought in the same run
         SOUND[repr(options)] = simulate(**options).violations
     assert SOUND[repr(options)] == set()
+
+
+@pytest.mark.parametrize(("leaves", "found"), [(False, ["unfencing-refused"]), (True, [])])
+def test_a_late_heartbeat_may_end_a_controlled_shutdown(leaves: bool, found: list[str]) -> None:
+    """It asks for no fence, for it was sent before; the controller fences the broker all the same."""
+    broker = BrokerRegistration(
+        id=2, epoch=4, incarnation_id=UUID(int=1), endpoint=Endpoint("broker-2", 9092), in_controlled_shutdown=leaves
+    )
+    live: Any = SimpleNamespace(latest_image=lambda _: SimpleNamespace(brokers={2: broker}))
+    call: Any = SimpleNamespace(
+        body=BrokerHeartbeatRequest(broker_id=2, broker_epoch=4, current_metadata_offset=56, want_fence=False)
+    )
+    violations = Violations()
+    SessionInvariants(live, violations).on_request("controller-0", call)
+    assert [one.name for one in violations.found] == found
 
 
 def test_another_leader_and_fewer_replicas_need_another_epoch() -> None:
