@@ -125,6 +125,7 @@ def test_disk_stall(controlled, tools):
         node.run(lambda: node.disk.open("f", create=True).fsync_later(done.append))
         await asyncio.sleep(0.02)
         assert done == []
+        assert await control.result("diskProbe") == {"waitingNs": 0, "stalled": True}
         await control.result("diskStall", on=False)
         await tools.until(lambda: done == [None])
 
@@ -139,7 +140,7 @@ def test_a_disk_on_which_no_flush_can_begin_is_told_by_its_error(controlled, too
         in_the_way.mkdir()
         assert await control.result("diskProbe") == {"ended": "EISDIR"}
         in_the_way.rmdir()
-        assert await control.result("diskProbe") == {"waitingNs": 0}
+        assert await control.result("diskProbe") == {"waitingNs": 0, "stalled": False}
         answer = {}
         while "ended" not in answer:
             answer = await control.result("diskProbe")

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.backends import user_commands
+from highwater_chaos.backends.local import backend
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import VolumeDisk
 from highwater_chaos.backends.local.highwater_program import HighwaterProgram
@@ -246,8 +247,11 @@ def test_a_broken_injection(site: Site, broken: Broken, kind: str) -> None:
             broken.patch.setattr(VolumeDisk, "wipe", lambda _: None)
         case "diskFull" | "diskError" | "pause" | "partition" | "external":
             broken.patch.setattr(MACHINE[kind], "make", lambda self, _: self)
-        case "diskStall" | "clockSkew":
-            broken.tell_nothing({"diskStall": "diskStall", "clockSkew": "clock"}[kind])
+        case "diskStall":
+            broken.patch.setattr(backend, "_STALLED_NS", -1)  # every flush takes as long as on a disk that is very slow
+            broken.tell_nothing("diskStall")
+        case "clockSkew":
+            broken.tell_nothing("clock")
         case _:
             broken.tell_nothing("addRule")
     record = site.inject(kind)

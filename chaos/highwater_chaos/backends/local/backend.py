@@ -63,7 +63,7 @@ _SLICE: Final = 0.02
 """Seconds that :meth:`LocalBackend.advance` sleeps before it looks after the nodes again."""
 _COUNT_EVERY_NS: Final = 50 * MS
 _STALLED_NS: Final = 1_000 * MS
-"""A node's flush that takes longer than this is stalled; no disk that works is that slow."""
+"""For so long a flush must have waited in a node that holds flushes: one of a busy disk may take as long."""
 
 
 @with_machine_methods("processes")
@@ -276,7 +276,7 @@ class LocalBackend(RealNodes, OwnRun):
         answer = channel.call("diskProbe")
         if "ended" in answer:
             return str(answer["ended"])
-        return "stalled" if answer["waitingNs"] > _STALLED_NS else "waiting"
+        return "stalled" if answer["stalled"] and answer["waitingNs"] > _STALLED_NS else "waiting"
 
     @asked("disk is empty")
     def disk_is_empty(self, node: str) -> bool:

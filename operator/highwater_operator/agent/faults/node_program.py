@@ -41,9 +41,10 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 @dataclass(frozen=True, slots=True)
 class FlushProbe:
-    """Answer to ``diskProbe``: for how long the oldest flush has waited."""
+    """Answer to ``diskProbe``: for how long the oldest flush has waited, and whether the node holds flushes."""
 
     waitingNs: Count = 0  # noqa: N815 - the node's word
+    stalled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class DiskStall(Fault):
         until = time.monotonic() + _LOOKS_FOR
         while (probe := control.ask("diskProbe", FlushProbe)).waitingNs <= _STALLED_NS and time.monotonic() < until:
             time.sleep(0.05)
-        stalled = probe.waitingNs > _STALLED_NS
+        stalled = probe.stalled and probe.waitingNs > _STALLED_NS
         return [
             Evidence(f"a flush by the node waits for {probe.waitingNs / 1e9:.1f} s", stalled, details=asdict(probe))
         ]

@@ -89,8 +89,9 @@ class ControlServer(ControlSocket):
     def probe_disk(self, _: dict[str, Any]) -> dict[str, Any]:
         """Begin a flush where none is going on, or say how the last one does.
 
-        ``{"waitingNs": n}`` while it has not completed for so long; once ``{"ended": "ok"}`` or ``{"ended": "EIO"}``
-        (any errno), after which the next call begins another. A disk on which none can begin answers so at once.
+        ``{"waitingNs": n, "stalled": true}`` while it has not completed for so long, and whether ``diskStall`` is in
+        force: a disk may be slow without it. Once ``{"ended": "ok"}`` or ``{"ended": "EIO"}`` (any errno), after which
+        the next call begins another. A disk on which none can begin answers so at once.
         """
         disk = self._node.disk
         if disk is None:
@@ -99,7 +100,7 @@ class ControlServer(ControlSocket):
             ended, self._flush_ended, self._flush_begun_ns = self._flush_ended, None, None
             return {"ended": ended}
         if self._flush_begun_ns is not None:
-            return {"waitingNs": monotonic_ns() - self._flush_begun_ns}
+            return {"waitingNs": monotonic_ns() - self._flush_begun_ns, "stalled": disk.is_stalled}
         try:
             file = disk.open(_PROBE, create=True)
             try:
@@ -112,7 +113,7 @@ class ControlServer(ControlSocket):
         except OSError as failure:
             self._flush_begun_ns = None
             return {"ended": _name_of(failure)}
-        return {"waitingNs": 0}
+        return {"waitingNs": 0, "stalled": disk.is_stalled}
 
     def _flushed(self, failure: OSError | None) -> None:
         self._flush_ended = "ok" if failure is None else _name_of(failure)
