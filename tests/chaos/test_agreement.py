@@ -33,7 +33,8 @@ def _agreement(known: KnownMetadata, mode: str = "kraft", controller: str | None
         is_unfenced=lambda broker: broker != 2,
         active_controller=lambda: controller,
         partitions={"t-0": PartitionView("t-0", "id", [2, 0, 1], [1, 0], 0, 3, 5, 9)},
-        was_deleted=lambda name: name == "gone-0",
+        was_deleted=lambda name: name.startswith("gone"),
+        may_have_missed_deletion=lambda name, broker: name == "gone-1" and broker == 0,
     )
     quorum: Any = {"controllers": 3} if mode == "kraft" else {"zookeepers": 3}
     made = Agreement(Cluster(mode=mode, brokers=1, **quorum), view, _Backend({"broker-0": known}), SimpleNamespace())  # type: ignore[arg-type]
@@ -76,11 +77,15 @@ SAID = "(leader 0 in epoch 3, partition epoch 5, ISR [0, 1], replicas [0, 1, 2] 
         # A partition of which no event says anything may be older than the run, unless it was deleted.
         (SAME._replace(partitions={"t-0": OWN, "old-0": OWN}), "kraft", ""),
         (SAME._replace(partitions={"t-0": OWN, "gone-0": OWN}), "kraft", "gone-0, which was deleted"),
+        (SAME._replace(partitions={"t-0": OWN, "gone-1": OWN}), "zookeeper", "gone-1, which was deleted (controller)"),
     ],
 )
 def test_what_a_node_knows_that_is_not_committed(known: KnownMetadata, mode: str, clause: str) -> None:
     agreement = _agreement(known, mode)
     brokers, controllers = agreement.of_brokers(), agreement.of_controllers()
+    if clause.endswith(" (controller)"):
+        assert (brokers, [one.endswith(clause.removesuffix(" (controller)")) for one in controllers]) == ([], [True])
+        return
     if not clause:
         assert (brokers, controllers) == ([], [])
         return

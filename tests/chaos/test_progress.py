@@ -304,6 +304,37 @@ def test_a_move_that_is_taken_back_leaves_the_replicas_of_before(mode: str, brok
     assert not broken or "moved-0 did not get back the replicas that it had before its move" in feature["why"]
 
 
+@pytest.mark.parametrize("starts_anew", [False, True])
+def test_a_broker_without_a_session_may_keep_what_is_deleted_until_it_starts(starts_anew: bool) -> None:
+    """In ZooKeeper mode as in Kafka's: UpdateMetadata names what there is, and takes away nothing that it does not name."""
+    steps = """
+    - admin: {createTopic: {name: doomed, assignment: [[0, 1]]}}
+    - inject: {name: away, pause: {target: {broker: 2}}}
+    - wait: 25s
+    - admin: {deleteTopic: {name: doomed}}
+    - wait: 2s
+    - heal: away
+"""
+    again = "    - inject: {name: again, kill: {target: {broker: 2}}}\n    - heal: again\n"
+    text = EXPERIMENT.format(mode="zookeeper", registers="")
+    text = text[: text.index("  schedule:")] + "  schedule:" + steps + again * starts_anew
+    keeps: list[bool] = []
+    seen = Agreement.of_brokers
+
+    def noting(self: Agreement) -> list[str]:
+        answer = self._answers.get(2)
+        keeps.extend("doomed-0" in answer.partitions for _ in (0,) if answer is not None)
+        return seen(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Agreement, "of_brokers", noting)
+        verdict = _verdict(parse_experiment(text, "kept.yaml"))
+    assert verdict["verdict"] == "pass", verdict["reasons"]
+    assert keeps
+    assert all(keeps) is not starts_anew
+    assert any(keeps) is not starts_anew
+
+
 @pytest.mark.parametrize(("may_recur", "stands"), [(False, True), (True, False)])
 def test_a_deletion_without_a_first_answer_may_undo_a_later_creation(may_recur: bool, stands: bool) -> None:
     """Its first attempt may arrive after the second was answered, when the topic has been created again."""

@@ -113,6 +113,8 @@ class NodeView:
     events: int = 0
     broker_epoch: int = -1
     """The epoch under which this incarnation says it is registered."""
+    first_broker_epoch: int = -1
+    """The first of them: it knew nothing of the cluster before."""
     metadata_end: int = -1
     """Below which offset this incarnation knows the metadata log to be committed; −1: it has not said."""
     registered_last: int = 0
@@ -183,6 +185,8 @@ class ClusterView:
                     self._registration_changed(event)
                 case BrokerStateChanged(broker=broker, broker_epoch=epoch) if epoch >= 0:
                     node.broker_epoch = epoch
+                    if node.first_broker_epoch < 0:
+                        node.first_broker_epoch = epoch
                     view = self.brokers.get(broker)
                     if view is not None and view.broker_epoch == epoch:
                         self._registered_as(view, node, timed.incarnation, timed.seq)
@@ -192,7 +196,7 @@ class ClusterView:
                     self._controller = (offset, broker, timed.time_ns)
                 case NodeStarted():
                     node.incarnation, node.up, node.changed_ns = timed.incarnation, True, timed.time_ns
-                    node.broker_epoch = node.metadata_end = -1
+                    node.broker_epoch = node.first_broker_epoch = node.metadata_end = -1
                     self._raft.pop(timed.node, None)
                 case NodeCrashed():
                     self.crashed.append(timed.node)
@@ -257,6 +261,19 @@ class ClusterView:
     def was_deleted(self, partition: str) -> bool:
         """Whether the partition has been deleted, and not created again."""
         return partition in self._deleted and partition not in self.partitions
+
+    def may_have_missed_deletion(self, partition: str, broker: int) -> bool:
+        """Whether nobody owes it to this process of a broker to say that the partition was deleted.
+
+        ZooKeeper mode: UpdateMetadata names what there is, and a broker keeps what is not named (KAFKA-15799 has told it
+        for migrations alone). So a deletion is told once, to the brokers that have a session then. Neither a session that
+        began later nor a controller that was elected later makes up for it; only a start of the process does.
+        """
+        node, view = self.nodes.get(broker_name(broker)), self.brokers.get(broker)
+        if self.mode != "zookeeper" or node is None or view is None:
+            return False
+        told_from = max(view.broker_epoch, self._controller[0])
+        return node.first_broker_epoch < self._deleted.get(partition, -1) < told_from
 
     def under_replicated(self) -> list[str]:
         """Partitions whose ISR is smaller than their replicas, or that have no leader; sorted."""

@@ -70,7 +70,7 @@ class Agreement:
                 continue
             if answer is None:
                 clauses.append(f"{name} did not answer Metadata")
-            elif (clause := next(self._differences(answer), None)) is not None:
+            elif (clause := next(self._differences(answer, broker), None)) is not None:
                 clauses.append(f"{name} answers Metadata with {clause}")
             else:
                 self._agreed[name] = None
@@ -100,7 +100,8 @@ class Agreement:
                 self._agreed[key] = None
         return clauses
 
-    def _differences(self, known: KnownMetadata) -> Iterator[str]:
+    def _differences(self, known: KnownMetadata, broker: int = -1) -> Iterator[str]:
+        """``broker``: whose answer that is (−1: a controller's memory)."""
         view = self._view
         live = tuple(sorted(broker for broker in view.brokers if view.is_unfenced(broker)))
         if known.brokers != live:
@@ -115,7 +116,9 @@ class Agreement:
                 yield f"no partition {name}, which is committed"
             elif own != (committed := _like(partition, own)):
                 yield f"{name} as {_told(own)}, but {_told(committed)} is committed"
-        yield from (f"{name}, which was deleted" for name in known.partitions if view.was_deleted(name))
+        for name in known.partitions:
+            if view.was_deleted(name) and not view.may_have_missed_deletion(name, broker):
+                yield f"{name}, which was deleted"
 
 
 def _unlike(known: KnownLeaders, live: tuple[int, ...], led: Mapping[str, tuple[int, int]]) -> str:
