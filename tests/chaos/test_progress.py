@@ -306,7 +306,7 @@ def test_a_move_that_is_taken_back_leaves_the_replicas_of_before(mode: str, brok
 
 @pytest.mark.parametrize("starts_anew", [False, True])
 def test_a_broker_without_a_session_may_keep_what_is_deleted_until_it_starts(starts_anew: bool) -> None:
-    """In ZooKeeper mode as in Kafka's: UpdateMetadata names what there is, and takes away nothing that it does not name."""
+    """UpdateMetadata of ZooKeeper mode names what there is, and takes away nothing that it does not name."""
     steps = """
     - admin: {createTopic: {name: doomed, assignment: [[0, 1]]}}
     - inject: {name: away, pause: {target: {broker: 2}}}

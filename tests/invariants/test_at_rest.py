@@ -19,8 +19,10 @@ from highwater_runtime.controller.kraft.quorum_controller import QuorumControlle
 from highwater_runtime.log import compaction
 from highwater_runtime.log.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS
 from highwater_runtime.log.epoch_cache import EpochCache
+from highwater_runtime.log.errors import LogOfflineError
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
+from highwater_runtime.log.readable_log import ReadableLog
 from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.metadata import BrokerRegistration, snapshot
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
@@ -64,6 +66,10 @@ ALONE = """
 GONE = """
     - inject: {kill: {target: {broker: 0}}, for: 9s}
     - wait: 14s
+"""
+FAILING = """
+    - inject: {diskError: {target: {broker: 1}}, for: 3s}
+    - wait: 6s
 """
 ONE_REPLICA = "{name: orders, partitions: 1, assignment: [[0]]}"
 RETENTION = '[{"wait": "12s"}]'
@@ -183,6 +189,10 @@ def write_high_watermarks_once(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def stay_online(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ReadableLog, "_go_offline", lambda _, error: LogOfflineError(str(error)))
+
+
 BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("disk-leftover", keep_directories, {"schedule": TWO_TOPICS, "delete_delay_ms": 1000}),
     (
@@ -215,6 +225,7 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("replica-state", keep_the_news_of_high_watermarks, {}),
     ("disk-leftover", write_high_watermarks_once, {}),
     ("overdue", elect_nobody_who_returns, {"schedule": GONE, "topic": ONE_REPLICA}),
+    ("failed-log-online", stay_online, {"schedule": FAILING}),
     ("silent-isr-join", let_the_silent_join, {"schedule": LAGGARD, "min_isr": 2}),
 ]
 

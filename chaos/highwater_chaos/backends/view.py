@@ -265,9 +265,9 @@ class ClusterView:
     def may_have_missed_deletion(self, partition: str, broker: int) -> bool:
         """Whether nobody owes it to this process of a broker to say that the partition was deleted.
 
-        ZooKeeper mode: UpdateMetadata names what there is, and a broker keeps what is not named (KAFKA-15799 has told it
-        for migrations alone). So a deletion is told once, to the brokers that have a session then. Neither a session that
-        began later nor a controller that was elected later makes up for it; only a start of the process does.
+        ZooKeeper mode: UpdateMetadata names what there is, and a broker keeps what is not named (KAFKA-15799 mends
+        that for migrations alone). So a deletion is told once, to the brokers that have a session then. Neither a later
+        session nor a later controller makes up for it; only a start of the process does.
         """
         node, view = self.nodes.get(broker_name(broker)), self.brokers.get(broker)
         if self.mode != "zookeeper" or node is None or view is None:

@@ -96,6 +96,8 @@ class SimDisk:
         """Operations that change something, so far."""
         self.fault_hits = 0
         """Calls that a fault made fail, or that a stall held up: evidence that the fault took effect."""
+        self.on_failed: Callable[[str], None] | None = None
+        """Hears the path of each call that a fault makes fail."""
         self.armed = False
         """Whether calls have to be checked for faults at all."""
 
@@ -475,6 +477,8 @@ class SimDisk:
 
     def _failed(self, code: int, path: str) -> OSError:
         self.fault_hits += 1
+        if self.on_failed is not None:
+            self.on_failed(path)
         return os_error(code, path)
 
     def _arm(self) -> None:
@@ -491,7 +495,7 @@ class SimDisk:
             return
         failure: OSError | None = None
         try:
-            self.finish_fsync(fsync.file, fsync.end, "")
+            self.finish_fsync(fsync.file, fsync.end, fsync.path)
         except OSError as error:
             failure = error
         if fsync.owner is None:

@@ -60,10 +60,11 @@ class DiskBelow(Protocol):
 class Fsync:
     """One fsync under way."""
 
-    __slots__ = ("end", "file", "number", "on_done", "owner")
+    __slots__ = ("end", "file", "number", "on_done", "owner", "path")
 
-    def __init__(self, disk: DiskBelow, file: CachedFile, on_done: Callable[[OSError | None], None]) -> None:
+    def __init__(self, disk: DiskBelow, file: CachedFile, path: str, on_done: Callable[[OSError | None], None]) -> None:
         self.file = file
+        self.path = path
         self.end = file.end_of_operations()
         self.on_done = on_done
         self.owner = disk.owner
@@ -159,7 +160,7 @@ class SimFile:
         disk.operations += 1
         if disk.armed:
             disk.check_power()
-        disk.begin_fsync(Fsync(disk, file, on_done))
+        disk.begin_fsync(Fsync(disk, file, self._path, on_done))
 
     def close(self) -> None:
         self._file = None

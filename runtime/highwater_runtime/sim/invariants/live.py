@@ -76,10 +76,12 @@ class LiveCluster:
         """What the clock of a node shows, by which its timers go."""
         return self._simulator.nodes[node].clock.now_ns()
 
-    def must_end(self, within_ns: int, node: str, lasts: Lasts, found: Callable[[], None]) -> None:
+    def must_end(
+        self, within_ns: int, node: str, lasts: Lasts, found: Callable[[], None], slack_ns: int = _SLACK_NS
+    ) -> None:
         """Call ``found`` if something ``lasts`` beyond that time by the node's clock, while its process lives.
 
-        A node that was paused is late with everything, so it is looked at again a second later.
+        A node that was paused is late with everything, so it is looked at again ``slack_ns`` later.
         """
         process, began_ns = self._simulator.nodes[node].process, self.node_time_ns(node)
 
@@ -87,15 +89,15 @@ class LiveCluster:
             host = self._simulator.nodes[node]
             if host.process is not process or not host.is_alive or not lasts():
                 return
-            left_ns = began_ns + within_ns + _SLACK_NS - self.node_time_ns(node)
+            left_ns = began_ns + within_ns + slack_ns - self.node_time_ns(node)
             if left_ns > 0 or host.is_paused or host.is_held:
-                self._simulator.call_later(max(left_ns, 0) + _SLACK_NS, lambda: look(again=False))
+                self._simulator.call_later(max(left_ns, 0) + slack_ns, lambda: look(again=False))
             elif not again:
-                self._simulator.call_later(_SLACK_NS, lambda: look(again=True))
+                self._simulator.call_later(slack_ns, lambda: look(again=True))
             else:
                 found()
 
-        self._simulator.call_later(within_ns + _SLACK_NS, lambda: look(again=False))
+        self._simulator.call_later(within_ns + slack_ns, lambda: look(again=False))
 
     def latest_wall_ms(self, node: str) -> int:
         """The latest wall-clock time that the machine of a node has ever shown."""

@@ -9,11 +9,13 @@ from highwater_runtime.ports.trace import (
     BrokerRegistered,
     ControllerChanged,
     NodeEvent,
+    NodeStarted,
     PartitionChanged,
     TransitionTaken,
 )
 from highwater_runtime.sim.connection import SimRequest
 from highwater_runtime.sim.invariants.claims import OF_CLAIMS, ClaimInvariants
+from highwater_runtime.sim.invariants.failed_logs import FailedLogInvariants
 from highwater_runtime.sim.invariants.groups import OF_GROUPS, GroupInvariants
 from highwater_runtime.sim.invariants.images import OF_IMAGES, ImageInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
@@ -98,6 +100,7 @@ class InvariantMonitor:
         self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._live, self._violations)
         self._overdue = OverdueInvariants(simulator, self._live, self._violations)
+        failed_logs = FailedLogInvariants(self._live, self._violations)
         images = ImageInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
         controllers = ControllerEpochs(self._violations)
@@ -105,6 +108,7 @@ class InvariantMonitor:
         """Who looks at each kind of event, in order, and whether it passes over the namesakes."""
         for kinds, look, passes_over in (
             ((BrokerRegistered,), self._live.registered, False),
+            ((NodeStarted,), failed_logs.on_start, False),
             ((PartitionChanged,), self._namesakes.on_event, False),
             (OF_CLAIMS, self._claims.on_event, True),
             (OF_REPORTS, reports.on_event, True),
