@@ -12,6 +12,7 @@ import pytest
 from highwater_runtime.broker import leadership
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.groups.sessions import Sessions
+from highwater_runtime.broker.kraft.metadata_loader import MetadataLoader
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.controller.kraft import broker_state, cluster_control, settings
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState
@@ -93,6 +94,16 @@ def lose_moves_in_snapshots(patch: pytest.MonkeyPatch) -> None:
         return record
 
     patch.setattr(snapshot, "_partition", without)
+
+
+def stop_replaying(patch: pytest.MonkeyPatch) -> None:
+    replay = MetadataLoader.on_commit
+
+    def wrong(self: MetadataLoader, base_offset: int, records: list[bytes], last_offset: int) -> None:
+        if last_offset < 30:
+            replay(self, base_offset, records, last_offset)
+
+    patch.setattr(MetadataLoader, "on_commit", wrong)
 
 
 def decide_by_an_older_image(patch: pytest.MonkeyPatch) -> None:
@@ -201,6 +212,7 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
         {"schedule": RETENTION, "topic": SMALL.format("retention.bytes: 2000"), "delete_delay_ms": 1000},
     ),
     ("metadata-image", lose_moves_in_snapshots, {"schedule": MOVE}),
+    ("metadata-image", stop_replaying, {"schedule": "[]"}),
     ("metadata-image", decide_by_an_older_image, {"schedule": "[]"}),
     ("replica-state", never_follow_the_log_start, {"schedule": DELETION}),
     ("group-state", let_sessions_last, {"workload": "{producers: 1, rate: 20/s, groupMembers: 2}", "schedule": MOVE}),

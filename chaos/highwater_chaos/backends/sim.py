@@ -106,6 +106,7 @@ class SimBackend:
         self._trace_messages = trace_messages
         self._watch_invariants = watch_invariants
         self._monitor: InvariantMonitor | None = None
+        self._at_rest: AtRest | None = None
         self._cluster: Cluster
         self._events: list[TimedEvent] = []
         self._own: dict[str, dict[str, PropertyValue]] = {}
@@ -283,8 +284,11 @@ class SimBackend:
 
     def unrest(self) -> Sequence[InvariantViolation]:
         """From the nodes themselves."""
-        found = AtRest(self.simulator).look() if self._watch_invariants else []
-        return [InvariantViolation(one.name, self.now_ns(), one.subject, one.what) for one in found]
+        if not self._watch_invariants:
+            return []
+        if self._at_rest is None:
+            self._at_rest = AtRest(self.simulator)
+        return [InvariantViolation(one.name, self.now_ns(), one.subject, one.what) for one in self._at_rest.look()]
 
     def replica_dump(self) -> Generator[Dumped, None, None]:
         """From the files of every broker's disk."""
