@@ -96,12 +96,14 @@ def lose_moves_in_snapshots(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(snapshot, "_partition", without)
 
 
-def stop_replaying(patch: pytest.MonkeyPatch) -> None:
+def pass_over_no_op_records(patch: pytest.MonkeyPatch) -> None:
     replay = MetadataLoader.on_commit
 
     def wrong(self: MetadataLoader, base_offset: int, records: list[bytes], last_offset: int) -> None:
-        if last_offset < 30:
+        if self.applied_offset < 20 or any(len(record) > 4 for record in records):
             replay(self, base_offset, records, last_offset)
+        else:  # no-op records
+            self.applied_offset = last_offset
 
     patch.setattr(MetadataLoader, "on_commit", wrong)
 
@@ -212,7 +214,7 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
         {"schedule": RETENTION, "topic": SMALL.format("retention.bytes: 2000"), "delete_delay_ms": 1000},
     ),
     ("metadata-image", lose_moves_in_snapshots, {"schedule": MOVE}),
-    ("metadata-image", stop_replaying, {"schedule": "[]"}),
+    ("metadata-image", pass_over_no_op_records, {"schedule": "[]"}),
     ("metadata-image", decide_by_an_older_image, {"schedule": "[]"}),
     ("replica-state", never_follow_the_log_start, {"schedule": DELETION}),
     ("group-state", let_sessions_last, {"workload": "{producers: 1, rate: 20/s, groupMembers: 2}", "schedule": MOVE}),
