@@ -162,7 +162,7 @@ BROKEN = {
 IN_ZOOKEEPER_MODE = ("a leader dates records in place of their producer", "a cleaner drops headers")
 
 
-@pytest.mark.quick("kraft-a cleaner gives a record another key", "kraft-a leader dates", "kraft-a follower dates")
+@pytest.mark.quick("kraft-a leader dates")
 @pytest.mark.parametrize(
     ("mode", "what"),
     [

@@ -125,6 +125,7 @@ def test_whole_faults_pass(make_experiment):
     assert [record.kind for record in records if not (record.confirmed and record.healed)] == []
 
 
+@pytest.mark.quick("pause", "partition", "diskFull", "clockSkew", "sessionExpiry")
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_undo_is_inconclusive(make_experiment, monkeypatch, kind):
@@ -164,6 +165,7 @@ INJECT = {
 }
 
 
+@pytest.mark.quick("kill", "diskFull", "drop", "clockSkew", "partition", "sessionExpiry")
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_injection_is_inconclusive(make_experiment, monkeypatch, kind):
@@ -202,6 +204,7 @@ def flushes_alone(monkeypatch):
     monkeypatch.setattr(SimDisk, "set_stalled", ignore_writes)
 
 
+@pytest.mark.quick("flushes_alone")
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     ("broken", "reason"),

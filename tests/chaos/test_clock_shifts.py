@@ -162,6 +162,7 @@ GOOD: Final = [
 ]
 
 
+@pytest.mark.quick("kafka-7362/zookeeper")
 @pytest.mark.parametrize(("name", "when", "seed"), GOOD)
 def test_a_good_run_shows_nothing_if_a_clock_is_off(name: str, when: dict[str, str], seed: int | None) -> None:
     recorded = record(name, seed, when)
@@ -206,6 +207,7 @@ BAD: Final = [
 ]
 
 
+@pytest.mark.quick("zookeeper/leader-returns-first")
 @pytest.mark.parametrize(("name", "when"), BAD)
 def test_what_is_wrong_is_still_found(name: str, when: dict[str, str]) -> None:
     recorded = record(name, None, when)

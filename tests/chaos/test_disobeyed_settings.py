@@ -50,7 +50,7 @@ def judged(folder: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any],
     return run_and_check(experiment, "sim", folder, lambda _: None, varied={}, wire=False).verdict
 
 
-@pytest.mark.quick("given0", "given1")
+@pytest.mark.quick("given0")
 @pytest.mark.parametrize(
     ("given", "obeyed", "anomalies", "said"),
     [

@@ -86,6 +86,7 @@ def test_a_copy_that_is_appended_after_its_send_was_given_up(late_copies: None) 
     assert "aborted-read" not in verdict_of(run)["anomalies"]
 
 
+@pytest.mark.thorough
 def test_which_shows_if_a_producer_takes_every_refusal_for_definite(
     late_copies: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +119,7 @@ def test_which_schedules_may_duplicate_requests(schedule: list[Any], expected: b
     assert may_duplicate(schedule) is expected
 
 
+@pytest.mark.quick("300ms")
 @pytest.mark.parametrize(("ack_timeout", "expires"), [("300ms", True), ("2s", False)])
 def test_the_broker_gives_up_first_only_if_its_timeout_is_the_shorter(
     ack_timeout: str, expires: bool, monkeypatch: pytest.MonkeyPatch

@@ -118,7 +118,7 @@ def _late(result: RunResult) -> set[str]:
     return {one.what.partition(":")[0] for one in result.violations if one.name == "unavailable"}
 
 
-@pytest.mark.quick("commits without laggards-count_everybody_as_caught_up-mode1", "fencing in time")
+@pytest.mark.quick("commits without laggards-count_everybody_as_caught_up-mode1")
 @pytest.mark.parametrize(("feature", "broken", "mode", "schedule"), BROKEN)
 def test_what_one_node_owes_is_asked_of_it(
     monkeypatch: pytest.MonkeyPatch, feature: str, broken: Break, mode: dict[str, str], schedule: str
@@ -134,6 +134,7 @@ def test_a_broker_that_is_gone_is_unfenced_by_what_it_sent_before() -> None:
     assert _late(_run(KRAFT, LATE_BEATS)) == set()
 
 
+@pytest.mark.thorough
 def test_a_voter_that_follows_nobody_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     result = _run(KRAFT, FOLLOWER_DEAD)
     assert (_late(result), result.features[VOTERS].state) == (set(), "ok")

@@ -74,6 +74,7 @@ def test_a_run_without_faults_leaves_everything_that_a_verdict_needs(make_experi
     assert result.run_ns > 6 * SECOND
 
 
+@pytest.mark.quick("off")
 @pytest.mark.parametrize(("check", "lost"), [("off", True), ("on", False)])
 def test_kafka_14139(check, lost):
     experiment = load_experiment(SCENARIOS / "kafka-14139.yaml")
@@ -135,7 +136,7 @@ def test_every_scenario_is_in_the_table():
     assert sorted(LOSES) == sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
 
 
-@pytest.mark.quick("before-the-upgrade-on", "forgotten", "late-fetch-in-isr", "registered-but-fenced-off", "slow")
+@pytest.mark.quick("before-the-upgrade-on", "forgotten-proposal-off", "registered-but-fenced-off", "slow-proposal-off")
 @pytest.mark.parametrize(
     ("name", "check"), [(name, check) for name, loses in LOSES.items() for check in loses if name != "kafka-14139"]
 )
@@ -182,6 +183,7 @@ def test_past_its_timeout_a_run_is_healed_and_inconclusive(make_experiment):
     assert 20 * SECOND <= result.run_ns < 25 * SECOND
 
 
+@pytest.mark.thorough
 def test_what_nobody_can_read_because_of_a_fault_is_not_lost(make_experiment, monkeypatch):
     """The only broker of one of two partitions is never started again: its records are unread, and there."""
     schedule = "[{inject: {name: death, kill: {target: {broker: 2}}}}, {wait: 1s}, {heal: death}]"
@@ -326,6 +328,7 @@ def test_what_was_drawn_while_another_fault_was_injected_is_looked_at_again(make
 # --- determinism ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_random_cancels_throttled_moves_and_upgrades_the_metadata_version(make_experiment):
     """What of it cannot fail is done, and the cluster recovers once the throttles are gone."""
     kinds = "{throttledReassign: 2, cancelReassign: 3, upgradeMetadata: 1}"

@@ -34,12 +34,7 @@ spec:
 TARGETS = ("{leaderOf: orders-0}", "{followerOf: orders-0}", "{activeController: true}")
 
 
-@pytest.mark.quick(
-    "kraft-{leaderOf: orders-0}-diskError",
-    "kraft-{followerOf: orders-0}-diskFull",
-    "zookeeper-{zookeeper: 0}-diskError",
-    "zookeeper-{activeController: true}-diskFull",
-)
+@pytest.mark.quick("zookeeper-{activeController: true}-diskFull", "zookeeper-{zookeeper: 0}-diskError")
 @pytest.mark.parametrize("kind", ["diskFull", "diskError"])
 @pytest.mark.parametrize(
     ("mode", "target"),

@@ -53,11 +53,13 @@ def _checked(fault: str, *mutant: str, seed: int = 1) -> tuple[str, list[str]]:
     return verdict["verdict"], [example["story"] for example in found]
 
 
+@pytest.mark.quick("powerLoss")
 @pytest.mark.parametrize("fault", [POWER_LOSS, WIPED, WIPED.replace("diskWipe", "kill")])
 def test_an_unclean_stop_leaves_what_was_flushed(fault: str) -> None:
     assert _checked(fault) == ("pass", [])
 
 
+@pytest.mark.quick("mutant0")
 @pytest.mark.parametrize("mutant", LESS)
 def test_a_log_that_has_less_than_it_had_flushed_is_found(mutant: tuple[str, str, str]) -> None:
     verdict, stories = _checked(POWER_LOSS, *mutant)

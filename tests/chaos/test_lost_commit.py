@@ -54,6 +54,7 @@ def test_a_sound_coordinator_is_not_blamed(mode: str) -> None:
     assert (verdict["verdict"], verdict["checks"]["lost-commit"]) == ("pass", "ok"), verdict["reasons"]
 
 
+@pytest.mark.thorough
 def test_a_coordinator_that_forgets_offsets_of_a_group_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     def forgets(self: Any, *_args: object, now_ms: int, **_more: object) -> list[Any]:
         stored = self._stored.items()

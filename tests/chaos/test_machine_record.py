@@ -126,6 +126,7 @@ class Crashing(OnMachines):
         return [InvariantViolation("node-crash", 1, "broker-0", "it ended")]
 
 
+@pytest.mark.quick("Crashing")
 @pytest.mark.parametrize("backend", [OnMachines, Crashing])
 def test_every_command_judges_by_what_the_machines_recorded(
     backend: type[OnMachines], tmp_path: Path, make_experiment: Any, capsys: pytest.CaptureFixture[str]

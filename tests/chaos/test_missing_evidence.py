@@ -108,7 +108,7 @@ def _reads(tables: RunTables, name: str, monkeypatch: pytest.MonkeyPatch) -> set
     return asked
 
 
-@pytest.mark.quick("kip-903", "zookeeper")
+@pytest.mark.quick("kip-903")
 def test_no_check_is_ok_that_reads_a_kind_of_events_that_is_not_there(
     tables: RunTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +205,7 @@ def test_a_partition_epoch_that_nobody_reported_is_missed(tables: RunTables) -> 
     assert "has partition epoch 2, and none that follows 0" in " ".join(judged.reasons)
 
 
-@pytest.mark.quick("kip-903", "zookeeper")
+@pytest.mark.quick("kip-903")
 def test_no_check_is_ok_without_a_table_that_it_reads(tables: RunTables) -> None:
     for table, needs in (
         ("node_events", {"events"}),

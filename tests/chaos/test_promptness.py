@@ -59,7 +59,7 @@ def _found(result: RunResult) -> list[str]:
 # --- what only delays ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick("kafka-16952", "kafka-7362")
+@pytest.mark.quick("kafka-16952")
 @pytest.mark.parametrize(
     ("file", "broken", "says"),
     [
@@ -88,11 +88,6 @@ def test_what_is_late_for_a_reason_is_no_finding(seed: int) -> None:
     result = _run(draw_experiment(seed))
     assert _found(result) == []
     assert {result.features[feature].state for feature in IN_TIME} == {"ok"}
-
-
-def test_a_replica_that_is_about_to_join_is_waited_for() -> None:
-    """A broker dies within an instant of its return: it is not in the ISR, and the high watermark waits for it."""
-    assert _found(_run(load_experiment(SCENARIOS / "raft" / "laggard-needs-snapshot.yaml"))) == []
 
 
 def test_what_faults_ask_for_is_seen_by_all_who_follow(make_experiment: Any, monkeypatch: pytest.MonkeyPatch) -> None:

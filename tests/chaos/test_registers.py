@@ -243,7 +243,7 @@ def test_what_is_accepted(check):
     assert parse_experiment(text, "test.yaml").spec.workload.metadata.reads == "linearizable"
 
 
-@pytest.mark.quick("read-times-out", "deposed-leader-answers-reads-unconfirmed")
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -48,7 +48,7 @@ def judged(folder: Path, schedule: list[Any], topic: dict[str, Any], expect: lis
     return done.verdict, done.directory
 
 
-@pytest.mark.quick("by-size", "create-time", "asked-for")
+@pytest.mark.quick("asked-for")
 @pytest.mark.parametrize(
     ("schedule", "topic", "verdict", "what"),
     [

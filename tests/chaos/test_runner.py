@@ -158,6 +158,7 @@ def test_random_faults_are_over_when_the_step_is(harness):
     assert [record.inconclusive_reason() for record in records] == [None] * len(records)
 
 
+@pytest.mark.quick("brokers-3")
 @pytest.mark.parametrize(("target", "met"), [("brokers", 3), ({"one": "brokers"}, 1), ({"minority": "brokers"}, 1)])
 def test_random_faults_at_a_target_meet_at_one_node(harness, target, met):
     """A group means another node each time; a target is resolved once."""
@@ -178,6 +179,7 @@ def test_random_at_a_target_that_names_nobody_makes_the_run_inconclusive(harness
     assert "lastIsrOf orders-0" in harness.runner.inconclusive_reasons[0]
 
 
+@pytest.mark.thorough
 def test_random_draws_every_kind_of_fault_and_of_administration(busy_harness):
     kinds = dict.fromkeys((*drawn_kinds(), *RANDOM_ADMINISTRATION), 1)
     assert busy_harness.steps(random_step(faults=kinds, every="250ms", lasting="2s", spare="none"))

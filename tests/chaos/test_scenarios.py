@@ -48,23 +48,14 @@ def test_a_stray_goes_with_the_upgrade_and_stays_without_it(upgraded: bool, fewe
 
 @pytest.mark.quick(
     "controller-session-expires",
-    "deletion-arrives-again",
-    "ensemble-majority-lost",
     "init-leaderless-isr-{'init-leaderless-isr': 'on'}",
-    "isr-expansion",
-    "kraft-moved-away",
-    "kraft-throttled",
-    "leader-disk-stalls",
+    "isr-expansion-{'isr-expansion-rule': 'as-printed'}",
     "leader-returns-first",
-    "metadata-arrives-again-{'stale-command-check': 'off'}",
     "order-arrives-again-{'stale-command-check': 'off'}",
-    "registration-arrives-twice",
-    "requests-of-a-former-epoch",
     "rolling-upgrade",
-    "truncation-not-synced-{'truncation-sync': 'off'}",
     "unclean-election-{'unclean-leader-election': 'on'}",
-    "zombie-",
-    "zookeeper-cancelled",
+    "zombie-controller-{'controller-epoch-fencing': 'off'}",
+    "zombie-leader",
     "zookeeper-created-again-{'stray-cleanup': 'off'}",
 )
 @pytest.mark.parametrize(("path", "switches"), CASES, ids=[f"{path.stem}-{when}" for path, when in CASES])

@@ -129,6 +129,7 @@ def fault_times(result: RunResult) -> list[tuple[str, int, int | None]]:
     return [(one.kind, one.started_ns // 1000, (one.heal_started_ns or 0) // 1000) for one in result.faults]
 
 
+@pytest.mark.thorough
 def test_what_is_left_is_small_fails_the_same_way_and_depends_on_the_run_alone(failing, tmp_path: Path, thorough):
     found = [
         shrink(failing, "lost-write", most_runs=150, wire=False, jobs=jobs) for jobs in ((1, 2) if thorough else (2,))

@@ -141,6 +141,7 @@ def test_of_a_long_schedule_the_steps_that_matter_are_left_and_all_else_is_as_sm
     assert size_of(experiment_of(search.smallest)).partitions == 1
 
 
+@pytest.mark.quick("e")
 @pytest.mark.parametrize("salt", ["e", "f", "g", "h"])
 def test_if_one_seed_in_four_shows_it_at_most_five_steps_are_left(salt):
     """As in a run, what comes after the anomaly makes no difference, and every change before it makes one."""

@@ -71,7 +71,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.quick("tombstones go at once-kraft", "a value goes with the tombstone before it-kraft")
+@pytest.mark.quick("a value goes with the tombstone before it-kraft")
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_cleaner_that_breaks_a_rule_is_found(what: str, mode: str) -> None:

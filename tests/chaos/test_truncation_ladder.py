@@ -38,7 +38,12 @@ N_CASES = [
 ]
 
 
-@pytest.mark.quick("kraft-n-is-20", "zookeeper-n-above-20", "kraft-two-failures")
+@pytest.mark.quick(
+    "kraft-n-is-20-as-1.1.1",
+    "kraft-n-is-20-by-leader-epoch",
+    "zookeeper-n-above-20-fenced",
+    "kraft-two-failures-to-high-watermark",
+)
 @pytest.mark.parametrize(
     ("case", "protocol", "before", "cut_to", "anomaly"),
     [

@@ -73,6 +73,7 @@ def test_what_a_bug_loses_is_found_though_unclean_elections_are_allowed(tmp_path
     assert {"committed-loss", "lost-write", "stale-isr-join"} <= verdict["anomalies"].keys()
 
 
+@pytest.mark.quick("both-kraft")
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 @pytest.mark.parametrize("loss", LOSES, ids=["disk", "both"])
 def test_what_the_only_replica_lost_with_its_disk_is_no_anomaly(
