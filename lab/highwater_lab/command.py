@@ -85,7 +85,7 @@ class LabCampaign(Campaign):
 
 def campaign(
     experiments: Experiments = None,
-    seeds: Seeds = "1..100",
+    seeds: Seeds = None,
     switch: Switch = None,
     engine: Engine = "process",
     master: Master = None,

@@ -9,9 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
@@ -19,6 +22,7 @@ from processes import children, command_lines
 
 from highwater_chaos.campaign import seed
 from highwater_chaos.campaign.seed import Outcome, SeedJob
+from highwater_chaos.cli import campaign_run
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
 
@@ -140,6 +144,9 @@ def test_exit_statuses(
     ("arguments", "message"),
     [
         (["random", "--seeds", "9..3"], "--seeds '9..3': expected A..B"),
+        (["random", "--for", "0s"], "--for '0s': expected a time in which a seed can begin, such as 20m"),
+        (["random", "--for", "soon"], "--for 'soon': expected a duration such as"),
+        (["random", "--junit", "/proc"], "--junit /proc: is a directory"),
         (["random", "--seeds", "all"], "--seeds 'all': expected A..B"),
         ([], "expected an experiment, or 'random'"),
         (["random", "--master", "local[2]"], "--master needs --engine spark"),
@@ -158,6 +165,56 @@ def test_what_cannot_be_done_is_refused(highwater: Any, tiny_file: Path, argumen
     done = highwater("campaign", *arguments)
     assert (done.status, message in done.err) == (254, True), done.err
     assert highwater.files() == ["tiny.yaml"]
+
+
+CI = ["--out", "c", "--jobs", "1", "--junit", "ci/junit.xml", "--summary", "ci/summary.md"]
+
+
+def _cases(name: str) -> Any:
+    return ElementTree.fromstring(Path(name).read_bytes())
+
+
+def test_a_budget_begins_no_seed_after_it_and_ci_is_told(highwater: Any) -> None:
+    """Two experiments: each has a seed before either has its second."""
+    files = [highwater.write(f"{name}.yaml", LOSES.replace("name: loses", f"name: {name}")) for name in ("a", "b")]
+    began = time.monotonic()
+    done = highwater("campaign", *files, "--for", "2s", "--keep", "0", "--switch", "pre-vote=off", *CI, "--json")
+    assert 2 <= time.monotonic() - began < 60
+    rows = done.json["rows"]
+    assert all(row["seeds"] > 0 for row in rows)
+    assert abs(rows[0]["seeds"] - rows[1]["seeds"]) <= 1
+    suite = _cases("ci/junit.xml")
+    assert [case.get("name") for case in suite] == ["a pre-vote=off", "b pre-vote=off"]
+    failing = sum(bool(row["failingSeeds"]) for row in rows)
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", str(failing), "0")
+    assert (done.status, len([*suite.iter("failure")])) == (1 if failing else 0, failing)
+    text = Path("ci/summary.md").read_text(encoding="utf-8")
+    assert all(f"| {row['experiment']} | pass | {row['seeds']} | {len(row['failingSeeds'])} |" in text for row in rows)
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_an_interrupted_campaign_leaves_its_results(highwater: Any, monkeypatch: Any, after: int) -> None:
+    def interrupted(units: Iterator[SeedJob], _jobs: int, _run: Any) -> Iterator[Outcome]:
+        for unit in islice(units, after):
+            yield Outcome(unit.experiment, unit.seed, "", "fail" if unit.seed == 2 else "pass", ("lost-write",))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(campaign_run, "on_processes", interrupted)
+        done = highwater("campaign", highwater.write("loses.yaml", LOSES), "--seeds", "1..6", *CI)
+    assert done.status == 2
+    assert "add --resume --out c" in done.err
+    assert "The campaign was interrupted." in done.err
+    assert "The campaign was interrupted." in Path("c/campaign.html").read_text(encoding="utf-8")
+    assert "The campaign was interrupted." in Path("ci/summary.md").read_text(encoding="utf-8")
+    assert len(pq.read_table("c/results.parquet")) == after
+    (case,) = _cases("ci/junit.xml")
+    (problem, properties) = case
+    assert problem.tag == ("failure" if after else "error")
+    assert ("seed 2: fail: lost-write" in (problem.text or "")) is bool(after)
+    assert {one.get("name"): one.get("value") for one in properties}["seeds"] == str(after)
+    assert highwater("campaign", "loses.yaml", "--seeds", "1..6", "--resume", *CI).status == 1, "it goes on"
+    assert len(pq.read_table("c/results.parquet")) == 6
 
 
 def test_two_campaigns_are_not_at_work_in_one_directory(highwater: Any, tiny_file: Path) -> None:

@@ -85,10 +85,11 @@ def sentence_of(rows: Sequence[Row], remark: str = "") -> str:
     expected_fail = [row for row in rows if row.expected == "fail"]
     if expected_fail:
         found = sum(row.found for row in expected_fail)
-        text = f"{found} of {len(expected_fail)} bugs were found.{remark}"
+        text = f"{found} of {len(expected_fail)} bugs were found."
     else:
         failing = sum(len(row.failing) for row in rows)
         text = f"{failing or 'No'} seed{'' if failing == 1 else 's'} of {sum(row.seeds for row in rows)} failed."
+    text += remark
     unclear = sum(len(row.errors) + len(row.inconclusive) for row in wrong)
     return text + (f" {unclear} seed{'' if unclear == 1 else 's'} came to no verdict." if unclear else "")
 

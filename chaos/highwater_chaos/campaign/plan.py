@@ -127,6 +127,7 @@ class Progress:
     def __init__(self, plan: Plan, known: Sequence[Outcome] = ()) -> None:
         self.plan = plan
         self._done: dict[Key, Outcome] = {}
+        self._of_series: dict[tuple[str, str], dict[int, Outcome]] = {}
         self._first: dict[tuple[str, str], int] = {}
         """The lowest failing seed of each series."""
         for outcome in known:
@@ -139,6 +140,8 @@ class Progress:
     def _units(self, seeds: range) -> Iterator[SeedJob]:
         """Units in order: each seed of all series before the next, so that all series have some soon."""
         for seed in seeds:
+            if seed > max(self._last(series) for series in self.plan.series):
+                return
             for series in self.plan.series:
                 unit = self.unit(series, seed)
                 if unit.key not in self._done and seed <= self._last(series):
@@ -150,14 +153,15 @@ class Progress:
 
     def add(self, outcome: Outcome) -> None:
         self._done[outcome.key] = outcome
+        self._of_series.setdefault(outcome.key[:2], {})[outcome.seed] = outcome
         if outcome.verdict == "fail" and outcome.seed in self.plan.seeds:  # a campaign may go on with other seeds
             series = outcome.key[:2]
             self._first[series] = min(outcome.seed, self._first.get(series, outcome.seed))
 
     def of_series(self, series: Series) -> list[Outcome]:
         """The outcomes of a series that count, by seed."""
-        keys = ((*series.key, seed) for seed in self.plan.seeds if seed <= self._last(series))
-        return [self._done[key] for key in keys if key in self._done]
+        known, seeds, last = self._of_series.get(series.key, {}), self.plan.seeds, self._last(series)
+        return [known[seed] for seed in sorted(known) if seed in seeds and seed <= last]
 
     def outcomes(self) -> list[Outcome]:
         return [one for series in self.plan.series for one in self.of_series(series)]

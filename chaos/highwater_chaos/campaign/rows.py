@@ -107,7 +107,8 @@ class Row:
     @property
     def verdict(self) -> str:
         """Of the row: error, fail, inconclusive or pass, the worst of its seeds."""
-        return next((one for one in ("error", "fail", "inconclusive") if self.verdicts.get(one)), "pass")
+        worst = next((one for one in ("error", "fail", "inconclusive") if self.verdicts.get(one)), "pass")
+        return worst if self.seeds else "inconclusive"
 
     @property
     def as_expected(self) -> bool:
@@ -128,7 +129,7 @@ class Row:
 
     def line(self, outcomes: Sequence[Outcome]) -> str:
         """The row in a line of text; ``outcomes`` are those that it counts."""
-        verdicts = ", ".join(f"{verdict} {count}" for verdict, count in self.verdicts.items())
+        verdicts = ", ".join(f"{verdict} {count}" for verdict, count in self.verdicts.items()) or "none was run"
         if self.expected == "fail" and self.until_found is not None:
             anomalies = next(one.anomalies for one in outcomes if one.verdict == "fail")
             return (

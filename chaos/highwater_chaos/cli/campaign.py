@@ -6,8 +6,10 @@ from highwater_chaos.campaign.definition import Campaign
 from highwater_chaos.cli.campaign_options import (
     Engine,
     Experiments,
+    For,
     Jobs,
     Json,
+    Junit,
     Keep,
     Master,
     Options,
@@ -17,6 +19,7 @@ from highwater_chaos.cli.campaign_options import (
     Seeds,
     Shrink,
     Store,
+    Summary,
     Switch,
     UntilFailure,
     Where,
@@ -30,7 +33,8 @@ from highwater_chaos.cli.watching import Metrics
 
 def campaign(
     experiments: Experiments = None,
-    seeds: Seeds = "1..100",
+    seeds: Seeds = None,
+    budget: For = None,
     backend: Where = "sim",
     switch: Switch = None,
     engine: Engine = "process",
@@ -48,12 +52,14 @@ def campaign(
     metadata_version: MetadataVersion = None,
     as_json: Json = False,
     metrics: Metrics = None,
+    junit: Junit = None,
+    summary: Summary = None,
 ) -> int:
     """Run many seeds of experiments, and count.
 
     They run in the simulator, or with --backend local on real processes. A seed that raises, hangs or ends its process
     is counted as an error, and the others go on. Exits 0 if all seeds came out as expected; if a fail is expected, one
-    failing seed is enough.
+    failing seed is enough. After an interruption the results so far are written, and --resume goes on.
     """
     plan = plan_of(
         experiments or [],
@@ -65,7 +71,8 @@ def campaign(
         store=store,
         backend=backend,
         versions=versions_of(kafka, metadata_version),
+        budget=budget,
     )
     title = plan.series[0].experiment.replace(" ", "-") if len(plan.series) == 1 else "campaign"
-    options = Options(engine, master, jobs, resume, out, keep, shrink, as_json, metrics)
+    options = Options(engine, master, jobs, resume, out, keep, shrink, as_json, metrics, budget, junit, summary)
     return run_campaign(Campaign(title, plan), options)

@@ -10,19 +10,21 @@ from typing import Annotated, Final
 import typer
 
 from highwater_chaos.backends import make_backend
+from highwater_chaos.base.quantities import parse_duration
 from highwater_chaos.campaign.draw import RANDOM
 from highwater_chaos.campaign.plan import Plan, Series, series_of_file, series_of_random
 from highwater_chaos.campaign.real import drawn_for_this_machine
 from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.choices import Engine as EngineName
 from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.cli.output import check_output
+from highwater_chaos.cli.output import check_files, check_output
 from highwater_chaos.cli.plan import NO_VERSIONS, Versions, switch_values, with_versions
 from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import problems_of, switch_problem
 from highwater_chaos.schedule.capability import refusals
 from highwater_pipeline.remote import AnyPath, BadAddressError, located
+from highwater_runtime.ports import SECOND
 from highwater_runtime.switches import SWITCHES
 
 _MOST_SEEDS: Final = 10_000_000
@@ -37,7 +39,32 @@ Experiments = Annotated[
         help="Experiment files, names of shipped experiments, or 'random': each seed draws an experiment.",
     ),
 ]
-Seeds = Annotated[str, typer.Option(metavar="A..B", help="Run these seeds, the last one included.")]
+Seeds = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A..B",
+        show_default=False,
+        help="Run these seeds, the last one included. By default 1..100, or with --for as many as there is time for.",
+    ),
+]
+For = Annotated[
+    str | None,
+    typer.Option(
+        "--for", metavar="DURATION", show_default=False, help="Begin no seed after this time, such as 20m; see --seeds."
+    ),
+]
+Junit = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", show_default=False, help="Write a case for each experiment to this file as JUnit XML."
+    ),
+]
+Summary = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", show_default=False, help="Append the results to this file as Markdown, for a CI job's page."
+    ),
+]
 Switch = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a switch.")]
 Engine = Annotated[EngineName, typer.Option(help="Run seeds on processes of this machine, or in tasks of Spark.")]
 Master = Annotated[
@@ -84,6 +111,14 @@ class Options:
     shrink: int
     as_json: bool
     metrics: str | None
+    budget: str | None = None
+    junit: Path | None = None
+    summary: Path | None = None
+
+    @property
+    def budget_seconds(self) -> float | None:
+        """The time after which no seed begins; None: there is no such time."""
+        return None if self.budget is None else _budget_ns(self.budget) / SECOND
 
     def check(self, plan: Plan) -> None:
         """Raises :class:`UsageError` for options that do not go together."""
@@ -95,11 +130,12 @@ class Options:
             raise UsageError("--master needs --engine spark; leave it out, or add it")
         if self.resume and self.out is None:
             raise UsageError("--resume needs --out: the directory of the campaign to go on with")
+        check_files({"--junit": self.junit, "--summary": self.summary})
 
 
 def plan_of(
     experiments: Sequence[str],
-    seeds: str,
+    seeds: str | None,
     switch: Sequence[str] | None,
     *,
     until_failure: bool,
@@ -108,6 +144,7 @@ def plan_of(
     store: str | None,
     backend: BackendHere = "sim",
     versions: Versions = NO_VERSIONS,
+    budget: str | None = None,
 ) -> Plan:
     """The plan of a campaign of these experiments. Raises :class:`UsageError`."""
     if wire and backend != "sim":
@@ -115,7 +152,7 @@ def plan_of(
     switches = {name: values[0] for name, values in switch_values(switch or [], several=False)}
     return Plan(
         _series(experiments, switches, versions, backend, until_failure=until_failure),
-        _seeds(seeds),
+        _seeds(seeds or ("1..100" if budget is None else f"1..{_MOST_SEEDS}")),
         tuple(sorted(switches.items())),
         wire=wire,
         patience=patience,
@@ -190,6 +227,16 @@ def _series(
         if errors:
             raise UsageError("\n".join(errors))
     return tuple(found)
+
+
+def _budget_ns(text: str) -> int:
+    try:
+        budget_ns = parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--for {text!r}: {error}") from error
+    if not budget_ns:
+        raise UsageError(f"--for {text!r}: expected a time in which a seed can begin, such as 20m")
+    return budget_ns
 
 
 def _seeds(text: str) -> range:

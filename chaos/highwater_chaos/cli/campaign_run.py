@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +19,7 @@ from highwater_chaos.base.distribution import installing
 from highwater_chaos.campaign.definition import Campaign
 from highwater_chaos.campaign.dimensions import drawn_by
 from highwater_chaos.campaign.examples import RUNS, Example, kept_example, shrink_example, write_example
+from highwater_chaos.campaign.for_ci import campaign_junit, campaign_summary
 from highwater_chaos.campaign.on_spark import SparkGoneError, batch_size, on_spark
 from highwater_chaos.campaign.page import facts_of, sentence_of, why_of, write_page
 from highwater_chaos.campaign.plan import Engine, Progress
@@ -29,6 +31,7 @@ from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.campaign.store import CampaignDirectory
 from highwater_chaos.cli.campaign_options import Options, check_place, place_of
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.output import writing
 from highwater_chaos.cli.progress import Progress as ProgressShown
 from highwater_chaos.cli.watching import served
 from highwater_chaos.monitoring import CampaignMetrics
@@ -36,6 +39,9 @@ from highwater_pipeline.java import JavaNotFoundError
 from highwater_pipeline.remote import AnyPath, NotReachedError, located
 from highwater_pipeline.transitions import CATALOGUE, unreached
 
+_INTERRUPTED: Final = " The campaign was interrupted."
+_TIMELY: Final = 2
+"""Seeds of a task of Spark where there is a time after which none begins: tasks that wait for a core run later."""
 _LINE_SECONDS: Final = 10.0
 """Time between two lines of progress where there is no terminal."""
 
@@ -76,11 +82,12 @@ class _Results(NamedTuple):
     outcomes: list[Outcome]
     examples: list[tuple[Example, Outcome]]
     page: Path
+    remark: str
     wall_seconds: float
 
 
 def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options) -> int:
-    plan, shown = campaign.plan, out if copy is None else copy.there
+    plan, shown, budget = campaign.plan, out if copy is None else copy.there, options.budget_seconds
     directory = CampaignDirectory.open(out, plan.describe(), resume=options.resume)
     if copy is not None:
         copy.copy_plan()
@@ -88,15 +95,20 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
     began = time.monotonic()
     progress = campaign.progress(directory.known)
     seeds_in_all = len(plan.seeds) * len(plan.series)
+    end: BaseException | None = None
     watched = CampaignMetrics(campaign.title, list(dict.fromkeys(one.experiment for one in plan.series)), seeds_in_all)
     with directory, served(options.metrics, watched.exposition):
-        with _engine(campaign, options, seeds_in_all, out) as run:
-            _run(progress, directory, run, campaign.title, watched)
+        try:
+            with _engine(campaign, options, seeds_in_all, out) as run:
+                _run(progress, directory, run, campaign.title, watched, None if budget is None else began + budget)
+        except (KeyboardInterrupt, SparkGoneError) as error:
+            end = error
         outcomes = progress.outcomes()
         directory.finish(outcomes)
         of_rows = [progress.of_series(series) for series in plan.series]
         rows = [campaign.row(series, of_row) for series, of_row in zip(plan.series, of_rows, strict=True)]
-        examples = _examples(campaign, rows, progress, out, options)
+        examples = [] if end is not None else _examples(campaign, rows, progress, out, options)
+        remark = f"{campaign.remark(rows)}{_INTERRUPTED if end is not None else ''}"
         with directory.writing():
             page = write_page(
                 out,
@@ -106,7 +118,7 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
                 outcomes,
                 examples,
                 drawn_by(plan, outcomes),
-                campaign.remark(rows),
+                remark,
                 is_simulated=not plan.is_real,
             )
     if copy is not None:
@@ -115,7 +127,11 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
     def place(path: Path) -> AnyPath:
         return path if copy is None else copy.there / path.relative_to(out).as_posix()
 
-    results = _Results(rows, of_rows, outcomes, examples, page, time.monotonic() - began)
+    results = _Results(rows, of_rows, outcomes, examples, page, remark, time.monotonic() - began)
+    _write_for_ci(campaign, results, options, place)
+    if end is not None:
+        print(_sentence(campaign, results), file=sys.stderr)
+        raise end
     stored = _stored(plan.store, outcomes) if plan.store else []
     if options.as_json:
         print(json.dumps(_document(campaign, results, stored, shown, place), indent=2))
@@ -155,8 +171,7 @@ def _print(campaign: Campaign, results: _Results, stored: Sequence[str], place: 
             print(f"  seed {outcome.seed}: {outcome.verdict}: {why_of(outcome).rpartition(chr(10))[2]}")
     for example, outcome in results.examples:
         _print_example(example, outcome, place)
-    sentence = sentence_of(results.rows, campaign.remark(results.rows))
-    print(f"{sentence} {facts_of(outcomes, is_simulated=not plan.is_real)}, {results.wall_seconds:.0f} s")
+    print(_sentence(campaign, results))
     if plan.store:
         print(f"{len(stored)} of {len(outcomes)} runs stored in {plan.store}")
     if plan.is_real:
@@ -166,6 +181,28 @@ def _print(campaign: Campaign, results: _Results, stored: Sequence[str], place: 
     reached = f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions"
     combinations = f" and {_combinations(outcomes)} combinations" if plan.combinations else ""
     print(f"{reached}{combinations} reached; page {place(results.page)}")
+
+
+def _sentence(campaign: Campaign, results: _Results) -> str:
+    facts = facts_of(results.outcomes, is_simulated=not campaign.plan.is_real)
+    return f"{sentence_of(results.rows, results.remark)} {facts}, {results.wall_seconds:.0f} s"
+
+
+def _write_for_ci(campaign: Campaign, results: _Results, options: Options, place: Callable[[Path], AnyPath]) -> None:
+    """The files that ``--junit`` and ``--summary`` name."""
+    plan, counted = campaign.plan, list(zip(results.rows, results.of_rows, strict=True))
+    if options.junit is not None:
+        with writing(options.junit, "--junit"):
+            options.junit.parent.mkdir(parents=True, exist_ok=True)
+            options.junit.write_bytes(campaign_junit(counted, dict(plan.switches), "local" if plan.is_real else "sim"))
+    if options.summary is not None:
+        sentence = sentence_of(results.rows, results.remark)
+        facts = facts_of(results.outcomes, is_simulated=not plan.is_real)
+        page = str(place(results.page))
+        with writing(options.summary, "--summary"):
+            options.summary.parent.mkdir(parents=True, exist_ok=True)
+            with options.summary.open("a", encoding="utf-8") as file:
+                file.write(campaign_summary(campaign.title, sentence, facts, counted, results.examples, page))
 
 
 def _combinations(outcomes: Sequence[Outcome]) -> int:
@@ -206,20 +243,29 @@ def _engine(campaign: Campaign, options: Options, seeds: int, out: Path) -> Iter
         raise UsageError("--jobs counts processes of this machine; with --master leave it out")
     try:
         with open_session(master or (f"local[{jobs}]" if jobs else None)) as spark:
-            size = batch_size(seeds, spark.sparkContext.defaultParallelism)
+            size = batch_size(seeds, spark.sparkContext.defaultParallelism) if options.budget is None else _TIMELY
             yield lambda units: on_spark(units, spark, size, campaign.run)
     except (JavaNotFoundError, SparkFailedError) as error:
         raise UsageError(str(error)) from error
 
 
-def _run(progress: Progress, directory: CampaignDirectory, run: Engine, title: str, watched: CampaignMetrics) -> None:
-    everything = len(progress.plan.seeds) * len(progress.plan.series)
+def _run(
+    progress: Progress,
+    directory: CampaignDirectory,
+    run: Engine,
+    title: str,
+    watched: CampaignMetrics,
+    until: float | None,
+) -> None:
+    """Run what is to be run still; no seed begins at or after ``until`` of the monotonic clock."""
+    everything = "" if until is not None else f" of {len(progress.plan.seeds) * len(progress.plan.series)}"
     count, failing = len(directory.known), 0
     last = time.monotonic()
     terminal = sys.stderr.isatty()
     with ProgressShown(title) as say:
         for units in progress.rounds():
-            with closing(run(units)) as outcomes:  # type: ignore[type-var]
+            timely = takewhile(lambda _: until is None or time.monotonic() < until, units)
+            with closing(run(timely)) as outcomes:  # type: ignore[type-var]
                 for outcome in outcomes:
                     directory.add(outcome)
                     progress.add(outcome)
@@ -238,7 +284,7 @@ def _run(progress: Progress, directory: CampaignDirectory, run: Engine, title: s
                         print(f"{_name(outcome)}: {outcome.verdict}: {why}", file=sys.stderr)
                     if terminal or time.monotonic() - last >= _LINE_SECONDS:
                         last = time.monotonic()
-                        say(f"{count} of {everything} seeds, {failing} failed")
+                        say(f"{count}{everything} seeds, {failing} failed")
 
 
 def _name(outcome: Outcome) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,15 @@ def check_output(folder: Path, option: str) -> None:
         )
     if not os.access(existing, os.W_OK | os.X_OK):
         raise UsageError(f"{option}: no permission to write to {existing}")
+
+
+def check_files(files: Mapping[str, Path | None]) -> None:
+    """Raise :class:`UsageError` unless each file, by its option, could be written; None: it is not asked for."""
+    for option, file in files.items():
+        if file is not None:
+            check_output(file.parent, option)
+            if file.is_dir():
+                raise UsageError(f"{option} {file}: is a directory; expected a file to write")
 
 
 @contextmanager

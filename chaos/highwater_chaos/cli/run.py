@@ -17,7 +17,7 @@ from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarlyError, ending_early
 from highwater_chaos.cli.on_kubernetes import cluster_commands
-from highwater_chaos.cli.output import check_output, writing
+from highwater_chaos.cli.output import check_files, check_output, writing
 from highwater_chaos.cli.plan import AllowExternal, Kafka, MetadataVersion, plan, switch_values, versions_of
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.shipped import Experiments, files_of
@@ -89,7 +89,8 @@ def run(
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
     place = context if namespace is None else namespace
     _check_backend(backend, place, wire=wire, tables=tables, metrics=metrics, grafana=grafana)
-    _check_places(out, junit, summary)
+    check_output(out, "--out")
+    check_files({"--junit": junit, "--summary": summary})
     if backend not in REAL:
         _refuse("commands of a file run with --backend attach or local only", {"--allow-external": allow_external})
     attachment: Attachment | None = None
@@ -105,6 +106,7 @@ def run(
         values = switch_values(switch or [])
         planned = plan(files_of(experiments), seed, values, versions, backend, against, allow_external=allow_external)
     runs: list[CheckedRun] = []
+    titles: list[str] = []
     verdicts: list[dict[str, Any]] = []
     ended_early = False
     watched = None if metrics is None else RunMetrics()
@@ -141,6 +143,7 @@ def run(
                     watcher.judged(done.verdict)
             verdicts.append(done.verdict)
             runs.append(done)
+            titles.append(title)
             if not as_json:
                 print_run(done, title)
             if early.why is not None:
@@ -155,7 +158,7 @@ def run(
 
         for one in compared:
             print_comparison(one)
-    _write(runs, junit, summary)
+    _write(runs, titles, junit, summary)
     if ended_early:
         raise EndedEarlyError
     return exit_status(verdicts) if against is None else _status_beside(verdicts)
@@ -216,20 +219,10 @@ def _check_backend(
         raise UsageError("--grafana: annotations are of runs in real time on this machine; add --backend local")
 
 
-def _check_places(out: Path, junit: Path | None, summary: Path | None) -> None:
-    """Raises :class:`UsageError` for what cannot be written, before anything runs."""
-    check_output(out, "--out")
-    for option, file in (("--junit", junit), ("--summary", summary)):
-        if file is not None:
-            check_output(file.parent, option)
-            if file.is_dir():
-                raise UsageError(f"{option} {file}: is a directory; expected a file to write")
-
-
-def _write(runs: Sequence[CheckedRun], junit: Path | None, summary: Path | None) -> None:
+def _write(runs: Sequence[CheckedRun], titles: Sequence[str], junit: Path | None, summary: Path | None) -> None:
     if junit is not None:
         with writing(junit, "--junit"):
-            write_junit(junit, [done.verdict for done in runs])
+            write_junit(junit, [done.verdict for done in runs], titles)
     if summary is not None:
         with writing(summary, "--summary"):
             append_summary(summary, [(done.verdict, done.directory) for done in runs])

@@ -54,7 +54,7 @@ def stories_of(verdict: Mapping[str, Any]) -> Iterator[tuple[str, int, list[str]
     """Each anomaly, how often it was found, and the stories of the first examples."""
     for name, found in verdict["anomalies"].items():
         stories = [str(example.get("story") or "") for example in found["examples"][:_EXAMPLES]]
-        yield name, found["count"], [_cut(story) for story in stories if story]
+        yield name, found["count"], [cut(story) for story in stories if story]
 
 
 def _row(verdict: Mapping[str, Any], directory: Path) -> str:
@@ -70,29 +70,29 @@ def _row(verdict: Mapping[str, Any], directory: Path) -> str:
         "not known" if verdict.get("lost") is None else str(verdict["lost"]),
         removed_text(verdict).removeprefix("removed "),
     )
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
 
 
 def _told(verdict: Mapping[str, Any], directory: Path) -> Iterator[str]:
     expected = "as expected" if verdict["asExpected"] else verdict["expected"]["whyNot"]
     title = f"{directory.name} seed {verdict['seed']}: {verdict['verdict']}, {expected}"
-    yield f"<details{'' if verdict['asExpected'] else ' open'}><summary>{_escaped(title)}</summary>"
+    yield f"<details{'' if verdict['asExpected'] else ' open'}><summary>{escaped(title)}</summary>"
     yield ""
     if explanation := verdict.get("explanation"):
-        yield f"**{_escaped(_cut(explanation))}**"
+        yield f"**{escaped(cut(explanation))}**"
         yield ""
     if (exercised := verdict.get("exercised")) is not None:
-        yield f"- exercised: {_escaped(exercised_text(exercised))}"
+        yield f"- exercised: {escaped(exercised_text(exercised))}"
     for warning in warning_texts(exercised):
-        yield f"- ⚠️ warning: {_escaped(_cut(warning))}"
+        yield f"- ⚠️ warning: {escaped(cut(warning))}"
     for reason in verdict["reasons"][:_EXAMPLES]:
-        yield f"- {_escaped(_cut(reason))}"
+        yield f"- {escaped(cut(reason))}"
     for name, count, stories in stories_of(verdict):
-        yield f"- **{_escaped(name)}** {count}"
+        yield f"- **{escaped(name)}** {count}"
         for story in stories:
-            yield f"  - {_escaped(story)}"
+            yield f"  - {escaped(story)}"
     yield ""
-    yield f"Report: {_escaped(str(directory / 'report.html'))}. Again: {_escaped(f'highwater replay {directory}')}"
+    yield f"Report: {escaped(str(directory / 'report.html'))}. Again: {escaped(f'highwater replay {directory}')}"
     yield "</details>"
     yield ""
 
@@ -105,11 +105,12 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """At most as much of a text as a summary has of one."""
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """What a cell or a list item shows as it is: neither markup, nor columns or lines of its own."""
     escaped = html.escape(text, quote=False)
     for character in r"\`*_[]~|":

@@ -1,15 +1,20 @@
-"""JUnit XML, so that CI systems show runs as tests: one case a run."""
+"""JUnit XML, so that CI systems show runs as tests: one case a run.
+
+CI systems know a test by its name from one build to the next. So a name has nothing that changes between builds: it is
+the experiment, and the switches and versions that were asked for. Seed, all switches and counts are properties.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree  # we only write
 
 from highwater_chaos.records.removed import removed_text
 from highwater_chaos.run.exercised import exercised_counts, warning_texts
+from highwater_runtime.switches import SWITCHES
 
 _EXAMPLES: Final = 3
 """Examples of an anomaly that are told."""
@@ -19,21 +24,21 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 """Characters that no XML document may have: logs and exceptions of nodes may have any."""
 
 
-def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
+def junit_xml(verdicts: Sequence[dict[str, Any]], names: Sequence[str] | None = None) -> bytes:
     """A test suite with one case for each verdict (the content of ``verdict.json``).
 
     A run that came out as expected is a pass, an inconclusive one that was not expected is an error, any other
-    a failure.
+    a failure. ``names``: of the cases; by default the experiment's with the switches that are not as they are by
+    default.
     """
     suite = ElementTree.Element("testsuite", name="highwater", tests=str(len(verdicts)))
     counts = {"failures": 0, "errors": 0}
-    for verdict in verdicts:
-        switches = " ".join(f"{name}={value}" for name, value in verdict["switches"].items())
+    for verdict, name in zip(verdicts, names or [*map(_name, verdicts)], strict=True):
         case = ElementTree.SubElement(
             suite,
             "testcase",
             classname=f"highwater.{verdict['backend']}",
-            name=f"{verdict['name']} {switches} seed {verdict['seed']}".replace("  ", " "),
+            name=name,
             time=f"{verdict['timing']['wallSeconds']:.3f}",
         )
         if not verdict["asExpected"]:
@@ -47,14 +52,31 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
             )
             why = [verdict["expected"]["whyNot"]] if verdict.get("explanation") else []
             problem.text = "\n".join([*why, *verdict["reasons"], *_anomalies(verdict), *_crashes(verdict)])
-        properties = ElementTree.SubElement(case, "properties")
+        switches = " ".join(f"{switch}={value}" for switch, value in verdict["switches"].items())
         counts_of = {name: str(verdict[name]) for name in ("acknowledged", "lost") if verdict.get(name) is not None}
         found = verdict.get("exercised")
         reached = [] if found is None else [(f"exercised.{key}", value) for key, value in exercised_counts(found)]
         warned = [("warning", text) for text in warning_texts(found)]
-        for key, value in (*counts_of.items(), ("removed", removed_text(verdict)), *reached, *warned):
-            ElementTree.SubElement(properties, "property", name=key, value=value)
+        of_run = {"seed": str(verdict["seed"]), "switches": switches, **counts_of, "removed": removed_text(verdict)}
+        add_properties(case, [*of_run.items(), *reached, *warned])
         _add_assertions(case, verdict["assertions"])
+    return as_bytes(suite, counts)
+
+
+def _name(verdict: Mapping[str, Any]) -> str:
+    turned = [f"{name}={value}" for name, value in verdict["switches"].items() if SWITCHES[name].default != value]
+    return " ".join([verdict["name"], *turned])
+
+
+def add_properties(case: ElementTree.Element, properties: Iterable[tuple[str, str]]) -> None:
+    """Give a case its properties: name and value."""
+    of_case = ElementTree.SubElement(case, "properties")
+    for key, value in properties:
+        ElementTree.SubElement(of_case, "property", name=key, value=value)
+
+
+def as_bytes(suite: ElementTree.Element, counts: Mapping[str, int]) -> bytes:
+    """The document of a suite with so many ``failures`` and ``errors``; no text in it can make it invalid."""
     for name, count in counts.items():
         suite.set(name, str(count))
     for element in suite.iter():
@@ -95,7 +117,7 @@ def _add_assertions(case: ElementTree.Element, assertions: Sequence[dict[str, An
     ElementTree.SubElement(case, "system-out").text = "\n".join(["assertions", *lines])
 
 
-def write_junit(path: Path, verdicts: Sequence[dict[str, Any]]) -> None:
+def write_junit(path: Path, verdicts: Sequence[dict[str, Any]], names: Sequence[str] | None = None) -> None:
     """Write :func:`junit_xml` to ``path``, making its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(junit_xml(verdicts))
+    path.write_bytes(junit_xml(verdicts, names))
