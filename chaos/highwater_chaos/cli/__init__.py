@@ -51,7 +51,9 @@ _OPTION: Final = re.compile(r"Invalid value for '(--[a-z-]+)'")
 COMMANDS: Final = {
     "run": "Run experiments and judge them.",
     "campaign": "Run many seeds of experiments, and count.",
+    "init": "Write a first experiment, with comments.",
     "validate": "Check experiment files without running them.",
+    "schema": "Print the JSON Schema of an experiment file (draft 2020-12).",
     "check": "Judge recorded runs again.",
     "store": "Split recorded runs by partition, for Spark.",
     "export": "Write a recorded run with JSON Lines in place of Parquet.",

@@ -1,0 +1,139 @@
+"""``highwater init``: a first experiment file, with comments."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import typer
+from pydantic import ValidationError
+
+from highwater_chaos.cli.exits import UsageError
+from highwater_chaos.cli.output import check_output, writing
+from highwater_chaos.experiment import ExperimentError, parse_experiment
+from highwater_chaos.experiment.faults import Inject, fault_kinds
+
+_LEADER: Final = {"leaderOf": "orders-0"}
+_FIELDS: Final = ("target", "isolate")
+"""Where a fault names the node that it befalls."""
+
+TEXT: Final = """\
+# yaml-language-server: $schema=experiment.schema.json
+# Editors complete this file by that schema: highwater schema > experiment.schema.json
+#
+# highwater validate {file}            is it right?
+# highwater run {file}                 in the simulator, within seconds
+# highwater run {file} --backend local on real processes of this machine
+# highwater campaign {file} --for 5m   as many seeds as there is time for
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata:
+  name: {name}
+  annotations:
+    highwater.dev/description: "What does {fault} of a leader do to acknowledged records?"
+spec:
+  seed: 1
+  timeout: 5m # of the whole run; a simulated one takes seconds
+  cluster:
+    mode: {mode} # where the metadata is: kraft, or zookeeper
+    brokers: 3
+    config: # of every node, by Kafka's names; all else is as in Kafka
+      min.insync.replicas: 2
+    topics:
+      - {{name: orders, partitions: 2, replicationFactor: 3}}
+  # What clients do, and what the log promises them for it: acks=all and idempotence promise that no acknowledged record
+  # is lost, doubled, or out of order. With acks: 1 a record that the leader alone had may be lost.
+  workload: {{producers: 2, rate: 50/s, acks: {acks}, idempotence: {idempotence}, consumers: 1}}
+  schedule:
+    - await: {{acked: {{atLeast: 100}}, within: 30s}} # first a while without any fault
+    - inject: {{{fault}: {{{field}: {{leaderOf: orders-0}}}}, for: 10s}}
+    - wait: 10s
+  # When the schedule has ended, all faults are healed, and the cluster has to recover. Then all is read, and judged.
+  expect:
+    - {{verdict: pass}}
+"""
+
+
+@cache
+def _faults() -> dict[str, str]:
+    """Kinds of faults that can befall a partition's leader for a time, each with the field that names the leader."""
+    found: dict[str, str] = {}
+    for kind in fault_kinds():
+        for field in _FIELDS:
+            value: dict[str, Any] = {kind: {field: _LEADER}, "for": "10s"}
+            try:
+                Inject.model_validate(value)
+            except ValidationError:
+                continue
+            found[kind] = field
+            break
+    return found
+
+
+def init(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = Path("experiment.yaml"),
+    mode: Annotated[
+        Literal["kraft", "zookeeper"] | None,
+        typer.Option(show_default=False, help="Where the cluster's metadata is. By default kraft."),
+    ] = None,
+    fault: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", show_default=False, help="What befalls a leader. By default powerLoss."),
+    ] = None,
+    acks: Annotated[
+        Literal["all", "1"] | None,
+        typer.Option(show_default=False, help="What producers wait for. By default all."),
+    ] = None,
+) -> None:
+    """Write a first experiment, with comments.
+
+    On a terminal it asks for what is not given.
+    """
+    check_output(file.parent, str(file))
+    if file.exists():
+        raise UsageError(f"{file}: there is such a file already; give another name, or delete it")
+    faults = _faults()
+    mode = mode or _asked("Where is the cluster's metadata", "kraft", ("kraft", "zookeeper"))  # type: ignore[assignment]
+    fault = fault or _asked("What befalls the leader of a partition", "powerLoss", tuple(faults))
+    acks = acks or _asked("Which acknowledgements do producers wait for", "all", ("all", "1"))  # type: ignore[assignment]
+    if fault not in faults:
+        raise UsageError(f"--fault {fault}: expected one of {', '.join(faults)}")
+    text = TEXT.format(
+        file=shlex.quote(str(file)),
+        name=re.sub("[^a-z0-9.]+", "-", file.stem.lower()).strip("-.") or "experiment",
+        mode=mode,
+        fault=fault,
+        field=faults[fault],
+        acks=acks,
+        idempotence="true" if acks == "all" else "false",
+    )
+    try:
+        parse_experiment(text, str(file))
+    except ExperimentError as error:
+        raise UsageError(f"{error}\nnothing was written; choose another file or another fault") from error
+    with writing(file, str(file)):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as written:
+            written.write(text)
+    print(f"{file}: written; now: highwater run {shlex.quote(str(file))}")
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _asked(question: str, default: str, choices: tuple[str, ...]) -> str:
+    """The user's answer where there is a terminal, else the default."""
+    if not _is_terminal():
+        return default
+    while True:
+        print(f"{question}? {', '.join(choices)} [{default}]: ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline()
+        if not answer:
+            raise KeyboardInterrupt
+        if (chosen := answer.strip() or default) in choices:
+            return chosen
