@@ -48,8 +48,8 @@ def test_json_is_one_document_with_the_keys_of_the_contract(highwater: Any, tiny
     done = highwater("run", tiny_file, "--json", "--out", "somewhere")
     assert list(done.json) == ["runs"]
     (run,) = done.json["runs"]
-    keys = ["name", "seed", "backend", "switches", "verdict", "asExpected", "anomalies", "lost", "explanation"]
-    keys += ["exercised", "dir"]
+    keys = ["name", "seed", "backend", "switches", "verdict", "asExpected", "anomalies", "reasons", "assertions"]
+    keys += ["acknowledged", "load", "lost", "explanation", "exercised", "dir"]
     assert list(run) == keys
     assert (run["lost"], run["explanation"]) == (0, "")
     assert (run["name"], run["seed"], run["backend"]) == ("tiny", 3, "sim")

@@ -46,12 +46,12 @@ def doctor(
 ) -> None:
     """Show which faults this machine can inject.
 
-    Looks at Python and Java, tries every ability of the machine, and says which fault works on which backend.
+    Looks at Python and Java, tries every capability of the machine, and says which fault works on which backend.
     """
     general = [_python(), _spark(), *_backends(), _zookeeper(), _apache_kafka(), _messages(), *_releases()]
     machine = [
-        Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")
-        for ability, reason in available().items()
+        Finding(f"machine: {capability.value}", reason is None, reason or "tried, works")
+        for capability, reason in available().items()
     ]
     faults = {kind: _fault(kind) for kind in fault_kinds()}
     if as_json:
@@ -154,5 +154,5 @@ def _backends() -> list[Finding]:
     ]
     client = importlib.util.find_spec("kubernetes") is not None
     how = "in a cluster that has highwater-operator" if client else f"needs {installing('operator')}"
-    attach = Finding("--backend attach", True, "any cluster whose brokers can be reached from here; no faults")
+    attach = Finding("--backend attach", True, "any cluster whose brokers can be reached from here; faults: external, by commands of yours")
     return [*built, attach, Finding("--backend kubernetes", client, how)]

@@ -301,6 +301,10 @@ def _row(done: CheckedRun) -> dict[str, Any]:
     return {
         **{name: verdict[name] for name in kept},
         "anomalies": {name: found["count"] for name, found in verdict["anomalies"].items()},
+        "reasons": verdict["reasons"],
+        "assertions": verdict["assertions"],
+        "acknowledged": verdict["acknowledged"],
+        "load": verdict["load"],
         "lost": verdict.get("lost"),
         "explanation": verdict.get("explanation"),
         "exercised": verdict.get("exercised"),
