@@ -156,6 +156,7 @@ def test_each_sender_of_zookeeper_mode(tmp_path: Path, place: str, release: str)
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "track-record" / "kip-903-kafka-14139.yaml"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("apache_kafka")
 @pytest.mark.skipif(os.geteuid() != 0, reason="cutting links and losing power needs root")
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ spec:
 """
 
 
+@pytest.mark.quick("zookeeper")
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 def test_all_hold_in_a_healthy_run(mode: str) -> None:
     text = FILE.format(mode=mode, assertions=", ".join(f"{{use: {name}}}" for name in LIBRARY))

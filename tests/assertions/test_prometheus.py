@@ -294,6 +294,7 @@ def test_a_run_is_judged_by_what_its_prometheus_saw_of_its_phases(
     assert 1 <= found["instants"] <= phase["endSeconds"] - phase["startSeconds"] + 1
 
 
+@pytest.mark.thorough
 def test_a_run_whose_prometheus_is_not_there_is_inconclusive(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens

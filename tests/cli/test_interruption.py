@@ -34,6 +34,7 @@ def test_ctrl_c_leaves_no_partial_directory(
     assert [str(path) for path in (Path("runs")).iterdir()] == [finished]
 
 
+@pytest.mark.quick("SIGTERM")
 @pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
 def test_a_signal_ends_a_real_process_cleanly(tmp_path: Path, tiny: str, signal_: signal.Signals) -> None:
     """The first run is finished when the second, which would take minutes, is interrupted in its schedule."""
@@ -79,6 +80,7 @@ def test_a_reader_that_goes_away_changes_no_status(tmp_path: Path, tiny: str) ->
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
+@pytest.mark.quick("json")
 @pytest.mark.parametrize("option", [(), ("--json",)], ids=["text", "json"])
 def test_a_full_disk_under_stdout_is_no_verdict(tmp_path: Path, tiny: str, option: tuple[str, ...]) -> None:
     """``highwater run … > FILE``: the run is kept, and what the file lacks is said. Status 1 would be a fail."""
@@ -111,7 +113,7 @@ def test_what_is_written_last_must_be_written_too() -> None:
     assert done.stderr.startswith("standard output: cannot be written: No space left on device")
 
 
-@pytest.mark.quick("pipe")
+@pytest.mark.thorough
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2>&1 >&3 | true"], ids=["full", "closed", "pipe"])
 def test_progress_that_nobody_can_read_changes_no_status(tmp_path: Path, tiny: str, stderr: str) -> None:
     """Status 1 would be a fail."""

@@ -43,6 +43,7 @@ main(["run", sys.argv[1]])
 """
 
 
+@pytest.mark.quick("replaced by another exception-SIGTERM", "lost in a finalizer-SIGINT")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
 @pytest.mark.parametrize("strike", [REPLACED, LOST], ids=["replaced by another exception", "lost in a finalizer"])
 def test_it_is_an_interruption(tiny_file: Path, strike: str, number: signal.Signals) -> None:

@@ -30,11 +30,11 @@ def laboratory(highwater: Any) -> Laboratory:
 
 def test_a_mutant_is_found(laboratory: Laboratory, tiny_file: Path) -> None:
     two = ("--only", "hw-is-leader-end", "--only", "follower-skips-crc")  # the second one is harmless
-    mutants = laboratory("campaign", tiny_file, "--mutants", *two, "--seeds", "1..2", "--jobs", "1", "--out", "m")
+    mutants = laboratory("campaign", tiny_file, "--mutants", *two, "--seeds", "1", "--jobs", "1", "--out", "m")
     assert mutants.status == 0, mutants.out
     assert mutants.out.startswith("FOUND: tiny hw-is-leader-end: after 1 seeds")
     table = pq.read_table("m/results.parquet").to_pylist()
-    assert [one["verdict"] for one in table if one["mutant"] == "follower-skips-crc"] == ["pass", "pass"]
+    assert [one["verdict"] for one in table if one["mutant"] == "follower-skips-crc"] == ["pass"]
 
 
 def test_one_set_of_mutants_is_run(laboratory: Laboratory, tiny_file: Path) -> None:

@@ -62,7 +62,6 @@ def test_a_name_is_the_experiment_that_ships_under_it(highwater: Any, scenarios:
     listed = {row["name"]: Path(row["file"]) for row in highwater("scenarios", "--json").json}
     assert shipped() == listed
     assert files_of(["kafka-14139"]) == [listed["kafka-14139"]]
-    assert highwater("run", "kafka-14139", "--switch", "replica-epoch-check=off").out.startswith("FAIL as expected")
     highwater.write("kafka-14139", "no experiment")
     assert files_of(["kafka-14139"]) == [Path("kafka-14139")]
 
@@ -84,15 +83,11 @@ def test_the_version_is_the_installed_one(highwater: Any) -> None:
     assert (done.status, done.out) == (0, f"highwater {version('highwater-chaos')}\n")
 
 
-def test_the_shell_completes_commands_and_shipped_names() -> None:
-    def complete(line: str) -> list[str]:
-        program = Path(sys.executable).with_name("highwater")
-        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
-        environment = {**os.environ, **words, "_HIGHWATER_COMPLETE": "complete_bash"}
-        return subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout.split()
-
-    assert complete("highwater val") == ["validate"]
-    assert complete("highwater run kafka-1") == ["kafka-14139"]
+def test_the_shell_completes_shipped_names() -> None:
+    program = Path(sys.executable).with_name("highwater")
+    words = {"COMP_WORDS": "highwater run kafka-1", "COMP_CWORD": "2", "_HIGHWATER_COMPLETE": "complete_bash"}
+    done = subprocess.run([program], env={**os.environ, **words}, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["kafka-14139"]
 
 
 def test_scenarios_lists_what_ships(highwater: Any, scenarios: Path) -> None:

@@ -142,6 +142,7 @@ def test_it_is_replayed_to_the_byte(highwater: Any, copy: Path) -> None:
     assert (done.status, "events/nodes.parquet differ" in done.out) == (255, True)
 
 
+@pytest.mark.thorough
 def test_other_commands_take_it(highwater: Any, failed_run: Path, parquet_run: Path, copy: Path) -> None:
     lines = highwater("compare", failed_run, parquet_run, "--json").json["lines"]
     assert all(line["first"] == line["second"] for line in lines), lines

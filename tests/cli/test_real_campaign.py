@@ -12,6 +12,7 @@ from highwater_chaos.campaign.real import drawn_for_this_machine, jobs_here
 from highwater_chaos.experiment.load import dump_experiment, parse_experiment
 
 
+@pytest.mark.thorough
 def test_a_campaign_on_real_processes_keeps_what_failed(highwater: Any, tiny: str) -> None:
     passes = highwater.write("passes.yaml", tiny)
     failing = tiny.replace("name: tiny", "name: tiny-failing")

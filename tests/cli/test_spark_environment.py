@@ -35,6 +35,7 @@ OF_ANOTHER_SPARK = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_a_local_master_takes_neither_interpreter_nor_spark_from_the_environment(
     failed_run: Path, poisoned_directory: Callable[[Path, Path], Path], tmp_path: Path

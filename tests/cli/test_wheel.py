@@ -8,11 +8,14 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PARTS = {"highwater_runtime", "highwater_pipeline", "highwater_chaos", "highwater_operator"}
 RUN = "from highwater_chaos.cli import main; main()"
 
 
+@pytest.mark.thorough
 def test_a_wheel_runs_a_shipped_experiment_by_name(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)

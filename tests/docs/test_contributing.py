@@ -9,6 +9,8 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 HEADING = "Your first fault, in ten minutes"
 FILES = re.compile(r"[Ww]rite\s`([^`]+)`:\n\n```\w+\n(.*?)^```$", flags=re.M | re.S)
 SCRIPTS = {
@@ -28,6 +30,7 @@ def environment_of_a_checkout(root: Path) -> None:
         script.chmod(0o755)
 
 
+@pytest.mark.thorough
 def test_from_a_clone_to_a_green_test_of_a_new_fault(contributing: Any, root: Path, tmp_path: Path) -> None:
     section = contributing.section(HEADING)
     first, last, then = re.findall(r"^```console\n(.*?)^```$", section, flags=re.M | re.S)

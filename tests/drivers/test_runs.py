@@ -94,6 +94,7 @@ def test_records_are_as_they_were_sent_while_a_leader_dies_and_logs_are_compacte
     assert verdict["removed"]["compaction"] > 100
 
 
+@pytest.mark.thorough
 def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
     pytest.importorskip("confluent_kafka")
     dying = "import sys,os,signal,threading;threading.Timer(3,os.kill,(os.getpid(),signal.SIGKILL)).start()"

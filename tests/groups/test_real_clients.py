@@ -228,7 +228,7 @@ def static(bootstrap, topic, group, name, reading):
     confluent_member(bootstrap, topic, group, name, reading, **{"group.instance.id": name})
 
 
-@pytest.mark.quick("confluent_member", "static")
+@pytest.mark.quick("confluent_member")
 @pytest.mark.parametrize(
     "member",
     [

@@ -9,12 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 ROWS_AT_LEAST = 14
 MOST_SECONDS = 300
 """Of a machine that does much else."""
 
 
+@pytest.mark.thorough
 def test_every_load_gets_through_and_every_figure_is_written(tmp_path: Path) -> None:
     """No threshold: only that each row has a figure, and rates are not nothing."""
     out = tmp_path / "figures.json"

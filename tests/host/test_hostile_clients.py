@@ -11,6 +11,8 @@ import sys
 import tracemalloc
 from time import perf_counter_ns
 
+import pytest
+
 from highwater_runtime.host.net.connection import MOST_BYTES_BUT_OF_DATA
 from highwater_runtime.wire.framing import decode_response, encode_request
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
@@ -24,6 +26,7 @@ MB = 1024 * 1024
 # --- pipelining ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("uvloop")
 def test_clients_that_pipeline_leave_the_others_their_turns(play, tools):
     """20 clients send 400 requests each at once. Another one asks, waits for the response, and asks again."""
 

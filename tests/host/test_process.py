@@ -169,6 +169,7 @@ OTHER_QUORUMS = {
 }
 
 
+@pytest.mark.quick("node.id")
 @pytest.mark.parametrize("why", OTHER_QUORUMS)
 def test_a_controller_does_not_vote_with_the_disk_of_another_quorum(controller, why):
     node = controller().start()

@@ -123,6 +123,7 @@ def test_a_node_that_does_not_listen_refuses_until_it_listens_again(stage, kind)
     stage(story, kind)
 
 
+@pytest.mark.quick("asyncio-direct", "uvloop-proxy")
 @both
 def test_a_client_that_does_not_read_stops_the_node(stage, kind):
     async def story(s):

@@ -240,6 +240,7 @@ def test_bytes_that_rules_keep_back_are_bounded(stage, monkeypatch):
     stage(story)
 
 
+@pytest.mark.quick("uvloop")
 def test_frames_of_any_size_that_the_node_takes_pass_and_larger_ones_do_not(stage, logged):
     async def story(s):
         largest = 100 * MB

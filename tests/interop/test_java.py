@@ -45,6 +45,7 @@ def test_topics_are_created_enlarged_configured_and_deleted_and_the_cluster_desc
     tell("admin", "java-admin")
 
 
+@pytest.mark.thorough
 def test_nothing_is_lost_and_nothing_doubled_when_a_leader_dies(java, cluster, topic):
     process = java("failover", topic, stdin=subprocess.PIPE)
     try:

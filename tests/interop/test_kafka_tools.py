@@ -66,6 +66,7 @@ def test_console_producer_and_consumer_groups_and_offsets(tool, topic):
     assert row[:6] == [group, topic, "0", "3", "3", "0"]
 
 
+@pytest.mark.thorough
 def test_replicas_are_moved(cluster, tool, topic_of, tmp_path, wait_until):
     topic = topic_of(replicas=2)
     before = list(cluster.partitions(topic)[0].replicas)

@@ -96,6 +96,7 @@ def test_a_member_that_dies_is_missed(cluster, topic_of, wait_until, tmp_path):
             member.wait()
 
 
+@pytest.mark.thorough
 def test_nothing_is_lost_when_a_leader_dies(cluster, topic, kcat):
     lines = [str(number) for number in range(300)]
     send = ("-P", "-t", topic, "-X", "enable.idempotence=true")

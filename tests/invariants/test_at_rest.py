@@ -248,9 +248,7 @@ SOUND: dict[str, set[str]] = {}
 """What is found in each run without its bug."""
 
 
-@pytest.mark.quick(
-    "keep_directories", "let_sessions_last", "forget_log_starts", "let_the_silent_join", "decide_by_an_older_image"
-)
+@pytest.mark.quick("decide_by_an_older_image", "forget_log_starts")
 @pytest.mark.parametrize(("name", "broken", "options"), BROKEN, ids=[f"{one[1].__name__}" for one in BROKEN])
 def test_a_bug_that_nobody_sees_is_found(
     simulate: Any, monkeypatch: pytest.MonkeyPatch, name: str, broken: Break, options: dict[str, Any]

@@ -14,6 +14,7 @@ MOVES = f"[{{wait: 6s}}, {{repeat: {{times: 2, steps: [{RESTART}, {{wait: 3s}}]}
 WORKLOAD = "{producers: 1, rate: 20/s, groupMembers: 2}"
 
 
+@pytest.mark.thorough
 def test_a_coordinator_loads_the_last_record(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = "{name: orders, partitions: 1, assignment: [[0, 1]]}"
     assert simulate(MOVES, workload=WORKLOAD, topic=topic).violations == set()

@@ -123,7 +123,7 @@ IDS = [f"{mutation.__name__}-{i}" for i, (_, mutation, _) in enumerate(MUTATIONS
 
 
 @pytest.mark.quick(
-    "acknowledge_below", "write_another", "delete_one_segment_too_many-3", "delete_records", "forget_who"
+    "acknowledge_below_min_isr-0", "write_another_byte_on_the_follower-1", "delete_records_that_nobody_asked_for"
 )
 @pytest.mark.parametrize(("anomaly", "mutation", "options"), MUTATIONS, ids=IDS)
 def test_a_mutation_is_found(
@@ -140,7 +140,7 @@ DIFFERENT = {repr(options): options for _, _, options in MUTATIONS}.values()
 """Several mutations are sought in the same run."""
 
 
-@pytest.mark.quick("options0", "options1")
+@pytest.mark.quick("options0")
 @pytest.mark.parametrize("options", DIFFERENT)
 def test_the_same_run_without_the_mutation_shows_nothing(simulate: Any, options: dict[str, Any]) -> None:
     run = simulate(**options)
@@ -156,6 +156,7 @@ def test_a_skipped_batch_is_seen_while_the_replica_is_in_sync(simulate: Any, mon
     assert run.anomalies == set()
 
 
+@pytest.mark.quick("0")
 @pytest.mark.parametrize("acks", ["1", "0"])
 def test_who_asked_for_less_is_owed_less(simulate: Any, acks: str) -> None:
     """min.insync.replicas binds acks=all alone."""

@@ -63,6 +63,7 @@ def after_the_heal(run: Any) -> list[str]:
     return [one.what for one in run.result.violations if "after all faults had been healed" in one.what]
 
 
+@pytest.mark.quick("no acknowledgements")
 @pytest.mark.parametrize(
     ("mutation", "what"),
     [
@@ -88,7 +89,7 @@ SELDOM = "{producers: 1, rate: 1/s}"
 """Most of the partitions are not written to after the faults."""
 
 
-@pytest.mark.quick("{producers: 1, rate: 60/s}", "{producers: 1, rate: 1/s}")
+@pytest.mark.quick("{producers: 1, rate: 1/s}")
 @pytest.mark.parametrize(
     "workload", ["{producers: 1, rate: 60/s}", SELDOM, "{producers: 1, rate: 60/s, acks: 0, idempotence: false}"]
 )
@@ -118,6 +119,7 @@ def test_without_the_mutation_it_recovers(simulate: Any) -> None:
     assert (run.violations, run.result.inconclusive_reasons) == (set(), [])
 
 
+@pytest.mark.thorough
 def test_a_node_that_stays_down_is_no_finding(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The follower cannot be in the ISR: the harness failed to start it."""
     start = SimBackend.start
@@ -128,6 +130,7 @@ def test_a_node_that_stays_down_is_no_finding(simulate: Any, monkeypatch: pytest
     assert any("the cluster did not recover: broker-1 is down" in reason for reason in run.result.inconclusive_reasons)
 
 
+@pytest.mark.thorough
 def test_without_a_healthy_majority_there_is_no_finding(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The only controller stays down: brokers cannot be unfenced, whoever is healthy."""
     start = SimBackend.start

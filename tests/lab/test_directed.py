@@ -100,7 +100,7 @@ ALWAYS = (
 """For each way to find a mutant one file: ``make thorough`` tries all."""
 
 
-@pytest.mark.quick("command-lost", "move-answered-before-told")
+@pytest.mark.quick("move-answered-before-told")
 @pytest.mark.parametrize(
     "name",
     [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.thorough) for name in FOUND],

@@ -51,7 +51,7 @@ def _digest(seed: int, mode: str, *mutants: str) -> str:
         return run_seed_job(SeedJob("random", seed, mode=mode)).trace_digest
 
 
-@pytest.mark.quick("zookeeper-held-out")
+@pytest.mark.thorough
 @pytest.mark.parametrize("which", SETS)
 @pytest.mark.parametrize("mode", SEEDS)
 def test_a_run_with_all_mutants_that_it_does_not_reach_is_the_same_run(mode: str, which: str) -> None:
@@ -114,6 +114,7 @@ def test_a_mutant_that_is_reached_is_found() -> None:
     assert found.changed
 
 
+@pytest.mark.quick("known")
 @pytest.mark.parametrize("which", SETS)
 def test_a_seed_is_run_with_what_it_reaches_of_either_set(which: str) -> None:
     with watching(SETS[which].values()) as reached:

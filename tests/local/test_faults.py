@@ -162,6 +162,7 @@ def test_faults_on_processes_network_and_messages(
     assert 4 in incarnations, "killed, stopped and restarted"
 
 
+@pytest.mark.thorough
 @pytest.mark.whole_machine
 def test_faults_on_disks(experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path) -> None:
     result = judged(experiment(DISKS), tmp_path)

@@ -111,6 +111,7 @@ def test_nothing_stays(
     assert (run / "dumps" / "replica_log.jsonl").stat().st_size > 0
 
 
+@pytest.mark.quick("clients")
 @pytest.mark.whole_machine
 @pytest.mark.parametrize("stage", ["machine", pytest.param("nodes", marks=pytest.mark.thorough), "clients"])
 def test_killed_while_it_sets_up(
@@ -153,6 +154,7 @@ def test_killed_while_it_sets_up(
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.thorough
 @pytest.mark.whole_machine
 def test_a_disk_that_is_full_when_logs_are_dumped(
     state: Path,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
+import pytest
 from processes import children, command_lines
 
 from highwater_chaos.backends.local.isolated import local_backend
@@ -53,6 +54,7 @@ def test_a_killed_process_of_clients_makes_the_run_inconclusive_and_nothing_wors
     assert client_processes(os.getpid()) == []
 
 
+@pytest.mark.thorough
 def test_a_load_that_is_not_reached_is_told_and_decides_nothing_where_it_was_demanded(
     state: Path, tmp_path: Path, experiment: Callable[..., ChaosExperiment]
 ) -> None:
@@ -75,6 +77,7 @@ def test_a_load_that_is_not_reached_is_told_and_decides_nothing_where_it_was_dem
     assert result.load.sentence() in (done.directory / "report.html").read_text()
 
 
+@pytest.mark.thorough
 def test_a_run_is_converted_while_it_goes_on(
     state: Path, tmp_path: Path, experiment: Callable[..., ChaosExperiment]
 ) -> None:

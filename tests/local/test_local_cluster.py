@@ -243,6 +243,7 @@ def test_data_of_another_shape(home: Path) -> None:
     assert (home / "full" / "mine.txt").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(available() is not None, reason="no ZooKeeper here")
 def test_a_life_with_zookeeper(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Real servers; records are there again after it was down."""

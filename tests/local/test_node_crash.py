@@ -110,6 +110,7 @@ class Sleepy(HighwaterProgram):
         return Launch((sys.executable, "-c", SLEEPY), launch.env, launch.paths)
 
 
+@pytest.mark.thorough
 def test_a_stop_before_a_node_has_begun_is_a_stop(
     experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

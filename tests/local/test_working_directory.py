@@ -57,6 +57,7 @@ def highwater(here: Path, found: Path, tmp_path: Path) -> Callable[..., None]:
     return run
 
 
+@pytest.mark.thorough
 @pytest.mark.whole_machine
 def test_what_a_run_starts(highwater: Callable[..., None], small_file: Callable[..., Path], tmp_path: Path) -> None:
     file = small_file("- inject: {kill: {target: {broker: 0}, restartAfter: 100ms}}")
@@ -71,6 +72,7 @@ def test_what_a_cluster_starts(highwater: Callable[..., None]) -> None:
     highwater("cluster", "down", "--wipe")
 
 
+@pytest.mark.thorough
 def test_an_empty_element_of_the_users_path(highwater: Callable[..., None], here: Path) -> None:
     """Until a module of ours is there, nobody can take the directory out of the path."""
     names = "import sys; print(*sys.modules)"

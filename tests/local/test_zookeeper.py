@@ -120,6 +120,7 @@ def evidence(result: RunResult, kind: str) -> str:
     return "; ".join(item.what for record in found for item in (*record.inject_evidence, *record.heal_evidence))
 
 
+@pytest.mark.thorough
 @needs_zookeeper
 @pytest.mark.whole_machine
 def test_brokers_lose_their_sessions_their_lives_and_their_servers(state: Path, tmp_path: Path) -> None:
@@ -214,6 +215,7 @@ def test_an_expiry_that_does_nothing_is_not_confirmed(site: Site, monkeypatch: p
     assert site.backend.inconclusive_reasons() == []
 
 
+@pytest.mark.thorough
 @needs_zookeeper
 def test_without_a_witness_no_cluster_comes_up(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EnsembleObserver, "take", lambda self: [])

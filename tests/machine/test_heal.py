@@ -223,6 +223,7 @@ PLANTED = {
 """Who may have written a journal, and what ``heal`` comes to."""
 
 
+@pytest.mark.quick("another owner", "others may write", "a link", "journal")
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who can be anybody")
 @pytest.mark.parametrize("what", PLANTED)
 def test_no_journal_that_another_user_may_have_written_is_obeyed(

@@ -153,7 +153,7 @@ def test_killed_while_all_last(maker: Any, leftovers: Any, nothing_left: Any, aw
     await_true(lambda: nothing_left(made.root), "nothing is left of any kind")
 
 
-@pytest.mark.quick(*(kind for kind in KINDS_TO_KILL if not kind.endswith("-xfs")))  # XFS is among those that last
+@pytest.mark.quick("command", "process", "volume-ext4", "full-ext4", "cut")
 @pytest.mark.parametrize("kind", KINDS_TO_KILL)
 def test_killed_at_any_moment(maker: Any, nothing_left: Any, await_true: Any, kind: str) -> None:
     made = maker(kind, "churn")
@@ -273,6 +273,7 @@ def test_what_was_undone_is_told_though_another_healer_ended_the_run(
     assert leftovers(state) == []
 
 
+@pytest.mark.quick("1")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_of_a_terminal_do_not_end_the_guardian(
     maker: Any, nothing_left: Any, await_true: Callable[..., None], number: signal.Signals

@@ -79,6 +79,7 @@ def test_after_the_lights_went_out_every_write_fails(machine: Any, kind: Any) ->
     assert list(point.glob("[fo]*")) == []
 
 
+@pytest.mark.quick("0-ext4", "196608-xfs")
 @pytest.mark.parametrize("synced", [0, 3 * 16 * PAGE])
 def test_a_prefix_survives(machine: Any, kind: Any, synced: int) -> None:
     point = Path(machine.volume(kind).mount_point)
@@ -119,6 +120,7 @@ def test_a_power_loss_takes_its_processes(machine: Any, kind: Any) -> None:
     assert "Input/output error" not in (machine.folder / "log").read_text(), "no process saw its disk fail"
 
 
+@pytest.mark.quick("before-ext4", "after-xfs")
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_power_loss_that_fails_leaves_no_process_stopped(
     machine: Any, kind: Any, when: str, monkeypatch: pytest.MonkeyPatch
@@ -247,6 +249,7 @@ def dirty_bytes(path: Path) -> int | None:
         return linux.dirty_bytes(file.fileno())
 
 
+@pytest.mark.quick("power loss-ext4", "wipe-ext4", "volume-xfs")
 @pytest.mark.parametrize("end", ["volume", "run", "power loss", "disk error", "wipe"])
 def test_what_waits_for_a_frozen_disk_is_in_nobodys_way(
     machine: Any, kind: Any, end: str, state: Path, leftovers: Any, await_true: Any
@@ -392,6 +395,7 @@ def test_who_is_about_to_end_keeps_no_image(machine: Any, kind: Any) -> None:
     assert Path(volume.image).stat().st_ino == image
 
 
+@pytest.mark.quick("file-power loss-ext4", "directory-disk error-xfs", "copy-power loss-ext4")
 @pytest.mark.parametrize("fault", ["power loss", "disk error"])
 def test_a_mount_namespace_of_somebody_else_is_not_in_the_way(
     state: Path, kind: Any, elsewhere: Elsewhere, fault: str, leftovers: Any, await_true: Any
@@ -436,6 +440,7 @@ def fsck(volume: Volume) -> int:
     return status
 
 
+@pytest.mark.quick("file-ext4", "directory-xfs")
 def test_a_kept_image_keeps_what_was_written_whoever_holds_it(machine: Any, kind: Any, elsewhere: Elsewhere) -> None:
     image, point = machine.folder / "kept.img", machine.run.path / "kept"
     volume = Volume("kept", machine.run.directory, str(image), str(point), kind, SMALLEST[kind], keep_image=True)

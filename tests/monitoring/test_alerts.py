@@ -30,6 +30,7 @@ def test_alerts_fire_when_they_should_and_not_before(tmp_path):
     assert "SUCCESS" in found.stdout
 
 
+@pytest.mark.quick("condition")
 @pytest.mark.parametrize("change", ["time", "condition"])
 def test_each_alert_has_a_case_that_notices_a_change(tmp_path, change):
     rules = yaml.safe_load(RULES.read_text())

@@ -116,6 +116,7 @@ def test_a_server_that_takes_none_is_said_once_and_left_alone(tmp_path, monkeypa
     assert len(server.asked) == 1
 
 
+@pytest.mark.thorough
 def test_a_dead_grafana_changes_neither_verdict_nor_status(tmp_path, monkeypatch, capsys):
     file = tmp_path / "watched.yaml"
     file.write_text(yaml.safe_dump({**EXPERIMENT, "spec": {**EXPERIMENT["spec"], "schedule": [{"wait": "1s"}]}}))

@@ -32,8 +32,8 @@ definitions = _load("pipeline_naive", HERE / "naive.py")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes ``case`` runs once for every story.
 
-    One that takes ``sample`` proves that rows arrive, whatever they say: ``make test`` runs it for as many stories as
-    show each verdict and each anomaly, and ``make thorough`` for every story.
+    One that takes ``sample`` runs in ``make test`` once for as many stories as show each verdict and each anomaly: that
+    rows arrive whatever they say, say. ``make thorough`` runs it for every story.
     """
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", stories.CASES, ids=[case.name for case in stories.CASES])

@@ -158,6 +158,14 @@ def test_every_story_is_judged_alike_number_by_number(sample: Any) -> None:
         assert check_run(tables).to_json() == whole
 
 
+@pytest.mark.quick(
+    "nodes_crash-3",
+    "two_polls_skip-3",
+    "retention_takes_too_much-3",
+    "two_nodes_one_epoch-3",
+    "stray_log_stays-3",
+    "sent_to_another_partition-3",
+)
 @pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.thorough), 3])
 def test_every_story_on_disk_is_judged_alike_in_chunks(sample: Any, tmp_path: Path, rows: int) -> None:
     """Three numbers are in more than one group of rows."""

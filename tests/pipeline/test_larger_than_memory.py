@@ -50,6 +50,7 @@ def _judged(store: Path, chunk: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA counts what a process allocates on Linux alone")
 def test_a_partition_larger_than_memory(large: Path) -> None:
     judged = _judged(large, 1 << 14)

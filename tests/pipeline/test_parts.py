@@ -56,6 +56,14 @@ def in_parts(tables: RunTables, rows: int) -> RunParts:
     )
 
 
+@pytest.mark.quick(
+    "nodes_crash",
+    "two_polls_skip",
+    "retention_takes_too_much",
+    "two_nodes_one_epoch",
+    "stray_log_stays",
+    "sent_to_another_partition",
+)
 def test_every_story_is_judged_alike(sample: Any) -> None:
     tables = sample.build().tables(sample.name)
     whole = check_run(tables).to_json()

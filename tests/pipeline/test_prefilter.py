@@ -116,9 +116,9 @@ def test_a_partition_in_which_all_is_well_is_not_looked_at(new_story: Any) -> No
         assert found.findings == {}
 
 
-def test_an_anomaly_among_many_partitions_is_found(case: Any, new_story: Any, thorough: bool) -> None:
+def test_an_anomaly_among_many_partitions_is_found(sample: Any, new_story: Any, thorough: bool) -> None:
     """Its partition has others before it and behind it."""
-    story = case.build()
+    story = sample.build()
     for number in range(6 if thorough else 2):
         add(story, f"{'az'[number % 2]}-{number}", good(new_story), number)
     found: set[str] = set()
@@ -128,7 +128,7 @@ def test_an_anomaly_among_many_partitions_is_found(case: Any, new_story: Any, th
         if unit.partition[0] in "az":
             # Its brokers are also those of the story, and may not be alive when they should, or not registered so.
             assert set(wanted) <= {"model-step", "stale-isr-join"}
-    assert set(case.anomalies) - set(checks.OF_RUNS) <= found
+    assert set(sample.anomalies) - set(checks.OF_RUNS) <= found
 
 
 def _numbers(row: Any, least: int) -> dict[str, st.SearchStrategy[Any]]:

@@ -48,6 +48,14 @@ def digests(directory: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.quick(
+    "nodes_crash",
+    "two_polls_skip",
+    "retention_takes_too_much",
+    "two_nodes_one_epoch",
+    "stray_log_stays",
+    "sent_to_another_partition",
+)
 def test_every_story_is_judged_alike(sample: Any, tmp_path: Path) -> None:
     """Units and whole tables, written part by part, come to what the tables in memory do; so do lines of them."""
     run = sample.build().tables(sample.name)
@@ -88,6 +96,14 @@ def test_polls_with_many_records_come_in_smaller_parts(tmp_path: Path, monkeypat
     assert max(made) == 2
 
 
+@pytest.mark.quick(
+    "nodes_crash",
+    "two_polls_skip",
+    "retention_takes_too_much",
+    "two_nodes_one_epoch",
+    "stray_log_stays",
+    "sent_to_another_partition",
+)
 def test_bytes_depend_on_the_rows_alone(sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However the parts come, and whether they are kept in memory or written away."""
     monkeypatch.setattr(files, "GROUP", 4)
@@ -137,7 +153,7 @@ def test_a_writer_that_was_given_up_leaves_nothing(story: Any, tmp_path: Path) -
 
 def test_the_buffers_of_a_split_are_bounded(story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for few bytes, no buffer of a partition ever holds more than that and one part."""
-    for value in range(1, 200):
+    for value in range(1, 80):
         story.send(value, at=value, key=f"orders-{value % 5}")
     run = story.tables()
     limit, largest = 4000, 0

@@ -150,6 +150,7 @@ def test_a_vote_of_another_epoch_does_not_count(cluster, monkeypatch) -> None:
     assert c.leader is None
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not __debug__, reason="this is the run under -O")
 def test_all_of_this_holds_without_assertions() -> None:
     command = [sys.executable, "-O", "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]

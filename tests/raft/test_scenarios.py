@@ -24,7 +24,7 @@ CASES = [
 
 
 @pytest.mark.quick(
-    "partitioned-follower", "quorum-state-not-synced", "zombie-leader", "two-prospective", "laggard-needs-snapshot"
+    "zombie-leader-{'pre-vote': 'off'}", "quorum-state-not-synced-{'quorum-state-sync': 'off'}", "two-prospective"
 )
 @pytest.mark.parametrize(("path", "switches"), CASES, ids=[f"{path.stem}-{when}" for path, when in CASES])
 def test_as_expected(path: Path, switches: dict[str, str], fewer_records: Any) -> None:

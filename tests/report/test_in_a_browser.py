@@ -262,6 +262,7 @@ def test_the_command_is_copied(tab: Tab, page: Path) -> None:
     assert copied == f"highwater replay {page.parent}\nhighwater run {page.parent}/experiment.yaml"
 
 
+@pytest.mark.thorough
 def test_a_zoom_of_a_long_run_still_draws(tab: Tab, recording: Any, tmp_path: Path) -> None:
     """Ten minutes, as near as it goes: ticks and spans stay where they belong."""
     recording.event(0, "broker-0", "node-started").event(300_000, "broker-0", "node-stopped", reason="kill", offset=0)

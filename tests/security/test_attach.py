@@ -190,6 +190,7 @@ def paused(stranger, cluster, tmp_path):
     return Paused()
 
 
+@pytest.mark.thorough
 def test_a_fault_by_commands_of_the_user(stranger, paused):
     options = ("--client-config", str(stranger.client))
     status, output = stranger.run(paused.file, *options)

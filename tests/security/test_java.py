@@ -59,6 +59,7 @@ SHA_512, MUTUAL = {}, {"listener": "MUTUAL"}
 SHA_256 = {"mechanism": "SCRAM-SHA-256", "password": "alice-secret"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("producer", "consumer"),
     [

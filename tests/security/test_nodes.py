@@ -119,6 +119,7 @@ def test_a_server_must_be_who_its_certificate_says(cluster, make_node):
     assert astray.end(signal.SIGTERM) == 0
 
 
+@pytest.mark.thorough
 def test_all_nodes_lose_power_and_come_back(cluster):
     """The credentials of the files let the quorum elect a leader; then those of the metadata log are in force."""
     admin = AdminClient(cluster.librdkafka("SECURE"))

@@ -196,6 +196,7 @@ def resident_bytes(process: int) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
+@pytest.mark.thorough
 def test_events_of_many_pods_are_never_in_memory_as_a_whole(agent: Agent, world: World) -> None:
     pods = [world.pod(f"talkative-broker-{index}") for index in range(6)]
     written = b"".join(b'{"number": %08d}\n' % number for number in range(MOST_BYTES // 20 + 1000))

@@ -54,6 +54,7 @@ def judged_as_in_process(kube_api: Any, run: Recorded, folder: Path, program: An
     return status["verdict"]
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_a_judging_pod_says_what_judging_in_process_says(kube_api: Any, failing: Recorded, tmp_path: Path) -> None:
     def pod(arguments: list[str], kubeconfig: str) -> None:

@@ -89,6 +89,7 @@ def test_the_log_cluster_is_deleted_in_the_middle_of_a_real_run(real: Any, tmp_p
     assert json.loads((directory / "verdict.json").read_text())["acknowledged"] > 0
 
 
+@pytest.mark.thorough
 def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, tmp_path: Path, caplog: Any) -> None:
     """As when its node is drained. Logs that a kubelet does not give are asked for at once, not one after the other."""
     caplog.set_level("INFO", "highwater.runner")

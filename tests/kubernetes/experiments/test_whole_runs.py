@@ -216,6 +216,7 @@ def kraft(tmp_path_factory: pytest.TempPathFactory, scrapes: Scrapes) -> Whole:
     )
 
 
+@pytest.mark.thorough
 def test_from_create_to_verdict(kraft: Whole) -> None:
     status = kraft.statuses["demo"]
     assert (status["verdict"], status["expected"]) == ("pass", True), json.dumps(status, indent=1)

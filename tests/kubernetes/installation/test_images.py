@@ -224,6 +224,7 @@ def installed_by(extras: list[str]) -> set[str]:
     return found
 
 
+@pytest.mark.quick("extras0", "extras1", "extras3")
 @pytest.mark.parametrize(
     ("extras", "modules"),
     [

@@ -64,6 +64,7 @@ def test_kubernetes_takes_it(objects: list[Any]) -> None:
     assert defaults["spark.kubernetes.executor.podTemplateFile"] == f"{folder}/executor.yaml"
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_the_program_of_an_executor_gets_as_far_as_its_driver(objects: list[Any]) -> None:
     (configuration,) = (one["data"] for one in objects if one["kind"] == "ConfigMap")

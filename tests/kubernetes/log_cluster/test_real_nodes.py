@@ -55,6 +55,7 @@ def look(nodes: RealNodes) -> ClusterView:
     return asyncio.run(ask())
 
 
+@pytest.mark.thorough
 def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, record_property: Any) -> None:
     real.start(functools.partial(wire_admin, at=nodes.at), pace=PACE)
     topics = [
