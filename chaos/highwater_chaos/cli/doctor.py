@@ -154,5 +154,6 @@ def _backends() -> list[Finding]:
     ]
     client = importlib.util.find_spec("kubernetes") is not None
     how = "in a cluster that has highwater-operator" if client else f"needs {installing('operator')}"
-    attach = Finding("--backend attach", True, "any cluster whose brokers can be reached from here; faults: external, by commands of yours")
+    anywhere = "any cluster whose brokers can be reached from here; faults: external, by commands of yours"
+    attach = Finding("--backend attach", True, anywhere)
     return [*built, attach, Finding("--backend kubernetes", client, how)]
