@@ -173,7 +173,7 @@ def _lacking() -> str:
     """Why tests with the mark `whole_machine` cannot run here; empty: they can."""
     from highwater_chaos.machine.capabilities import available
 
-    return "; ".join(f"{ability.value}: {reason}" for ability, reason in available().items() if reason is not None)
+    return "; ".join(f"{capability}: {reason}" for capability, reason in available().items() if reason is not None)
 
 
 @pytest.hookimpl(optionalhook=True)  # absent under -p no:xdist

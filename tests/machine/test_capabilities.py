@@ -15,15 +15,25 @@ from typing import Any
 import pytest
 from processes import guardian_of
 
-from highwater_chaos.machine.ability import Ability
-from highwater_chaos.machine.capabilities import NEEDS_ROOT, available
+from highwater_chaos.machine import capabilities
+from highwater_chaos.machine.capabilities import (
+    EVERY,
+    NAMESPACES,
+    NEEDS_ROOT,
+    POWER_LOSS,
+    PROCESSES,
+    VOLUMES,
+    available,
+)
 from highwater_chaos.machine.heal import heal
+from highwater_chaos.machine.node_fault import Seen
+from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.runs import run_directories
 
 PRINT = """
 import json
 from highwater_chaos.machine.capabilities import available
-print(json.dumps({ability.name: reason for ability, reason in available().items()}))
+print(json.dumps(available()))
 """
 REFUSE = """
 import pathlib, sys
@@ -81,7 +91,7 @@ capabilities.available()
 
 
 def test_heal_finds_the_trials_of_a_doctor_that_was_killed(leftovers: Any, tmp_path: Path) -> None:
-    """Its guardian was killed too. The first trial has left a stopped process."""
+    """Its guardian was killed too. The first trial has left a process."""
     environment = os.environ | {"HIGHWATER_STATE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", HANGING]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as doctor:
@@ -103,7 +113,7 @@ def test_all_are_looked_at_and_nothing_is_left(
     leftovers: Any, fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HIGHWATER_STATE_DIR", str(tmp_path))
-    assert set(available()) == set(Ability)
+    assert tuple(available()) == EVERY
     assert leftovers(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
@@ -112,14 +122,25 @@ def test_all_are_looked_at_and_nothing_is_left(
 def test_doctor_explains_a_missing_program(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     real = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name, **rest: None if name == "mkfs.xfs" else real(name, **rest))
-    assert available()[Ability.XFS] == "mkfs.xfs is not installed; install the Debian package xfsprogs"
-    assert available()[Ability.POWER_LOSS] == available()[Ability.EXT4]
+    assert available()[VOLUMES["xfs"]] == "mkfs.xfs is not installed; install the Debian package xfsprogs"
+    assert available()[POWER_LOSS] == available()[VOLUMES["ext4"]]
+
+
+@pytest.mark.parametrize(
+    ("in_force", "gone", "reason"), [(False, True, "does nothing"), (True, False, "is not undone")]
+)
+def test_a_fault_that_is_not_seen_to_come_and_go_is_none(
+    in_force: bool, gone: bool, reason: str, fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capabilities, "EVERY", ("pause",))
+    monkeypatch.setattr(Pause, "seen", lambda _, **__: Seen("as it was", in_force, gone, {}))
+    assert available() == {"pause": f"pause of process sleeper {reason}: as it was"}
 
 
 @needs_root
 def test_without_root_what_needs_it_is_named(writable: Path) -> None:
     found = json.loads(reduced(PRINT, (*NOBODY, *MAY_READ), state=writable))
-    assert found.pop("PROCESSES") is None
+    assert [found.pop(PROCESSES), found.pop("pause")] == [None, None]
     assert set(found.values()) == {NEEDS_ROOT}
 
 
@@ -137,9 +158,9 @@ def test_without_root_what_needs_it_is_refused_and_processes_work(writable: Path
 @pytest.mark.parametrize("capability", ["net_admin", "sys_admin"])
 def test_root_of_a_container_without_privileges(capability: str) -> None:
     found = json.loads(reduced(PRINT, (f"--bounding-set=-{capability}",)))
-    assert found["PROCESSES"] is None
-    assert "ot permitted" in found["NAMESPACES"]
-    assert found["CUTS"] == found["NAMESPACES"]
+    assert found[PROCESSES] is None
+    assert "ot permitted" in found[NAMESPACES]
+    assert found["network cuts"] == found[NAMESPACES]
     if capability == "sys_admin":
-        assert "--privileged" in found["EXT4"]
-        assert found["POWER_LOSS"].startswith("no volume can be made: ")
+        assert "--privileged" in found[VOLUMES["ext4"]]
+        assert found[POWER_LOSS].startswith("no volume can be made: ")

@@ -50,7 +50,7 @@ def doctor(
     """
     general = [_python(), _spark(), *_backends(), _zookeeper(), _apache_kafka(), _messages(), *_releases()]
     machine = [
-        Finding(f"machine: {capability.value}", reason is None, reason or "tried, works")
+        Finding(f"machine: {capability}", reason is None, reason or "tried, works")
         for capability, reason in available().items()
     ]
     faults = {kind: _fault(kind) for kind in fault_kinds()}

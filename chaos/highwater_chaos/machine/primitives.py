@@ -7,7 +7,8 @@ From this list alone follow
 - the kinds of faults that a node agent takes, how it reads requests for them, and its probes
   (:mod:`highwater_operator.agent.faults.derived`);
 - the methods of the backend on Kubernetes, which ask the agent of the node's machine;
-- what the journal may name (:mod:`~.kinds`).
+- what the journal may name (:mod:`~.kinds`);
+- what is tried of a machine, and so what ``highwater doctor`` and skipped tests say (:mod:`~.capabilities`).
 
 A new primitive is a class of faults in a module of its own (:class:`~.node_fault.NodeFault`), a protocol here, and the
 protocol's methods in the simulator.
@@ -19,7 +20,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
-from highwater_chaos.machine.ability import Ability
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_freeze import DiskFreeze
@@ -123,11 +123,10 @@ class CutsLinks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MachinePrimitive:
-    """``title``: as messages to users name it. ``needs``: of the machine. ``methods``: what its methods do.
+    """``title``: as messages to users name it. ``methods``: what its methods do.
     ``not_in_pods``: why agents do not do it; None: they do."""
 
     title: str
-    needs: Ability
     methods: Mapping[str, Role]
     not_in_pods: str | None = None
 
@@ -138,18 +137,16 @@ class MachinePrimitive:
 
 
 MACHINE_PRIMITIVES: Final[dict[type[Any], MachinePrimitive]] = {
-    FillsDisks: MachinePrimitive("full disk", Ability.DISK_FULL, {"fill_disk": Begins("diskFull", DiskFull)}),
-    FailsDisks: MachinePrimitive("disk errors", Ability.DISK_ERROR, {"fail_disk": Begins("diskError", DiskError)}),
+    FillsDisks: MachinePrimitive("full disk", {"fill_disk": Begins("diskFull", DiskFull)}),
+    FailsDisks: MachinePrimitive("disk errors", {"fail_disk": Begins("diskError", DiskError)}),
     BlocksWrites: MachinePrimitive(
         "blocked writes",
-        Ability.DISK_FREEZE,
         {"block_writes": Begins("diskFreeze", DiskFreeze)},
         not_in_pods="agents freeze no file system",
     ),
-    CutsLinks: MachinePrimitive("network cuts", Ability.CUTS, {"cut": Begins("partition", Cut)}),
+    CutsLinks: MachinePrimitive("network cuts", {"cut": Begins("partition", Cut)}),
     PausesNodes: MachinePrimitive(
         "pause",
-        Ability.PROCESSES,
         {"pause": Begins("pause", Pause), "resume": Ends(Pause), "process_state": Probes(process_state)},
     ),
 }

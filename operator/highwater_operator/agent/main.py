@@ -57,7 +57,7 @@ _VOLUMES_WITHIN: Final = 600.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status: 0 after SIGTERM, 1 if the machine lacks an ability, 2 if it is not configured."""
+    """Return the exit status: 0 after SIGTERM, 1 if the machine lacks a capability, 2 if it is not configured."""
     argparse.ArgumentParser(
         prog="highwater-agent",
         description="Inject and heal faults on one Kubernetes node until SIGTERM.\n"

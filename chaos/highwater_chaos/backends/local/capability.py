@@ -23,20 +23,18 @@ from highwater_chaos.backends.primitives import (
     StopsNodes,
 )
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.machine.ability import Ability
-from highwater_chaos.machine.capabilities import available
+from highwater_chaos.machine.capabilities import NAMESPACES, POWER_LOSS, PROCESSES, VOLUMES, available
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
 from highwater_chaos.machine.volumes import FileSystem
 
-_NEEDS: Final[dict[Primitive, Ability]] = {
-    LosesPower: Ability.POWER_LOSS,
-    KillsNodes: Ability.PROCESSES,
-    StopsNodes: Ability.PROCESSES,
-    **{primitive: one.needs for primitive, one in MACHINE_PRIMITIVES.items()},
+_NEEDS: Final[dict[Primitive, str]] = {
+    LosesPower: POWER_LOSS,
+    KillsNodes: PROCESSES,
+    StopsNodes: PROCESSES,
+    **{primitive: one.title for primitive, one in MACHINE_PRIMITIVES.items()},
 }
 _BY_THE_NODE: Final = frozenset({AppliesRpcRules, SkewsClocks, StallsDisks})
 """What the process of a node does when its control socket asks for it."""
-_VOLUMES: Final[dict[FileSystem, Ability]] = {"ext4": Ability.EXT4, "xfs": Ability.XFS}
 _ON_VOLUMES: Final[tuple[Primitive, ...]] = (
     LosesPower,
     *(kind for kind, one in MACHINE_PRIMITIVES.items() if one.fault.ACTS_ON == "volume"),
@@ -48,7 +46,7 @@ def why_not(file_system: FileSystem = "ext4") -> dict[Primitive, str | None]:
     machine = available()
     reasons = {primitive: machine[_NEEDS[primitive]] if primitive in _NEEDS else None for primitive in PRIMITIVES}
     for primitive in _ON_VOLUMES:
-        reasons[primitive] = machine[_VOLUMES[file_system]] or reasons[primitive]
+        reasons[primitive] = machine[VOLUMES[file_system]] or reasons[primitive]
     reasons[LosesPowerAtWrites] = IN_VIRTUAL_TIME
     return reasons
 
@@ -58,7 +56,7 @@ def can_isolate() -> bool:
     if os.geteuid() != 0:
         return False
     machine = available()
-    return machine[Ability.NAMESPACES] is None and machine[Ability.EXT4] is None
+    return machine[NAMESPACES] is None and machine[VOLUMES["ext4"]] is None
 
 
 def possible_to(program: NodeProgram, cluster: Cluster, primitives: frozenset[Primitive]) -> frozenset[Primitive]:
@@ -77,5 +75,5 @@ def possible_here(primitives: frozenset[Primitive], file_system: FileSystem = "e
 
 def file_system_problem(file_system: FileSystem) -> str | None:
     """Why the disks that a cluster asks for cannot be made."""
-    reason = available()[_VOLUMES[file_system]]
+    reason = available()[VOLUMES[file_system]]
     return None if reason is None else f"cluster.fileSystem {file_system}: {reason}"
