@@ -82,7 +82,7 @@ class InvariantViolation:
     what: str
 
 
-class Abilities(Protocol):
+class Capabilities(Protocol):
     """What a backend can do to a cluster, known before the cluster exists."""
 
     @property
@@ -265,7 +265,7 @@ class LosesNodes(Protocol):
         """Return whether a node is no more, and with it whatever a fault did to it."""
 
 
-class Backend(Abilities, Lifecycle, Observation, ClientHost, Protocol):
+class Backend(Capabilities, Lifecycle, Observation, ClientHost, Protocol):
     """A place where a cluster runs. Which faults it can inject follows from the primitives that it implements as well
     (:mod:`~.primitives`)."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from highwater_chaos.backends.primitives import PRIMITIVES, Primitive, RunsCommands, SkewsClocks, StallsDisks
-from highwater_chaos.backends.protocol import Abilities
+from highwater_chaos.backends.protocol import Capabilities
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import Step
@@ -31,7 +31,7 @@ class BackendCannotError(PortableError):
         super().__init__(f"backend {backend} cannot run this experiment: {'; '.join(problems)}")
 
 
-def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
+def refusals(experiment: ChaosExperiment, backend: Capabilities) -> list[str]:
     """What the experiment needs and the backend cannot do; empty where it can run."""
     if experiment.cluster.attached is not None and backend.name != "attach":
         return ["spec.cluster.attached: says what a run with --backend attach found: leave it out, or run it there"]
@@ -81,7 +81,7 @@ def _unseen_invariants(experiment: ChaosExperiment, backend: str) -> Iterator[st
             yield f"spec.checks: {name} needs events of the quorum, and ZooKeeper's own servers report none"
 
 
-def _lacking(experiment: ChaosExperiment, backend: Abilities, primitive: Primitive) -> str:
+def _lacking(experiment: ChaosExperiment, backend: Capabilities, primitive: Primitive) -> str:
     why = backend.why_not(experiment.cluster, primitive)
     return f"needs {PRIMITIVES[primitive]}, which {backend.name} does not have" + (f": {why}" if why else "")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
+from highwater_chaos.backends.kubernetes.capabilities import KubernetesCapabilities
 from highwater_chaos.backends.kubernetes.crashable import backend_for
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
@@ -65,10 +65,10 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
         experiment = experiment_of(found, borrowed)
     except ExperimentError as error:
         return Rejection("Invalid", _in_words(error))
-    abilities = KubernetesAbilities(backend_for(crashable=borrowed is None or is_crashable(borrowed)))
-    if problems := abilities.problems(experiment.cluster):
+    capabilities = KubernetesCapabilities(backend_for(crashable=borrowed is None or is_crashable(borrowed)))
+    if problems := capabilities.problems(experiment.cluster):
         return Rejection("NotSupported", "; ".join(problems))
-    if impossible := refusals(experiment, abilities):
+    if impossible := refusals(experiment, capabilities):
         return Rejection("NotPossible", "; ".join(impossible))
     if borrowed is not None:
         return experiment

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
-from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
+from highwater_chaos.backends.kubernetes.capabilities import KubernetesCapabilities
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
 from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
 from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
@@ -87,7 +87,7 @@ class _Node:
 
 
 @with_machine_methods("processes", "network", in_pods=True)
-class KubernetesBackend(KubernetesAbilities, RealNodes):
+class KubernetesBackend(KubernetesCapabilities, RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks cannot be harmed: those that can be
     harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 

@@ -17,8 +17,8 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
 
 
-class KubernetesAbilities:
-    """See :class:`highwater_chaos.backends.protocol.Abilities`. ``backend``: the class that runs the experiment."""
+class KubernetesCapabilities:
+    """See :class:`highwater_chaos.backends.protocol.Capabilities`. ``backend``: the class that runs the experiment."""
 
     name = "kubernetes"
 
