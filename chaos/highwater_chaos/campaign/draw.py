@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment.faults import Effect, effect_of, fault_kinds
 from highwater_chaos.experiment.model import API_VERSION
 from highwater_runtime.seeds import derive_random
 
@@ -28,8 +29,8 @@ _ADMINISTRATION: Final = (
     *("createTopic", "deleteTopic", "addPartitions", "electLeaders", "deleteRecords"),
     *_MOVES,
 )
-_BEGINS_ANEW: Final = frozenset((*_LOSSES, "diskFull", "diskError"))
-"""After these a broker registers anew."""
+_REGISTERS_AGAIN: Final = Effect.ENDS_PROCESSES | Effect.STOPS_IN_ORDER | Effect.FAILS_LOGS
+"""After a fault with one of these effects a broker registers again."""
 _BEFORE_REPLICA_EPOCHS: Final = ("3.3-IV3", "3.4-IV0", "3.5-IV0")
 """Metadata versions without KIP-903, with which a broker that has restarted may join an ISR by what it fetched before
 (KAFKA-14139)."""
@@ -87,7 +88,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     mode = mode or drawn
     cluster = _cluster(random, mode)
     parts = draw_parts(random, mode, cluster)
-    if any("clockSkew" in part["faults"] for part in parts):
+    if any(kind in fault_kinds() and fault_kinds()[kind].drawn_clock_error_ns(1) for kind in _kinds_of(parts)):
         _keep_by_size(cluster)
     _let_tombstones_go(derive_random(seed, "tombstones"), cluster)
     _be_patient(derive_random(seed, "patience"), cluster, parts)
@@ -190,10 +191,13 @@ def _in_peace(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
 
 def schedule_of(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The schedule in which these ``random`` steps go on side by side."""
-    kinds = {kind for part in parts for kind in part["faults"]}
     # A log whose topic or replica has gone may stay for a while before it counts as a stray.
-    end = [{"wait": "8s"}] if kinds & set(_ADMINISTRATION) else []
+    end = [{"wait": "8s"}] if _kinds_of(parts) & set(_ADMINISTRATION) else []
     return [{"parallel": [[{"random": part}] for part in parts]}, *end]
+
+
+def _kinds_of(parts: Sequence[dict[str, Any]]) -> set[str]:
+    return {kind for part in parts for kind in part["faults"]}
 
 
 def _cluster(random: Random, mode: str) -> dict[str, Any]:
@@ -296,7 +300,7 @@ def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[
     lasts = f"{random.choice((6, 9, 12))}s"
     of_brokers: tuple[str, ...] = _LOSSES + _CUTS + _DISKS
     if not keeps_replica_epochs(cluster):
-        of_brokers = tuple(kind for kind in of_brokers if kind not in _BEGINS_ANEW)
+        of_brokers = tuple(kind for kind in of_brokers if not effect_of(kind) & _REGISTERS_AGAIN)
     parts = [_part(random, lasts, _some(random, of_brokers), ["brokers"])]
     if mode == "kraft" and random.random() < 0.5:
         kinds = _QUORUM if cluster["controllers"] > 1 else ("kill", "pause", "stop")

@@ -70,6 +70,8 @@ class FaultModel(Model):
     """The name under ``inject`` and ``random.faults``, in camelCase."""
     RANK: ClassVar[int] = 100
     """Its place where documents list kinds; those of the same rank go by name."""
+    ALSO_CALLED: ClassVar[tuple[str, ...]] = ()
+    """What else people call it; errors then name it."""
     EFFECT: ClassVar[Effect] = Effect.NONE
     DRAWN: ClassVar[bool] = True
     """Whether ``random`` can draw it."""

@@ -13,23 +13,12 @@ from pydantic_core import ErrorDetails
 
 from highwater_chaos.experiment.consistency import problems_of
 from highwater_chaos.experiment.errors import ExperimentError, Problem
-from highwater_chaos.experiment.faults import FaultKindError, Inject, with_all_kinds
+from highwater_chaos.experiment.faults import FaultKindError, Inject, fault_kinds, with_all_kinds
 from highwater_chaos.experiment.model import ChaosExperiment
 from highwater_chaos.experiment.yaml_text import read_documents, read_text
 
 _KEPT: Final = 60
 """Characters of a found value that an error shows."""
-_MEANT: Final = {
-    "hang": "pause",
-    "freeze": "pause",
-    "crash": "kill",
-    "reboot": "powerLoss",
-    "cut": "partition",
-    "isolate": "partition",
-    "slow": "delay",
-    "latency": "delay",
-}
-"""What others call a fault."""
 
 
 def load_experiment(path: Path, *, references: bool = False) -> ChaosExperiment:
@@ -187,7 +176,8 @@ def _message(details: ErrorDetails) -> str:
         case "extra_forbidden":
             allowed = _fields_around(details["loc"])
             written = str(details["loc"][-1])
-            near = [meant] if (meant := _MEANT.get(written)) in allowed else get_close_matches(written, allowed, n=1)
+            meant = [name for name, kind in fault_kinds().items() if written in kind.ALSO_CALLED and name in allowed]
+            near = meant or get_close_matches(written, allowed, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             return f"unknown field{hint}" + (f" (allowed here: {', '.join(allowed)})" if allowed else "")
         case "one_of" | "one_cluster" | "direction" | "not":

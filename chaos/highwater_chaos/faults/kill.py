@@ -17,6 +17,7 @@ class Kill(NodeDownFault):
 
     KIND: ClassVar[str] = "kill"
     RANK: ClassVar[int] = 1
+    ALSO_CALLED: ClassVar[tuple[str, ...]] = ("crash",)
     SUFFERED: ClassVar[str] = "was killed"
     EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES | Effect.KEEPS_CONNECTIONS
     target: Victims

@@ -253,6 +253,7 @@ class Delay(MessageFault):
 
     KIND: ClassVar[str] = "delay"
     RANK: ClassVar[int] = 13
+    ALSO_CALLED: ClassVar[tuple[str, ...]] = ("slow", "latency")
     EFFECT: ClassVar[Effect] = Effect.ACTS_ON_MESSAGES | Effect.LOSES_RESPONSES
     ACTION: ClassVar[Action] = "delay"
     CAUGHT: ClassVar[str] = "delayed"

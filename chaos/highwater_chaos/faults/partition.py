@@ -39,6 +39,7 @@ class Partition(OneOf, Fault):
 
     KIND: ClassVar[str] = "partition"
     RANK: ClassVar[int] = 10
+    ALSO_CALLED: ClassVar[tuple[str, ...]] = ("cut", "isolate")
     EFFECT: ClassVar[Effect] = Effect.LOSES_RESPONSES
     between: Annotated[
         list[Target | list[Target]] | None,

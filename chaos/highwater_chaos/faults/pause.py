@@ -19,6 +19,7 @@ class Pause(Fault):
 
     KIND: ClassVar[str] = "pause"
     RANK: ClassVar[int] = 8
+    ALSO_CALLED: ClassVar[tuple[str, ...]] = ("hang", "freeze")
     SUFFERED: ClassVar[str] = "hung (pause)"
     EFFECT: ClassVar[Effect] = Effect.HOLDS_PROCESSES | Effect.LOSES_RESPONSES
     target: Victims

@@ -40,6 +40,7 @@ class PowerLoss(NodeDownFault):
 
     KIND: ClassVar[str] = "powerLoss"
     RANK: ClassVar[int] = 0
+    ALSO_CALLED: ClassVar[tuple[str, ...]] = ("reboot",)
     EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES
     LOSES_CACHE: ClassVar[bool] = True
     COUNTS_LOST_BYTES: ClassVar[bool] = True
