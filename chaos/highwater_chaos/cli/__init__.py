@@ -59,6 +59,7 @@ COMMANDS: Final = {
     "export": "Write a recorded run with JSON Lines in place of Parquet.",
     "replay": "Run a recorded experiment again and compare.",
     "shrink": "Find a small experiment that fails as a recorded run did.",
+    "runs": "List the judged runs below a directory, the latest first.",
     "report": "Draw the report of a recorded run.",
     "compare": "Show two recorded runs side by side.",
     "truncations": "Show what truncations did to the replicas of recorded runs.",
