@@ -127,12 +127,10 @@ class SimBackend:
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
         """Every fault, whatever the cluster is like."""
-        del cluster
         return self.primitives
 
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """It is simulated or it is not."""
-        del cluster
         return BY_THE_USER if primitive is RunsCommands else None
 
     def problems(self, cluster: Cluster) -> list[str]:
@@ -145,7 +143,6 @@ class SimBackend:
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
         """Create and start all nodes."""
-        del spool, needs
         simulator = Simulator(seed, codec=self._codec, trace_messages=self._trace_messages)
         self.simulator, self._cluster = simulator, cluster
         simulator.trace.subscribers.append(self._note)
@@ -361,7 +358,6 @@ class SimBackend:
 
     def pause(self, node: str, until_ns: int | None = None) -> None:
         """No event reaches it. Only the harness can be late in virtual time: ``until_ns`` is not needed."""
-        del until_ns
         self.simulator.pause(node)
 
     def resume(self, node: str) -> None:
@@ -372,7 +368,6 @@ class SimBackend:
 
     def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
         """Silence one way."""
-        del until_ns
         self._cuts[cut] = self.simulator.faults.cut(source, destination, "aToB")
 
     def uncut(self, cut: str) -> None:
@@ -419,23 +414,19 @@ class SimBackend:
 
     def fill_disk(self, node: str, until_ns: int | None = None) -> None:
         """A quota of what is used."""
-        del until_ns
         disk = self._disk_to_trouble(node)
         disk.set_quota(disk.used_bytes())
 
     def fail_disk(self, node: str, until_ns: int | None = None) -> None:
         """Errors of everything."""
-        del until_ns
         self._disk_to_trouble(node).set_errors("all")
 
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
         """Flushes end once it is healed."""
-        del until_ns
         self._disk_to_trouble(node).set_stalled(True)
 
     def block_writes(self, node: str, until_ns: int | None = None) -> None:
         """Writes return, and flushes end, once it is healed."""
-        del until_ns
         self._disk_to_trouble(node).set_stalled(True, writes=True)
 
     def _disk_to_trouble(self, node: str) -> SimDisk:
