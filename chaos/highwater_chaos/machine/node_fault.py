@@ -60,7 +60,8 @@ class NodeFault(Resource, Protocol):
 
     @classmethod
     def on(cls, node: MachineNode, /, *parameters: Any, **named: Any) -> Self:
-        """The fault of a node, not made yet. Parameters are those of the primitive, and have bounds in their types.
+        """The fault of a node, not made yet. Parameters are those of the primitive, and have bounds in their types, and
+        defaults with which a machine tries the fault (:mod:`~.capabilities`).
 
         Raises:
             MachineError: the node does not have what it acts on.

@@ -47,7 +47,9 @@ def test_a_line_of_the_list_is_all_that_backends_and_agents_need(primitive: type
             case Begins() if "node" not in signature(getattr(primitive, name)).parameters:
                 assert role.kind in KINDS  # backends have such methods of their own
             case Begins():
-                assert own == list(signature(role.fault.on).parameters)[1:]
+                parameters = list(signature(role.fault.on).parameters.values())[1:]
+                assert own == [part.name for part in parameters]
+                assert all(part.default is not part.empty for part in parameters)  # with these a machine tries it
                 assert (role.kind in KINDS) is (one.not_in_pods is None)
             case Probes():
                 assert own == list(signature(role.look).parameters)[1:]
