@@ -31,7 +31,6 @@ class ClockSkew(Fault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Clock skew."""
         return frozenset({SkewsClocks})
 
     @classmethod
@@ -82,7 +81,6 @@ class ClockSkew(Fault):
         return abs(rate - self.rate) < 1e-6 and abs(offset - self.offset) <= tolerance
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Set the clocks right."""
         context.undo_each(lambda touch: context.using(SkewsClocks).skew_clock(touch.name, 0, 1.0))
         yield Sleep(0)
 

@@ -63,7 +63,6 @@ class DiskTroubleFault(Fault):
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
-        """Draw any node."""
         node = drawing.node("brokers", "quorum")
         return None if node is None else Drawn(cls(target=target_of(node)), (node,))
 

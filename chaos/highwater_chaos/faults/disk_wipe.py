@@ -26,7 +26,6 @@ class DiskWipe(NodeDownFault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Kill and wipe."""
         return frozenset({KillsNodes, WipesDisks})
 
     @property

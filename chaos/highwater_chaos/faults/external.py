@@ -78,7 +78,6 @@ class External(Fault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Commands."""
         return frozenset({RunsCommands})
 
     @property
@@ -119,7 +118,6 @@ class External(Fault):
         context.record_evidence(touch, _in_words(seen), _there(seen) is True)
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Run the heal command."""
         runner, fault = context.using(RunsCommands), context.record.id
         runner.end_commands(fault)
         yield Until(lambda: runner.commands_outcome(fault) is not None, _ENDS_WITHIN_NS, "the heal command ends")

@@ -25,7 +25,6 @@ class Kill(NodeDownFault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Kill."""
         return frozenset({KillsNodes})
 
     @property

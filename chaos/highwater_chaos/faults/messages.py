@@ -120,7 +120,6 @@ class MessageFault(Fault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Interference by RPC."""
         return frozenset({AppliesRpcRules})
 
     @classmethod

@@ -38,12 +38,10 @@ class NodeDownFault(Fault):
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
-        """Draw any node."""
         node = drawing.node("brokers", "quorum")
         return None if node is None else Drawn(cls.model_validate({"target": target_of(node)}), (node,))
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Start them again."""
         yield from start_all_again(context)
 
     def probe(self, context: FaultContext, touch: FaultTarget) -> ProbeResult:

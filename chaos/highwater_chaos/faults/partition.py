@@ -75,7 +75,6 @@ class Partition(OneOf, Fault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Cuts."""
         return frozenset({CutsLinks})
 
     @classmethod
@@ -133,7 +132,6 @@ class Partition(OneOf, Fault):
             )
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Join them again."""
         context.undo_each(context.join)
         yield Sleep(0)
 

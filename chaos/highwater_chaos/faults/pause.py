@@ -26,12 +26,10 @@ class Pause(Fault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Pause."""
         return frozenset({PausesNodes})
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
-        """Draw any node."""
         node = drawing.node("brokers", "quorum")
         return None if node is None else Drawn(cls(target=target_of(node)), (node,))
 
@@ -53,7 +51,6 @@ class Pause(Fault):
             context.record_evidence(touch, saw, process == "stopped", node=touch.name)
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Resume those still paused."""
         context.undo_each(lambda touch: context.using(PausesNodes).resume(touch.name))
         yield Sleep(0)
 

@@ -44,7 +44,6 @@ class SessionExpiry(Fault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Interference by RPC."""
         return frozenset({AppliesRpcRules})
 
     def needs_in(self, cluster: Cluster) -> frozenset[Primitive]:

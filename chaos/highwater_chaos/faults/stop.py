@@ -24,7 +24,6 @@ class Stop(NodeDownFault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Stop."""
         return frozenset({StopsNodes})
 
     @property

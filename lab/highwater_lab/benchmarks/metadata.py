@@ -162,7 +162,7 @@ class Bench:
         return answers[0]
 
     def register(self, broker_id: int) -> None:
-        """A new life of a broker."""
+        """A new incarnation of a broker."""
         self.lives[broker_id] += 1
         low, high = int(MetadataVersion.minimum()), int(MetadataVersion.latest())
         self.ask(
