@@ -47,9 +47,9 @@ settings.load_profile("repeatable")
 
 THOROUGH = os.environ.get("HIGHWATER_THOROUGH") == "1"
 """`make thorough`, every night: as many examples as each test says, and the tests with the mark `thorough`."""
-QUICK_EXAMPLES = 25
+QUICK_EXAMPLES = 15
 """How many of them `make test` tries, the first ones. Tests of fewer, and state machines, are run whole."""
-QUICK_EXAMPLES_OF_MANY = 6
+QUICK_EXAMPLES_OF_MANY = 3
 """Where a test has parameters, as with each of 140 messages: so many for each."""
 
 

@@ -320,6 +320,7 @@ def test_no_order_lets_the_leader_commit_without_a_member_of_the_isr(make_bench,
     assert states > 1000, "the search has been cut short"
 
 
+@pytest.mark.thorough
 def test_nor_if_any_controller_is_asked(make_bench):
     """Asking the known leader keeps a proposal from getting stuck at one that knows too little; safety is not in it."""
     assert Model(make_bench, ask_anybody=True).find_loss(MAY_HAPPEN["delays and depositions"])[0] == []

@@ -115,6 +115,7 @@ def _verdict(tmp_path: Path, mode: str, config: str, consumers: int = 1) -> dict
     return write_checked(experiment, run_experiment(experiment, SimBackend()), tmp_path, "run", wire=False).verdict
 
 
+@pytest.mark.quick("kraft-LogAppendTime")
 @pytest.mark.parametrize(
     ("mode", "time"),
     [

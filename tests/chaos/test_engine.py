@@ -95,6 +95,7 @@ class _SlowToStart(SimBackend):
         self.simulator.call_later(100 * SECOND, lambda: super(_SlowToStart, self).start(node))
 
 
+@pytest.mark.thorough
 def test_a_heal_that_comes_after_its_probe_is_seen_in_the_end(make_experiment):
     schedule = '[{"inject": {"kill": {"target": {"broker": 1}, "restartAfter": "1s"}}}, {"wait": "40s"}]'
     workload = "{producers: 1, rate: 2/s}"
@@ -345,6 +346,7 @@ def test_random_cancels_throttled_moves_and_upgrades_the_metadata_version(make_e
     assert "reassignment-cancelled" in signature(result.event_lines).transitions
 
 
+@pytest.mark.thorough
 def test_clients_start_one_after_the_other(make_experiment):
     workload = "{producers: 3, rate: 60/s, consumers: 1, groupMembers: 2, startWithin: 6s}"
     result = run(make_experiment("[{wait: 8s}]", workload=workload))

@@ -15,6 +15,7 @@ from highwater_runtime.log.producer_state import ProducerStates
 FILE = Path(__file__).parents[2] / "scenarios" / "log" / "requests-of-a-former-epoch.yaml"
 
 
+@pytest.mark.thorough
 def test_a_batch_of_a_former_epoch_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     check = ProducerStates.check
     fenced = 0

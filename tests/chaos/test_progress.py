@@ -171,7 +171,7 @@ BROKEN = [
 """Features that one run can show, and for each where one text becomes another so that it never works."""
 
 
-@pytest.mark.quick("joins of groups,", "recovery")
+@pytest.mark.quick("creation of topics", "recovery")
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: ", ".join(feature for feature, *_ in broken))
 def test_a_feature_that_never_works_is_unavailable(broken: tuple[tuple[str, str, str, str], ...]) -> None:
     verdict = _verdict(_experiment(), *broken)
@@ -243,11 +243,7 @@ DISAGREEING = [
 """Mode, whose metadata, and where one text becomes another so that these stay behind what is committed."""
 
 
-@pytest.mark.quick(
-    f"kraft-brokers-{ANSWERS}-in sorted",
-    "kraft-controllers",
-    "zookeeper-brokers-controller.zk.active:ActiveController.isrs_changed-self",
-)
+@pytest.mark.quick("kraft-controllers", "zookeeper-brokers-controller.zk.active:ActiveController.isrs_changed-self")
 @pytest.mark.parametrize(("mode", "whose", "where", "old", "new"), DISAGREEING)
 def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
     mode: str, whose: str, where: str, old: str, new: str

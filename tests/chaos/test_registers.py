@@ -190,6 +190,7 @@ METADATA = "{producers: 1, rate: 20/s, metadata: {writers: 2, readers: 4, rate: 
 LAGGING = '[{"inject": {"for": "4s", "delay": {"rpc": "Fetch", "to": {"all": "controllers"}, "of": "response", "by": "300ms"}}}, {"wait": "4s"}]'  # noqa: E501
 
 
+@pytest.mark.quick("stale-fail")
 @pytest.mark.parametrize(("reads", "verdict"), [("linearizable", "pass"), ("stale", "fail")])
 def test_reads_at_nodes_that_lag(make_experiment, reads, verdict):
     """And every operation has its outcome when the run ends."""

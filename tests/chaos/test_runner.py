@@ -217,6 +217,7 @@ def test_random_faults_stay_within_their_targets(harness):
     assert all(node.startswith("controller") for record in harness.faults.records for node in record.targets)
 
 
+@pytest.mark.thorough
 def test_random_faults_spare_the_last_in_sync_replica_unless_told_otherwise(busy_harness):
     plan = {"targets": ["brokers"], "faults": {"powerLoss": 1}, "for": "30s", "lasting": "2s"}
     busy_harness.inject(partition={"between": [{"broker": 0}, {"broker": 1}]})

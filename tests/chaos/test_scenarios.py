@@ -32,6 +32,7 @@ NEEDS_ITS_RATE = "truncation-not-synced"
 """It loses what was sent within a short time."""
 
 
+@pytest.mark.quick("False")
 @pytest.mark.parametrize("upgraded", [True, False])
 def test_a_stray_goes_with_the_upgrade_and_stays_without_it(upgraded: bool, fewer_records: Any) -> None:
     """Controllers of the old protocol know no full lists: it takes the new one to tell broker 2 what it has to have."""

@@ -154,6 +154,7 @@ def test_what_is_left_is_small_fails_the_same_way_and_depends_on_the_run_alone(f
         assert "lost-write" not in anomalies_of(less)
 
 
+@pytest.mark.thorough
 def test_without_runs_the_smallest_so_far_is_kept(failing):
     found = shrink(failing, "lost-write", most_runs=6, wire=False, jobs=1)
     assert found.runs == 6

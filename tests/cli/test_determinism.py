@@ -22,8 +22,8 @@ ASSERTION = """\
 
 RANDOM = """
     - random:
-        for: 6s
-        every: 1s
+        for: 3s
+        every: 500ms
         lasting: 2s
         faults: {powerLoss: 2, kill: 1, partition: 2, pause: 1, sessionExpiry: 1}
 """

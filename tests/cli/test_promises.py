@@ -62,6 +62,7 @@ def run(highwater: Any, text: str, *options: str) -> tuple[dict[str, Any], Path]
     return json.loads((directory / "verdict.json").read_bytes()), directory
 
 
+@pytest.mark.thorough
 def test_a_topic_deleted_and_created_under_load(highwater: Any) -> None:
     verdict, directory = run(highwater, RECREATED)
     assert verdict["verdict"] == "pass", verdict["reasons"]

@@ -117,6 +117,7 @@ def test_an_experiment_on_kubernetes_is_shown_from_its_status():
     assert "kill demo-broker-1: in force" in text
 
 
+@pytest.mark.thorough
 def test_a_picture_that_cannot_be_drawn_ends_no_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -68,6 +68,7 @@ def test_the_status_of_a_cluster_takes_neither_experiments_nor_what_starts_nodes
     assert loaded.isdisjoint((*RUNS, *JUDGES, *DRAWS, *READS, "highwater_runtime.host"))
 
 
+@pytest.mark.thorough
 def test_a_run_is_judged_again_without_what_runs_and_draws(tiny_run):
     loaded = loaded_by("check", str(tiny_run))
     assert "highwater_pipeline.checks" in loaded

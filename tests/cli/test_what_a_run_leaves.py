@@ -346,6 +346,7 @@ assert "pandas" not in sys.modules, "pandas was imported"
 """
 
 
+@pytest.mark.thorough
 def test_a_run_does_not_import_pandas(tiny_file: Path) -> None:
     """What a process converts first differs with what it does; a run begins with samples of metrics."""
     pytest.importorskip("pandas")

@@ -7,7 +7,6 @@ every session is told, in its order. Zxids and session ids are compared by their
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +35,7 @@ def simulated() -> SimulatedPlace:
     return SimulatedPlace()
 
 
-@settings(max_examples=40 if os.environ.get("HIGHWATER_THOROUGH") == "1" else 20)
+@settings(max_examples=40)
 @given(program=programs())
 @example(program=COVERING)
 def test_both_answer_alike(real: RealPlace, simulated: SimulatedPlace, program: Program) -> None:

@@ -237,6 +237,7 @@ def expect(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     raise AssertionError(f"{what!r} was not found")
 
 
+@pytest.mark.thorough
 def test_without_the_guard_zombies_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Elected, "guard", property(lambda elected: Check(WORK)))
     expect(monkeypatch, "an epoch wrote after a later one")

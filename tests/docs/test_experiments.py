@@ -168,14 +168,17 @@ def refusal(promql: str) -> str:
     return str(refused.value)
 
 
-def test_the_assertions_shown_are_valid(experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_assertions_shown_are_valid(
+    experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thorough: bool
+) -> None:
     monkeypatch.chdir(tmp_path)
     shown = [block for block in experiments.blocks("yaml") if "  assertions:" in block]
     for block, count in zip(shown, (3, 2), strict=True):
         text = experiments.blocks("yaml")[0].replace("  expect:", f"{block.rstrip()}\n  expect:")
         (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
         assert len(parse_experiment(text, "shown").spec.assertions) == count
-        assert execute(["run", "shown.yaml"]) == 0
+        if thorough or count == 3:
+            assert execute(["run", "shown.yaml"]) == 0
 
 
 def test_what_a_run_leaves(experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

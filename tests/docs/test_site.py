@@ -16,12 +16,29 @@ def build(configuration: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
 
 
-def test_the_site_builds_with_every_page_and_linked_source(tmp_path: Path) -> None:
-    done = build(ROOT / "mkdocs.yml", tmp_path)
+def plain(folder: Path, docs: Path, more: str) -> Path:
+    """The site's configuration with neither a theme of its own nor colours in code, which take most of the time."""
+    configuration = folder / "mkdocs.yml"
+    slugs = "!!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}"
+    configuration.write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: {docs}\n"
+        "theme: {name: mkdocs}\nplugins: []\nmarkdown_extensions:\n  - tables\n  - admonition\n"
+        "  - pymdownx.superfences\n  - pymdownx.highlight: {use_pygments: false}\n"
+        f"  - toc:\n      permalink: true\n      slugify: {slugs}\n{more}",
+        encoding="utf-8",
+    )
+    return configuration
+
+
+def test_the_site_builds_with_every_page_and_linked_source(tmp_path: Path, thorough: bool) -> None:
+    """``make test`` builds it plain: with the same pages, links and anchors."""
+    site = tmp_path / "site"
+    hooks = f"hooks: [{ROOT / 'scripts/site_pages.py'}]\n"
+    done = build(ROOT / "mkdocs.yml" if thorough else plain(tmp_path, ROOT / "docs", hooks), site)
     assert done.returncode == 0, done.stderr
     for page in (ROOT / "docs").rglob("*.md"):
-        assert (tmp_path / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page
-    assert "HW" in (tmp_path / "source/runtime/highwater_runtime/broker/isr.py.html").read_text(encoding="utf-8")
+        assert (site / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page
+    assert "HW" in (site / "source/runtime/highwater_runtime/broker/isr.py.html").read_text(encoding="utf-8")
 
 
 def test_what_breaks_the_site_fails_the_build(tmp_path: Path) -> None:
@@ -29,13 +46,7 @@ def test_what_breaks_the_site_fails_the_build(tmp_path: Path) -> None:
     pages.mkdir()
     (pages / "index.md").write_text("# Page\n\n[a](nowhere.md) [b](nowhere.py) [c](#nowhere)\n", encoding="utf-8")
     (pages / "unlisted.md").write_text("# Page\n", encoding="utf-8")
-    configuration = tmp_path / "mkdocs.yml"
-    configuration.write_text(
-        f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: {pages}\nhooks: []\ntheme: {{name: mkdocs}}\nplugins: []\n"
-        "nav: [{Page: index.md}]\n",
-        encoding="utf-8",
-    )
-    done = build(configuration, tmp_path / "site")
+    done = build(plain(tmp_path, pages, "hooks: []\nnav: [{Page: index.md}]\n"), tmp_path / "site")
     assert done.returncode != 0
     for complaint in ("'nowhere.md'", "'nowhere.py'", "#nowhere", "unlisted.md"):
         assert complaint in done.stderr

@@ -66,7 +66,7 @@ def test_an_unknown_driver_is_refused_with_the_known_ones():
         experiment(FILE.replace("confluent-kafka", "sarama"))
 
 
-@pytest.mark.quick("confluent-kafka")
+@pytest.mark.thorough
 @pytest.mark.parametrize("driver", ["highwater", "confluent-kafka"])
 def test_records_are_as_they_were_sent_while_a_leader_dies_and_logs_are_compacted(tmp_path, driver):
     """With keys, tombstones, batches that lose some of their records, and times of the leaders.

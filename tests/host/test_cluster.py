@@ -81,6 +81,7 @@ def consume(bootstrap, count, topic="orders"):
     return values
 
 
+@pytest.mark.thorough
 def test_three_and_three_survive_the_death_of_a_leader(cluster, processes):
     made = cluster(3, 3, broker_session_timeout_ms=3000, broker_heartbeat_interval_ms=500)
     made.create_topic("orders", 3, **{"min.insync.replicas": "2"})

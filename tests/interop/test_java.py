@@ -33,6 +33,7 @@ def tell(java):
     return run
 
 
+@pytest.mark.thorough
 def test_records_come_back_as_they_were_sent_with_every_codec(tell, topic):
     tell("roundtrip", topic, "none", "gzip", "snappy", "lz4", "zstd")
 

@@ -45,6 +45,7 @@ def test_an_acknowledgement_before_the_commit_breaks_a_promise_though_nothing_is
     assert simulate('[{"wait": "3s"}]').anomalies == {"model-step"}
 
 
+@pytest.mark.thorough
 def test_a_controller_that_lies_about_the_epoch_in_force_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """It lets a replica join under a former broker epoch (KIP-903), and reports that epoch as registered."""
     report = QuorumController._report

@@ -30,6 +30,7 @@ def progress(seeds: range, known: list[Outcome] | None = None, *, until_failure:
     return GuidedProgress(guided_plan(plan), known or [])
 
 
+@pytest.mark.quick("zookeeper")
 @pytest.mark.parametrize("mode", ["", "kraft", "zookeeper"])
 def test_each_experiment_can_be_run_and_keeps_to_the_promise(mode: str) -> None:
     guide, random, backend = Guide(mode), Random(1), make_backend("sim")

@@ -44,6 +44,7 @@ def test_it_changes_one_place_and_leaves_no_trace(mutant: Mutant) -> None:
     assert mutant.mode in ("", "kraft", "zookeeper")
 
 
+@pytest.mark.thorough
 def test_the_set_that_nobody_wrote_changes_as_many_places() -> None:
     mutants = SETS["systematic"]
     assert len(mutants) == len([*mutants]) == SIZE
@@ -158,7 +159,7 @@ def test_who_has_the_function_by_name_has_the_mutant_too() -> None:
     assert found == 7
 
 
-@pytest.mark.quick("zk-", "last-isr-member", "epoch-cache-keeps")
+@pytest.mark.quick("epoch-cache-keeps", "zk-controller-epoch-not-raised")
 @pytest.mark.parametrize(
     ("mutant", "file", "anomaly"),
     [

@@ -243,6 +243,7 @@ def test_a_disk_that_is_still_frozen_is_not_touched_by_the_harness(
         backend.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.whole_machine
 def test_a_clock_and_flushes_stay_wrong_while_processes_come_and_go(
     experiment: Callable[..., ChaosExperiment], state: Path, await_true: Callable[..., None]
@@ -295,6 +296,7 @@ def test_the_clock_of_other_software_is_not_said_to_be_wrong() -> None:
     assert (faults.clock_error("zookeeper-0"), faults.is_stalled("zookeeper-0")) == ((0, 1.0), False)
 
 
+@pytest.mark.thorough
 @pytest.mark.whole_machine
 def test_a_node_that_ends_by_itself_makes_the_run_inconclusive(
     experiment: Callable[..., ChaosExperiment], state: Path, await_true: Callable[..., None]

@@ -111,9 +111,9 @@ def test_nothing_stays(
     assert (run / "dumps" / "replica_log.jsonl").stat().st_size > 0
 
 
-@pytest.mark.quick("clients")
+@pytest.mark.thorough
 @pytest.mark.whole_machine
-@pytest.mark.parametrize("stage", ["machine", pytest.param("nodes", marks=pytest.mark.thorough), "clients"])
+@pytest.mark.parametrize("stage", ["machine", "nodes", "clients"])
 def test_killed_while_it_sets_up(
     stage: str,
     state: Path,

@@ -144,6 +144,7 @@ def write(client: KazooClient, leader_epoch: int) -> None:
             time.sleep(0.1)
 
 
+@pytest.mark.thorough
 @needs_zookeeper
 def test_nothing_is_missed_or_told_twice_while_leaders_of_the_ensemble_die(servers: Callable[[int], Servers]) -> None:
     ensemble = servers(3)
@@ -219,6 +220,7 @@ def test_a_session_takes_its_nodes_along_and_a_multi_is_one_transaction(servers:
     assert heard.states() == [0], "a multi that failed has changed nothing"
 
 
+@pytest.mark.thorough
 @needs_zookeeper
 def test_who_was_away_for_too_long_says_so(servers: Callable[[int], Servers], monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that has nothing of what went before sends its whole tree. Here the observer forgets where it was."""

@@ -204,6 +204,7 @@ def test_guardian_killed_too_then_heal(maker: Any, leftovers: Any, state: Path) 
     assert heal(state) == []
 
 
+@pytest.mark.thorough
 def test_what_was_told_is_taken_back(maker: Any, nothing_left: Any, await_true: Any, program: Program) -> None:
     moments = random.Random("instruction")
     for _ in range(5):

@@ -63,6 +63,7 @@ def test_a_power_loss_keeps_what_was_synced_and_nothing_else(machine: Any, kind:
     assert try_to_write(point) is None
 
 
+@pytest.mark.quick("ext4")
 def test_after_the_lights_went_out_every_write_fails(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     point = Path(volume.mount_point)
@@ -93,6 +94,7 @@ def test_a_prefix_survives(machine: Any, kind: Any, synced: int) -> None:
     assert loss.lost_bytes == synced + later - len(found)
 
 
+@pytest.mark.quick("ext4")
 def test_a_torn_file_has_a_hole(machine: Any, kind: Any) -> None:
     point = Path(machine.volume(kind).mount_point)
     synced, later = 3 * 16 * PAGE, 64 * 16 * PAGE
@@ -161,6 +163,7 @@ def test_full(machine: Any, kind: Any) -> None:
     write(point / "log", b"x" * MIB, sync=True)
 
 
+@pytest.mark.quick("xfs")
 def test_error_loses_nothing_and_heals(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     point = Path(volume.mount_point)
@@ -175,6 +178,7 @@ def test_error_loses_nothing_and_heals(machine: Any, kind: Any) -> None:
     assert process.state() == "gone", "its open files could never work again"
 
 
+@pytest.mark.quick("ext4")
 def test_power_loss_of_a_failing_disk(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     error = machine.run.make(DiskError(volume))
@@ -298,6 +302,7 @@ def test_only_a_mount_point_is_frozen(machine: Any, kind: Any) -> None:
     assert not thaw(Path(volume.mount_point))
 
 
+@pytest.mark.quick("ext4")
 def test_wipe(machine: Any, kind: Any) -> None:
     volume = machine.volume(kind)
     point = Path(volume.mount_point)

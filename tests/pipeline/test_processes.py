@@ -93,6 +93,7 @@ def test_what_one_cannot_read_is_said(stored: StoredRun) -> None:
         check_stored(stored, 2)
 
 
+@pytest.mark.thorough
 def test_of_what_cannot_be_read_the_first_is_said(stored: StoredRun) -> None:
     """The larger partition is read first where several check, but what is said must not depend on that."""
     assert [[unit.partition for unit in share] for share in shares(stored.units, 2)][1] == ["orders-1", "orders-0"]

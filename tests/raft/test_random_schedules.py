@@ -190,6 +190,7 @@ def test_random_schedules(cluster, seeds: range) -> None:
             raise
 
 
+@pytest.mark.thorough
 def test_a_minority_that_stays_down_is_in_nobody_s_way(cluster) -> None:
     # Seed 108: a leader goes for good while an observer fetches a snapshot from it.
     for seed in range(200) if os.environ.get("HIGHWATER_THOROUGH") == "1" else range(100, 110):

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ SERIES = st.lists(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=SERIES, rows=st.sampled_from([2, 5, 1000]))
 def test_what_is_left_out_of_parquet_does_not_show(recording: Any, drawn: list[Any], rows: int) -> None:

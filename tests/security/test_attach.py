@@ -141,6 +141,7 @@ def test_a_server_that_never_answers_is_given_up(stranger):
     assert (status, f"{at}: accepts connections, but does not answer" in output) == (254, True), output
 
 
+@pytest.mark.thorough
 def test_topics_are_deleted_although_the_harness_is_killed(stranger, cluster):
     file = stranger.file("orphaned", wait="50s")
     command = [sys.executable, "-m", "highwater_chaos", *stranger.command(file, "--client-config", stranger.client)]

@@ -65,6 +65,7 @@ LONGEST = (
     "local/test_working_directory.py",
     "kubernetes/experiments/test_agents_replaced.py",
     "kubernetes/agent/",
+    "campaign/test_bad_seeds.py",
     "kubernetes/experiments/test_judging.py",
     "security/",
     "kubernetes/log_cluster/test_stale_names.py",

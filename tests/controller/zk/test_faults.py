@@ -320,6 +320,7 @@ def test_a_controller_goes_on_counting_when_a_broker_has_another_session() -> No
     assert broker.sequences == sorted(set(broker.sequences))
 
 
+@pytest.mark.thorough
 def test_a_full_list_is_never_split() -> None:
     partitions = 5000
     c = Cluster(brokers=2).up()

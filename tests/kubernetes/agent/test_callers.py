@@ -104,6 +104,7 @@ def test_sigterm_ends_the_agent_and_its_successor_goes_on(
     assert again.ask("GET", "/v1/machine?since=now").status_code == 400
 
 
+@pytest.mark.thorough
 def test_an_agent_that_restarts_during_an_injection_is_asked_again(
     agent: Agent, world: World, restart: Callable[[], Agent]
 ) -> None:

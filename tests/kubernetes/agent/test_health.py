@@ -112,6 +112,7 @@ sys.exit(main([]))
 """The agent; on SIGUSR1 one of its threads ends, as by an error that nobody thought of."""
 
 
+@pytest.mark.thorough
 def test_each_thread_of_the_agent_that_dies_is_told(agent: Agent, world: World, tmp_path: Path) -> None:
     """One after the other. The first one that is watched is named, so the last one dies first.
 

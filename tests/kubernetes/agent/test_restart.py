@@ -7,6 +7,7 @@ import json
 import signal
 from collections.abc import Callable
 
+import pytest
 from agent_world import Agent, World, confirmed, guardians, in_seconds, states
 from waiting import until
 
@@ -80,6 +81,7 @@ def test_a_guardian_that_dies_is_replaced(agent: Agent, world: World) -> None:
     agent.heal("orphan-1")
 
 
+@pytest.mark.thorough
 def test_what_an_agent_of_another_version_was_asked_for_can_be_undone(agent: Agent, world: World) -> None:
     pod, peer = world.pod("older-broker-0"), world.pod("older-broker-1")
     pod.start_node()

@@ -286,6 +286,7 @@ def test_a_runner_that_still_judges_is_left_alone(kube_api: Any, passing: Record
     assert Judge(Kube(kube_api.configuration()), "default", "demo", uid, judge=check_recordings).run() == 1
 
 
+@pytest.mark.thorough
 def test_a_judge_that_is_ended_in_the_middle_is_begun_again(
     kube_api: Any, failing: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
