@@ -186,7 +186,7 @@ def test_a_read_that_nobody_answers_has_failed(world):
 
 # --- whole runs -----------------------------------------------------------------------------------------------------
 
-METADATA = "{producers: 1, rate: 20/s, metadata: {writers: 2, readers: 4, rate: 100/s, reads: READS}}"
+METADATA = "{producers: 1, rate: 20/s, metadata: {writers: 2, readers: 4, rate: 60/s, reads: READS}}"
 LAGGING = '[{"inject": {"for": "4s", "delay": {"rpc": "Fetch", "to": {"all": "controllers"}, "of": "response", "by": "300ms"}}}, {"wait": "4s"}]'  # noqa: E501
 
 

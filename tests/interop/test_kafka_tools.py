@@ -55,6 +55,7 @@ def test_topics_and_configs(cluster, tool, wait_until):
     wait_until(lambda: name not in cluster.metadata().topics, "the topic to go")
 
 
+@pytest.mark.thorough
 def test_console_producer_and_consumer_groups_and_offsets(tool, topic):
     group = f"group-{topic}"
     tool("ConsoleProducer", "--topic", topic, stdin="a\nb\nc\n")

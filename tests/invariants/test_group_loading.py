@@ -11,7 +11,7 @@ from highwater_runtime.log.log import Log
 
 RESTART = "{inject: {restart: {target: {all: brokers}}}}"
 MOVES = f"[{{wait: 6s}}, {{repeat: {{times: 2, steps: [{RESTART}, {{wait: 3s}}]}}}}]"
-WORKLOAD = "{producers: 1, rate: 20/s, groupMembers: 2}"
+WORKLOAD = "{producers: 1, rate: 5/s, groupMembers: 2}"
 
 
 @pytest.mark.thorough

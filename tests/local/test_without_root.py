@@ -15,9 +15,6 @@ import pytest
 
 NOBODY = 65534
 SCHEDULE = """
-- inject: {kill: {target: {broker: 1}, restartAfter: 200ms}}
-- await: {broker: {id: 1, state: unfenced}, within: 60s}
-- await: {underReplicated: 0, within: 60s}
 - inject: {diskWipe: {target: {broker: 1}, restartAfter: 200ms}}
 - await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 60s}

@@ -349,7 +349,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.quick("plain", "tombstone", "dated in two bytes", "headers")
+@pytest.mark.quick("plain-False", "tombstone-True", "dated in two bytes-False", "headers-True")
 @pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize("record", SHAPES.values(), ids=SHAPES)
 def test_runs_of_records_are_judged_as_if_each_was_walked(record, keyed):

@@ -94,6 +94,7 @@ def test_messages_are_dropped_until_healed(node: Pod, agent: Agent) -> None:
     assert asks_for_versions(node, 20)
 
 
+@pytest.mark.thorough
 def test_a_deadline_takes_a_rule_back_though_the_agent_is_dead(node: Pod, agent: Agent, world: World) -> None:
     agent.inject("msg-2", "delay", node, seconds=6, rpc="ApiVersions", by="60s")
     assert not asks_for_versions(node, 0.5)
