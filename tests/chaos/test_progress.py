@@ -171,7 +171,7 @@ BROKEN = [
 """Features that one run can show, and for each where one text becomes another so that it never works."""
 
 
-@pytest.mark.quick("creation of topics", "recovery")
+@pytest.mark.quick("joins of groups", "creation of topics", "recovery")
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: ", ".join(feature for feature, *_ in broken))
 def test_a_feature_that_never_works_is_unavailable(broken: tuple[tuple[str, str, str, str], ...]) -> None:
     verdict = _verdict(_experiment(), *broken)
