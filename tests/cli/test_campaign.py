@@ -218,6 +218,40 @@ def test_an_interrupted_campaign_leaves_its_results(highwater: Any, monkeypatch:
     assert len(pq.read_table("c/results.parquet")) == 6
 
 
+def test_an_interruption_while_a_failing_seed_is_written_leaves_the_results(highwater: Any, monkeypatch: Any) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    def fails(units: Iterator[SeedJob], _jobs: int, _run: Any) -> Iterator[Outcome]:
+        yield from (Outcome(unit.experiment, unit.seed, "", "fail", ("lost-write",)) for unit in units)
+
+    monkeypatch.setattr(campaign_run, "on_processes", fails)
+    monkeypatch.setattr(campaign_run, "write_example", interrupted)
+    done = highwater("campaign", highwater.write("loses.yaml", LOSES), "--seeds", "1..2", *CI)
+    assert done.status == 2
+    assert "2 seeds of 2 failed. The campaign was interrupted." in done.err
+    assert [case.get("name") for case in _cases("ci/junit.xml").iter("testcase")] == ["loses"]
+    assert Path("c/campaign.html").is_file()
+
+
+def test_bugs_that_were_found_hide_no_seed_that_failed_and_a_full_disk_no_result(
+    highwater: Any, monkeypatch: Any
+) -> None:
+    def fails(units: Iterator[SeedJob], _jobs: int, _run: Any) -> Iterator[Outcome]:
+        yield from (Outcome(unit.experiment, unit.seed, "", "fail", ("lost-write",)) for unit in units)
+
+    monkeypatch.setattr(campaign_run, "on_processes", fails)
+    files = [highwater.write("bad.yaml", LOSES.replace("name: loses", "name: bad"))]
+    bug = LOSES.replace("name: loses", "name: bug") + "  expect: [{verdict: fail}]\n"
+    files.append(highwater.write("bug.yaml", bug))
+    arguments = ["campaign", *files, "--seeds", "1..2", "--keep", "0", "--jobs", "1"]
+    done = highwater(*arguments, "--out", "c", "--junit", "/dev/full")
+    assert "1 of 1 bugs were found. 2 seeds of 2 failed elsewhere." in done.out
+    assert (done.status, "--junit /dev/full: cannot be written" in done.err) == (254, True)
+    same = highwater(*arguments, "--out", "d", "--junit", "same", "--summary", "same")
+    assert (same.status, "--junit and --summary: expected different files" in same.err) == (254, True)
+
+
 def test_two_campaigns_are_not_at_work_in_one_directory(highwater: Any, tiny_file: Path) -> None:
     """The lock is of the process, so the other campaign is this one; ``highwater`` runs in it, too."""
     command = ["campaign", "tiny.yaml", "--seeds", "1..2", "--out", "c", "--resume"]

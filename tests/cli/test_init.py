@@ -48,6 +48,12 @@ def test_what_it_wrote_runs_and_is_not_written_over(highwater: Any) -> None:
     wrong = highwater("init", "other.yaml", "--fault", "meteor")
     assert (wrong.status, "--fault meteor: expected one of powerLoss, kill" in wrong.err) == (254, True)
     assert not Path("other.yaml").exists()
+    Path("link.yaml").symlink_to("nowhere")
+    assert "there is such a file already" in highwater("init", "link.yaml").err
+    assert "expected a name of printable characters" in highwater("init", "a\nb.yaml").err
+    for name in ("random", "123", "null", "2024-01-01", "-x"):
+        assert highwater("init", "--", f"{name}.yaml").status == 0, name
+        assert highwater("campaign", f"./{name}.yaml", "--for", "1ns", "--out", f"of{name}").status == 2, name
 
 
 def test_on_a_terminal_it_asks(highwater: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ def kept(highwater: Any, tiny_run: Path, tmp_path: Path) -> Path:
     for name in ("campaign.json", "campaign.html"):
         (runs / "night" / name).write_text("{}", encoding="utf-8")
     (runs / "notes").mkdir()
+    (runs / "notes" / "experiment.yaml").write_text("", encoding="utf-8")
     (runs / "notes" / "verdict.json").write_text("{}", encoding="utf-8")
     (runs / ".being-written").mkdir()
     (tmp_path / "elsewhere").mkdir()
@@ -70,9 +71,58 @@ def test_only_run_directories_that_were_chosen_are_deleted(highwater: Any, kept:
         "night/campaign.json",
         "night/runs",
         "notes",
+        "notes/experiment.yaml",
         "notes/verdict.json",
     ]
     assert (kept.parent / "elsewhere" / "run" / "verdict.json").is_file()
+
+
+def test_no_run_is_deleted_that_was_not_listed(highwater: Any, kept: Path, tiny_run: Path) -> None:
+    """A run in a run is part of it, and keeps it; what has no readable verdict may be no run."""
+    shutil.copytree(tiny_run, kept / "old" / "logs" / "inner")
+    (kept / "new" / "verdict.json").write_text('{"verdict": "guilty"}', encoding="utf-8")
+    before = sorted(kept.rglob("*"))
+    done = highwater("runs", "--prune", "--older-than", "0s")
+    assert (done.status, "1 run, " in done.out) == (254, True), "the run of the campaign alone"
+    assert "runs/new: not deleted: its verdict cannot be read" in done.err
+    assert "runs/old: not deleted: another run or a campaign lies in it" in done.err
+    assert [path for path in before if "deep" not in path.parts and not path.is_symlink() and not path.exists()] == []
+    assert _names(highwater("runs", "runs/old", "--json")) == ["old"], "a run itself"
+
+
+def test_a_page_replaces_nothing_but_a_page(highwater: Any, kept: Path, tmp_path: Path) -> None:
+    (tmp_path / ".index.html").symlink_to(tmp_path / "precious")
+    (tmp_path / "precious").write_text("kept", encoding="utf-8")
+    assert highwater("runs", "--html", "index.html").status == 0
+    assert ((tmp_path / "precious").read_text(encoding="utf-8"), (tmp_path / "index.html").is_symlink()) == (
+        "kept",
+        False,
+    )
+    inside = highwater("runs", "--html", "runs/new/verdict.json")
+    assert (inside.status, "lies in a run directory" in inside.err) == (254, True)
+
+
+def test_strange_names_and_directories_end_no_listing(
+    highwater: Any, kept: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_run, kept / os.fsdecode(b"\xff\x1b[2Jnew\nline"))
+    scan = os.scandir
+
+    def fails(path: Any) -> Any:
+        if str(path).endswith("notes"):
+            raise PermissionError(13, "Permission denied")
+        if str(path).endswith("being-written"):
+            raise FileNotFoundError(2, "No such file or directory")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", fails)
+    shown = highwater("runs", "--html", "index.html")
+    assert shown.status == 254
+    assert shown.err == "runs/notes: cannot be read; runs in it are not listed\n"
+    assert "\x1b" not in shown.out
+    assert "?[2Jnew?line" in shown.out
+    assert "4 runs" in shown.out
+    assert "%FF%1B%5B2Jnew%0Aline/report.html" in Path("index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"name": 3}', b"\xff", b'{"x":' + b"[" * 100_000])

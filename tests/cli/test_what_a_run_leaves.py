@@ -213,6 +213,9 @@ def test_junit_has_a_case_for_each_run_and_each_directory_its_own(highwater: Any
     suite = ElementTree.fromstring((highwater.folder / "junit.xml").read_bytes())
     names = [case.get("name") or "" for case in suite]
     assert names == ["tiny replica-epoch-check=off", "tiny replica-epoch-check=on"]
+    highwater("run", tiny_file, tiny_file, "--junit", "twice.xml", "--out", "twice")
+    again = ElementTree.fromstring((highwater.folder / "twice.xml").read_bytes())
+    assert [case.get("name") for case in again] == ["tiny", "tiny (2)"]
     for run in (highwater.folder / "runs").iterdir():
         (case,) = ElementTree.fromstring((run / "junit.xml").read_bytes())
         assert case.get("name") == ("tiny replica-epoch-check=off" if "=off" in run.name else "tiny")

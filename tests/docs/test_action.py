@@ -48,7 +48,7 @@ def runner(tmp_path: Path) -> Any:
 
 
 def test_experiments_run_once_or_as_a_campaign(runner: Any, tmp_path: Path) -> None:
-    done = runner("Run", experiments="one.yaml two.yaml")
+    done = runner("Run", experiments="o*.yaml\ntwo.yaml\n", arguments="--seed\n3")
     assert done.returncode == 0, done.stderr
     done = runner("Run", experiments="one.yaml", seeds="1..2", directory="night", arguments="--jobs 1 --keep 0")
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@ to the next, whatever seeds were run and found.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from xml.etree import ElementTree  # we only write
@@ -39,9 +40,12 @@ def campaign_junit(counted: Counted, switches: Mapping[str, str], backend: str) 
         attributes = {"classname": f"highwater.campaign.{backend}", "name": " ".join([row.name, *given])}
         case = ElementTree.SubElement(suite, "testcase", attributes, time=f"{seconds:.3f}")
         if not row.as_expected:
-            failed = not row.errors and (row.found or (row.expected == "fail" and row.seeds > 0))
+            not_found = row.expected == "fail" and not row.found and row.seeds > 0 and not row.errors
+            failed = not_found or (row.expected == "pass" and row.found)
             counts["failures" if failed else "errors"] += 1
-            problem = ElementTree.SubElement(case, "failure" if failed else "error", message=row.line(outcomes))
+            unclear = "" if failed or not row.errors else f"{len(row.errors)} seeds have no verdict: "
+            message = f"{unclear}{row.line(outcomes)}"
+            problem = ElementTree.SubElement(case, "failure" if failed else "error", message=message)
             problem.text = "\n".join(_wrong(outcomes))
         add_properties(case, _properties(row))
     return as_bytes(suite, counts)
@@ -83,7 +87,7 @@ def campaign_summary(
     for example, outcome in examples[:_TOLD]:
         what = example.explanation or ", ".join(outcome.anomalies)
         lines.append(f"- {escaped(outcome.experiment)} seed {outcome.seed}: {escaped(cut(what))}")
-        lines.append(f"  - again: {escaped(f'highwater replay {example.directory}')}")
+        lines.append(f"  - again: {escaped(f'highwater replay {shlex.quote(str(example.directory))}')}")
     for row, outcomes in ordered[:_TOLD]:
         if not row.as_expected:
             lines += [f"- {escaped(row.name)} {escaped(cut(one))}" for one in _wrong(outcomes)]

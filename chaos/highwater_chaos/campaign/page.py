@@ -83,12 +83,15 @@ def sentence_of(rows: Sequence[Row], remark: str = "") -> str:
     """The campaign in a sentence. ``remark``: what else is said of bugs that were looked for."""
     wrong = [row for row in rows if not row.as_expected]
     expected_fail = [row for row in rows if row.expected == "fail"]
+    text = ""
     if expected_fail:
         found = sum(row.found for row in expected_fail)
         text = f"{found} of {len(expected_fail)} bugs were found."
-    else:
-        failing = sum(len(row.failing) for row in rows)
-        text = f"{failing or 'No'} seed{'' if failing == 1 else 's'} of {sum(row.seeds for row in rows)} failed."
+    others = [row for row in rows if row.expected != "fail"]
+    if others or not expected_fail:
+        failing = sum(len(row.failing) for row in others)
+        what = f"{failing or 'No'} seed{'' if failing == 1 else 's'} of {sum(row.seeds for row in others)} failed"
+        text += f" {what} elsewhere." if expected_fail else f"{what}."
     text += remark
     unclear = sum(len(row.errors) + len(row.inconclusive) for row in wrong)
     return text + (f" {unclear} seed{'' if unclear == 1 else 's'} came to no verdict." if unclear else "")

@@ -107,7 +107,12 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
         directory.finish(outcomes)
         of_rows = [progress.of_series(series) for series in plan.series]
         rows = [campaign.row(series, of_row) for series, of_row in zip(plan.series, of_rows, strict=True)]
-        examples = [] if end is not None else _examples(campaign, rows, progress, out, options)
+        examples: list[tuple[Example, Outcome]] = []
+        try:
+            if end is None:
+                examples += _examples(campaign, rows, progress, out, options)
+        except KeyboardInterrupt as error:
+            end = error
         remark = f"{campaign.remark(rows)}{_INTERRUPTED if end is not None else ''}"
         with directory.writing():
             page = write_page(
@@ -128,15 +133,19 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
         return path if copy is None else copy.there / path.relative_to(out).as_posix()
 
     results = _Results(rows, of_rows, outcomes, examples, page, remark, time.monotonic() - began)
-    _write_for_ci(campaign, results, options, place)
     if end is not None:
         print(_sentence(campaign, results), file=sys.stderr)
+        try:
+            _write_for_ci(campaign, results, options, place)
+        except UsageError as error:
+            print(error, file=sys.stderr)
         raise end
     stored = _stored(plan.store, outcomes) if plan.store else []
     if options.as_json:
         print(json.dumps(_document(campaign, results, stored, shown, place), indent=2))
     else:
         _print(campaign, results, stored, place)
+    _write_for_ci(campaign, results, options, place)
     return _status(rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
+import yaml
 from pydantic import ValidationError
 
+from highwater_chaos.campaign.draw import RANDOM
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.output import check_output, writing
 from highwater_chaos.experiment import ExperimentError, parse_experiment
@@ -93,18 +96,22 @@ def init(
 
     On a terminal it asks for what is not given.
     """
-    check_output(file.parent, str(file))
-    if file.exists():
+    if not str(file).isprintable():
+        raise UsageError(f"{str(file)!r}: expected a name of printable characters")
+    check_output(file.parent, "FILE")
+    if os.path.lexists(file):
         raise UsageError(f"{file}: there is such a file already; give another name, or delete it")
     faults = _faults()
     mode = mode or _asked("Where is the cluster's metadata", "kraft", ("kraft", "zookeeper"))  # type: ignore[assignment]
-    fault = fault or _asked("What befalls the leader of a partition", "powerLoss", tuple(faults))
+    if fault is None:
+        fault = _asked("What befalls the leader of a partition", "powerLoss", tuple(faults))
     acks = acks or _asked("Which acknowledgements do producers wait for", "all", ("all", "1"))  # type: ignore[assignment]
     if fault not in faults:
         raise UsageError(f"--fault {fault}: expected one of {', '.join(faults)}")
+    shown = shlex.quote(f"./{file}" if str(file).startswith("-") else str(file))
     text = TEXT.format(
-        file=shlex.quote(str(file)),
-        name=re.sub("[^a-z0-9.]+", "-", file.stem.lower()).strip("-.") or "experiment",
+        file=shown,
+        name=_name(file.stem),
         mode=mode,
         fault=fault,
         field=faults[fault],
@@ -115,11 +122,18 @@ def init(
         parse_experiment(text, str(file))
     except ExperimentError as error:
         raise UsageError(f"{error}\nnothing was written; choose another file or another fault") from error
-    with writing(file, str(file)):
+    with writing(file, "FILE"):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as written:
             written.write(text)
-    print(f"{file}: written; now: highwater run {shlex.quote(str(file))}")
+    print(f"{file}: written; now: highwater run {shown}")
+
+
+def _name(stem: str) -> str:
+    """A name of an experiment, as YAML; no campaign knows another one as :data:`RANDOM`."""
+    name = re.sub("[^a-z0-9.]+", "-", stem.lower()).strip("-.") or "experiment"
+    name = f"my-{name}" if name == RANDOM else name
+    return f'"{name}"' if isinstance(yaml.safe_load(name), str) is False else name
 
 
 def _is_terminal() -> bool:

@@ -32,6 +32,9 @@ def check_output(folder: Path, option: str) -> None:
 
 def check_files(files: Mapping[str, Path | None]) -> None:
     """Raise :class:`UsageError` unless each file, by its option, could be written; None: it is not asked for."""
+    given = [file.absolute() for file in files.values() if file is not None]
+    if len(set(given)) < len(given):
+        raise UsageError(f"{' and '.join(files)}: expected different files")
     for option, file in files.items():
         if file is not None:
             check_output(file.parent, option)

@@ -16,7 +16,7 @@ from rich.table import Table
 from highwater_chaos.base.quantities import parse_duration
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.output import check_files, writing
-from highwater_chaos.report.run_index import RunRow, campaigns_below, runs_below, write_index
+from highwater_chaos.report.run_index import RunRow, campaigns_below, holds_others, printable, runs_below, write_index
 from highwater_runtime.ports import SECOND
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -41,7 +41,8 @@ def runs(
 ) -> None:
     """List the judged runs below a directory, the latest first.
 
-    A run directory has experiment.yaml and verdict.json. Nothing else is ever deleted, and no link is followed.
+    A run directory has experiment.yaml, run.json and verdict.json. Nothing else is ever deleted, and no link is
+    followed. A run whose verdict cannot be read is not deleted, nor one in which others lie.
     """
     if not directory.is_dir():
         raise UsageError(f"{directory}: expected a directory with runs; they are below 'runs/' or your --out")
@@ -50,22 +51,21 @@ def runs(
     if dry_run and not prune:
         raise UsageError("--dry-run needs --prune")
     check_files({"--html": html})
+    unreadable: dict[Path, None] = {}
+    found = runs_below(directory, unreadable)
+    _check_page(html, found)
     before = None if older_than is None else time.time() - _seconds(older_than)
     rows = [
-        row
-        for row in runs_below(directory)
-        if (verdict is None or row.verdict == verdict) and (before is None or row.judged < before)
+        row for row in found if (verdict is None or row.verdict == verdict) and (before is None or row.judged < before)
     ]
-    if prune and not dry_run:
-        for row in rows:
-            try:
-                shutil.rmtree(row.directory)
-            except OSError as error:
-                raise UsageError(f"{row.directory}: cannot be deleted: {error.strerror or error}") from error
+    problems = [f"{printable(one)}: cannot be read; runs in it are not listed" for one in unreadable]
+    if prune:
+        rows = [row for row in rows if _may_go(row, problems)]
+        rows = rows if dry_run else [row for row in rows if _is_deleted(row, problems)]
     if html is not None:
         with writing(html, "--html"):
             html.parent.mkdir(parents=True, exist_ok=True)
-            shown = runs_below(directory) if prune else rows
+            shown = runs_below(directory, {}) if prune else rows
             write_index(html, directory, shown, campaigns_below(directory))
     if as_json:
         print(
@@ -73,12 +73,48 @@ def runs(
                 {"runs": [row.to_dict() for row in rows], **({"deleted": not dry_run} if prune else {})}, indent=2
             )
         )
+        _raise(problems)
         return
     if rows:
         Console(width=None if Console().is_terminal else 200).print(_table(rows))
     size = _size(sum(row.size for row in rows))
     done = "" if not prune else " would be deleted" if dry_run else " deleted"
     print(f"{len(rows)} run{'' if len(rows) == 1 else 's'}, {size}{done}")
+    _raise(problems)
+
+
+def _check_page(html: Path | None, found: list[RunRow]) -> None:
+    if html is None:
+        return
+    if html.exists() and not html.is_file():
+        raise UsageError(f"--html {html}: expected a file to write, found something else; choose another name")
+    runs_here = {row.directory.resolve() for row in found}
+    if runs_here & {*html.absolute().parent.resolve().parents, html.absolute().parent.resolve()}:
+        raise UsageError(f"--html {html}: lies in a run directory; choose another place")
+
+
+def _may_go(row: RunRow, problems: list[str]) -> bool:
+    if row.verdict == "unreadable":
+        problems.append(f"{printable(row.directory)}: not deleted: its verdict cannot be read, so it may be no run")
+    elif holds_others(row.directory):
+        problems.append(f"{printable(row.directory)}: not deleted: another run or a campaign lies in it")
+    else:
+        return True
+    return False
+
+
+def _is_deleted(row: RunRow, problems: list[str]) -> bool:
+    try:
+        shutil.rmtree(row.directory)
+    except OSError as error:
+        problems.append(f"{printable(row.directory)}: cannot be deleted: {error.strerror or error}")
+        return False
+    return True
+
+
+def _raise(problems: list[str]) -> None:
+    if problems:
+        raise UsageError("\n".join(problems))
 
 
 def _seconds(text: str) -> float:
@@ -104,7 +140,7 @@ def _table(rows: list[RunRow]) -> Table:
             _size(row.size),
             str(row.directory),
         )
-        table.add_row(*map(escape, cells))
+        table.add_row(*(escape(printable(cell)) for cell in cells))
     return table
 
 

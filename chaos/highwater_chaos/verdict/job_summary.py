@@ -7,6 +7,7 @@ what is written is bounded.
 from __future__ import annotations
 
 import html
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -92,7 +93,8 @@ def _told(verdict: Mapping[str, Any], directory: Path) -> Iterator[str]:
         for story in stories:
             yield f"  - {escaped(story)}"
     yield ""
-    yield f"Report: {escaped(str(directory / 'report.html'))}. Again: {escaped(f'highwater replay {directory}')}"
+    again = f"highwater replay {shlex.quote(str(directory))}"
+    yield f"Report: {escaped(str(directory / 'report.html'))}. Again: {escaped(again)}"
     yield "</details>"
     yield ""
 
@@ -112,7 +114,8 @@ def cut(text: str) -> str:
 
 def escaped(text: str) -> str:
     """What a cell or a list item shows as it is: neither markup, nor columns or lines of its own."""
-    escaped = html.escape(text, quote=False)
+    shown = "".join(one if one.isprintable() or one.isspace() else "\ufffd" for one in text)
+    escaped = html.escape(shown, quote=False)
     for character in r"\`*_[]~|":
         escaped = escaped.replace(character, f"&#{ord(character)};")
     return " ".join(escaped.split())

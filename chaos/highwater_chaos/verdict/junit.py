@@ -7,7 +7,8 @@ the experiment, and the switches and versions that were asked for. Seed, all swi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree  # we only write
@@ -33,7 +34,7 @@ def junit_xml(verdicts: Sequence[dict[str, Any]], names: Sequence[str] | None = 
     """
     suite = ElementTree.Element("testsuite", name="highwater", tests=str(len(verdicts)))
     counts = {"failures": 0, "errors": 0}
-    for verdict, name in zip(verdicts, names or [*map(_name, verdicts)], strict=True):
+    for verdict, name in zip(verdicts, _distinct(names or [*map(_name, verdicts)]), strict=True):
         case = ElementTree.SubElement(
             suite,
             "testcase",
@@ -61,6 +62,14 @@ def junit_xml(verdicts: Sequence[dict[str, Any]], names: Sequence[str] | None = 
         add_properties(case, [*of_run.items(), *reached, *warned])
         _add_assertions(case, verdict["assertions"])
     return as_bytes(suite, counts)
+
+
+def _distinct(names: Iterable[str]) -> Iterator[str]:
+    """The names; of those that are equal each but the first with its number."""
+    seen: Counter[str] = Counter()
+    for name in names:
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
 def _name(verdict: Mapping[str, Any]) -> str:
