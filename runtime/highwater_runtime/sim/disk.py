@@ -96,7 +96,7 @@ class SimDisk:
         """Operations that change something, so far."""
         self.fault_hits = 0
         """Calls that a fault made fail, or that a stall held up: evidence that the fault took effect."""
-        self.on_failed: Callable[[str], None] | None = None
+        self.on_failed: Callable[[str], None] = lambda _path: None
         """Hears the path of each call that a fault makes fail."""
         self.armed = False
         """Whether calls have to be checked for faults at all."""
@@ -464,21 +464,17 @@ class SimDisk:
     def _delay(self) -> int:
         timing, draw = self._timing, self._random.random()
         if draw < timing.slow_fraction:
-            delay = timing.typical_ns + int(timing.slow_ns * draw / timing.slow_fraction)
-        else:
-            delay = timing.typical_ns // 2 + int(timing.typical_ns * draw)
-        return delay
+            return timing.typical_ns + int(timing.slow_ns * draw / timing.slow_fraction)
+        return timing.typical_ns // 2 + int(timing.typical_ns * draw)
 
     def _fsync_delay(self, file: CachedFile) -> int:
-        delay = self._delay()
         now = self._now_ns()
-        file.fsync_at = max(file.fsync_at, now + delay)
+        file.fsync_at = max(file.fsync_at, now + self._delay())
         return file.fsync_at - now
 
     def _failed(self, code: int, path: str) -> OSError:
         self.fault_hits += 1
-        if self.on_failed is not None:
-            self.on_failed(path)
+        self.on_failed(path)
         return os_error(code, path)
 
     def _arm(self) -> None:
