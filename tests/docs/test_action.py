@@ -17,6 +17,16 @@ ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step.get("name", step.get("uses")): step for step in ACTION["runs"]["steps"]}
 PAGE = (ROOT / "docs/ci.md").read_text(encoding="utf-8")
+TINY = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {{name: {name}}}
+spec:
+  timeout: 1m
+  cluster: {{brokers: 1, controllers: 1, topics: [{{name: orders, partitions: 1, replicationFactor: 1}}]}}
+  workload: {{producers: 1, rate: 20/s, consumers: 1}}
+  schedule: [{{wait: 2s}}]
+"""
 OURS = "OWNER/highwater@COMMIT"
 
 
@@ -41,16 +51,15 @@ def runner(tmp_path: Path) -> Any:
             shell, cwd=tmp_path, env={**os.environ, **env}, check=False, capture_output=True, text=True, timeout=300
         )
 
-    highwater = str(folder / "highwater")
     for name in ("one", "two"):
-        subprocess.run([highwater, "init", f"{name}.yaml"], cwd=tmp_path, check=True, capture_output=True)
+        (tmp_path / f"{name}.yaml").write_text(TINY.format(name=name), encoding="utf-8")
     return run
 
 
 def test_experiments_run_once_or_as_a_campaign(runner: Any, tmp_path: Path) -> None:
     done = runner("Run", experiments="o*.yaml\ntwo.yaml\n", arguments="--seed\n3")
     assert done.returncode == 0, done.stderr
-    done = runner("Run", experiments="one.yaml", seeds="1..2", directory="night", arguments="--jobs 1 --keep 0")
+    done = runner("Run", experiments="one.yaml", seeds="1..1", directory="night", arguments="--jobs 1 --keep 0")
     assert done.returncode == 0, done.stderr
     cases = [ElementTree.parse(tmp_path / place / "junit.xml").getroot() for place in ("highwater", "night")]
     assert [[case.get("name") for case in suite] for suite in cases] == [["one", "two"], ["one"]]
