@@ -28,10 +28,11 @@ from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.metadata import BrokerRegistration, snapshot
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.ports import Endpoint
-from highwater_runtime.ports.trace import PartitionChanged
+from highwater_runtime.ports.trace import PartitionChanged, TransitionTaken
 from highwater_runtime.raft.pre_election import PreElection
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.overdue import OverdueInvariants
 from highwater_runtime.sim.invariants.reported import ReportInvariants
 from highwater_runtime.sim.invariants.sessions import SessionInvariants
 from highwater_runtime.sim.invariants.violation import Violations
@@ -274,6 +275,27 @@ def test_a_late_heartbeat_may_end_a_controlled_shutdown(leaves: bool, found: lis
     violations = Violations()
     SessionInvariants(live, violations).on_request("controller-0", call)
     assert [one.name for one in violations.found] == found
+
+
+@pytest.mark.parametrize(("registered_anew", "may_lead"), [(False, False), (True, True)])
+def test_a_broker_that_dies_of_its_failed_log_does_not_owe_to_lead(registered_anew: bool, may_lead: bool) -> None:
+    """Its process ends in the event in which the log goes offline; a new controller has it unfenced for a while."""
+    live: Any = SimpleNamespace(broker=lambda _: None, registered_epoch=lambda _: 36)
+    overdue = OverdueInvariants(SimpleNamespace(), live, Violations())  # type: ignore[arg-type]
+    failed = TransitionTaken(reason="log-offline", partition="orders-0")
+    overdue.on_event("broker-0", 1, failed)
+    live.broker = lambda _: SimpleNamespace(broker_epoch=-1)  # its successor, which is not registered yet
+    overdue.on_event("broker-0", 2, failed)
+    broker = BrokerRegistration(
+        id=0,
+        epoch=87 if registered_anew else 36,
+        incarnation_id=UUID(int=1),
+        endpoint=Endpoint("broker-0", 9092),
+        fenced=False,
+    )
+    image: Any = SimpleNamespace(brokers={0: broker})
+    state: Any = SimpleNamespace(isr=(0,), leader=-1)
+    assert bool(overdue._left_undone(image, "orders-0", state)) is may_lead
 
 
 def test_another_leader_and_fewer_replicas_need_another_epoch() -> None:

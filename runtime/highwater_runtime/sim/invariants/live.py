@@ -51,6 +51,10 @@ class LiveCluster:
         """Take note of a registration; reports of older ones come late."""
         self._epochs[event.broker] = max(event.broker_epoch, self._epochs.get(event.broker, -1))
 
+    def registered_epoch(self, node: str) -> int:
+        """The epoch of a broker's latest registration, also if its process has ended; −1: it has none."""
+        return self._epochs.get(int(node.rpartition("-")[2]), -1)
+
     def members(self, isr: Iterable[int], name: str, topic_id: str) -> Iterator[tuple[int, Partition | None]]:
         """ISR members whose present incarnation is the one that is registered; None: it has no replica."""
         key = _key(name, topic_id)

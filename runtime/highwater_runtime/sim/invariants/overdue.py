@@ -97,7 +97,9 @@ class OverdueInvariants:
         """Take note of a log that has failed: its broker leads the partition no more before it registers anew."""
         if event.reason == "log-offline":
             broker = self._live.broker(node)
-            self._failed[node, event.partition] = -1 if broker is None else broker.broker_epoch
+            epoch = self._live.registered_epoch(node) if broker is None else broker.broker_epoch  # None: it died of it
+            key = (node, event.partition)
+            self._failed[key] = max(epoch, self._failed.get(key, -1))  # -1: it is not registered yet
 
     def on_heartbeat(self, node: str, call: SimRequest) -> None:
         """A controller has answered a broker's heartbeat."""
