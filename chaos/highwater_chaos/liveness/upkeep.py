@@ -54,8 +54,8 @@ _HEADER: Final = 61
 _AROUND_RECORD: Final = 7
 _OF_GROUPS: Final = 40
 """Bytes that a batch, a record around its value, and a record about a group have at least."""
-_OF_METADATA: Final = 8
-"""Bytes that a record of the metadata log has at least."""
+_OF_METADATA: Final = 4
+"""Bytes that a record of the metadata log has at least: those of a no-op record (KIP-835)."""
 
 
 class Due(NamedTuple):
