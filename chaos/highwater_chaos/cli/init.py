@@ -133,7 +133,7 @@ def _name(stem: str) -> str:
     """A name of an experiment, as YAML; no campaign knows another one as :data:`RANDOM`."""
     name = re.sub("[^a-z0-9.]+", "-", stem.lower()).strip("-.") or "experiment"
     name = f"my-{name}" if name == RANDOM else name
-    return f'"{name}"' if isinstance(yaml.safe_load(name), str) is False else name
+    return name if isinstance(yaml.safe_load(name), str) else f'"{name}"'
 
 
 def _is_terminal() -> bool:
