@@ -295,7 +295,8 @@ def test_an_answer_in_a_newer_leader_epoch_is_left_to_the_metadata(bench):
     assert bench.partition.isr.proposal is bench.proposals[0]
 
 
-def test_one_pass_takes_out_who_lags_and_lets_in_who_has_caught_up(bench):
+def test_the_periodic_pass_takes_out_who_lags_and_lets_nobody_in(bench):
+    """Found by ``campaign random``: broker 3 had lost its disk since it fetched, and acknowledged records with it."""
     bench.become(1, (1, 2))
     bench.append(b"a")
     bench.registered[3] = 99
@@ -304,7 +305,7 @@ def test_one_pass_takes_out_who_lags_and_lets_in_who_has_caught_up(bench):
     bench.registered[3] = 13
     bench.leading.review_isr()
     (proposal,) = bench.proposals
-    assert (proposal.isr, proposal.reason) == ((1, 3), "expand-shrink")
+    assert (proposal.isr, proposal.reason) == ((1,), "shrink")
 
 
 def test_only_one_proposal_at_a_time(bench):

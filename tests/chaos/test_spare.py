@@ -101,17 +101,6 @@ def test_a_suspect_that_is_only_proposed_counts_too(judge, events):
     assert "depend on" in judge("kill", "broker-0")
 
 
-def test_a_suspect_that_may_still_be_proposed_counts_too(judge, events):
-    """Its leader knows what it fetched before, and the controllers know its former registration."""
-    events.partition(isr=[0])
-    judge.loses_cache("broker-1")
-    events.stopped("broker-1", "power-loss")
-    assert "depend on" in judge("restart", "broker-0")
-    events.started("broker-1", incarnation=2)
-    events.registered(1, incarnation=2)
-    assert judge("restart", "broker-0") is None
-
-
 def test_a_minority_of_controllers_at_once(judge):
     assert judge("powerLoss", "controller-1") is None
     judge.now.add("controller-2")

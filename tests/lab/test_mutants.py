@@ -163,7 +163,7 @@ def test_who_has_the_function_by_name_has_the_mutant_too() -> None:
 @pytest.mark.parametrize(
     ("mutant", "file", "anomaly"),
     [
-        ("last-isr-member-removed", "isr-proposals", "isr-empty"),
+        ("last-isr-member-removed", "consumer-groups", "isr-empty"),
         ("group-commit-answered-at-append", "consumer-groups", "group-offset-uncommitted"),
         pytest.param("group-keeps-first-commit", "consumer-groups", "group-offset-stale", marks=AGAIN),
         ("compaction-drops-last-record", "compacted-topics", "committed-loss"),

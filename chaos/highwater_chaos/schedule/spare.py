@@ -15,7 +15,7 @@ These rules keep random schedules within the promise:
    soon be, a *member* has another *sound and steady* one.
 2. A fault that may get a broker fenced, or out of an ISR, hits or disturbs it only if no partition would then depend on
    a *suspect* member: one that has lost its cache and that the controllers still list, because they have not seen it
-   come back yet. It need not be in the ISR: its leader may still propose it by what it fetched before.
+   come back yet.
 3. At most a minority of the controllers is hit at once, so that there can be an active one; their disks are never
    replaced (a voter that forgets its vote breaks Raft's own assumptions).
 4. While there is a suspect anywhere, the active controller is left alone, and no other is disturbed. A member of a
@@ -212,9 +212,7 @@ def _may_be_eligible(broker: int, partition: PartitionView, cluster: Cluster) ->
 
 
 def _suspects(partition: PartitionView, view: ClusterView, disruptions: Disruptions) -> list[int]:
-    # In KRaft mode its leader may propose any replica by what it fetched before, until it is registered anew.
-    may_be = partition.members if view.mode == "zookeeper" else {*partition.members, *partition.replicas}
-    return [member for member in sorted(may_be) if _is_suspect(member, partition, view, disruptions)]
+    return [member for member in partition.members if _is_suspect(member, partition, view, disruptions)]
 
 
 def _is_suspect(member: int, partition: PartitionView, view: ClusterView, disruptions: Disruptions) -> bool:

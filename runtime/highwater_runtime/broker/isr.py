@@ -20,7 +20,8 @@ who must have a record before HW passes it     *maximal* ISR: committed plus pro
       └────────────────────┘   └─┐▲
         INELIGIBLE_REPLICA       └┘
 
-One pass may take out lagging replicas and let others in: both go into one proposal, so neither overwrites the other.
+A replica is let in by a fetch of its own; lagging ones are taken out by a periodic pass. As Design V3 prints it, any
+pass does both: they go into one proposal, so neither overwrites the other.
 """
 
 from __future__ import annotations

@@ -292,7 +292,10 @@ class Leadership:
         )
 
     def review_isr(self) -> None:
-        """The periodic pass: propose what time and fetches have changed, and see whether the HW may move by now.
+        """The periodic pass: propose to take out who lags, and see whether the HW may move by now.
+
+        A replica joins by a fetch of its own, as in Apache Kafka (``Partition.updateFollowerFetchState``): by what it
+        fetched before, one that has lost its log since would join. As Design V3 prints it, any pass lets in.
 
         The HW depends on time as well: a replica outside the ISR stops being waited for when it lags.
         """
@@ -305,7 +308,7 @@ class Leadership:
                 now_ns=p.context.clock.now_ns(),
                 lag_max_ns=self._lag_max_ns,
             )
-            self._review(joining=self._joining(), leaving=leaving)
+            self._review(joining=self._joining() if p.context.isr_expansion_as_printed else (), leaving=leaving)
         self.advance_high_watermark()
 
     def _joining(self, only: int | None = None) -> tuple[int, ...]:

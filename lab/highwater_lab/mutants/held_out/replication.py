@@ -60,8 +60,8 @@ REPLICATION: Final = (
     Mutant(
         "lagging-member-never-leaves",
         "broker.leadership:Leadership.review_isr",
-        "self._review(joining=self._joining(), leaving=leaving)",
-        "self._review(joining=self._joining(), leaving=())",
+        ", leaving=leaving)",
+        ", leaving=())",
         "a leader never takes a lagging member out of the ISR",
     ),
     Mutant(
