@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,3 +135,9 @@ def security() -> Document:
 @pytest.fixture(scope="session")
 def clients() -> Document:
     return Document(ROOT / "docs" / "clients.md")
+
+
+@pytest.fixture(scope="session")
+def document_of() -> Callable[[str], Document]:
+    """A page of the documentation by its name."""
+    return lambda name: Document(ROOT / "docs" / f"{name}.md")
