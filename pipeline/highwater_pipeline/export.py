@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from highwater_pipeline.files import parquet_parts
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.rows import EVENT_ORDER, RowKind
-from highwater_pipeline.schemas import OPERATIONS
+from highwater_pipeline.schemas import OPERATIONS, RUN_ID
 from highwater_pipeline.view import View
 
 _AT_ONCE: Final = 1 << 12
@@ -29,14 +29,12 @@ _OFTEN_NULL: Final = ("topic_id", "altered")
 """Of micro-operations."""
 _WRITTEN: Final = ("value",)
 """Columns of which a null is written."""
-_RUN_ID: Final = "run_id"
 _HEAD: Final = ("seq", "time_ns", "node_time_ns", "node", "incarnation", "kind")
 
 
 def rows_of(part: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows of a part of a table, in order."""
-    if "process" not in part.schema.names:
-        part = part.drop_columns([_RUN_ID])
+    part = part.drop_columns([RUN_ID.name])
     for start, end in pairwise(_cuts(part)):
         yield from _rows_at_once(part.slice(start, end - start))
 

@@ -27,9 +27,10 @@ import pyarrow as pa
 from highwater_pipeline.files import BadTableError, TableFile
 from highwater_pipeline.partition_tables import PartitionTables, Splitter, counts_of_kinds
 from highwater_pipeline.recorded_events import write_recorded_events
-from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
+from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, RUN_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, RowKind
+from highwater_pipeline.schemas import RUN_ID
 from highwater_pipeline.store import StoredRun, stored_directory, stored_runs, write_split
 from highwater_pipeline.tables import RunParts, open_run
 
@@ -51,7 +52,8 @@ class RunWriter:
     def __init__(self, directory: Path, *, units: bool = True) -> None:
         self._directory: Final = directory
         self._files: Final = {
-            name: TableFile(directory / f"{name}.parquet", kind.schema) for name, kind in LARGE_TABLES.items()
+            name: TableFile(directory / f"{name}.parquet", _without_run_id(kind.schema))
+            for name, kind in LARGE_TABLES.items()
         }
         self._counts: Counter[str] = Counter()
         self._splitter: Final = Splitter(str(directory / OPERATIONS_FILE)) if units else None
@@ -68,7 +70,7 @@ class RunWriter:
             BadTableError: no single-threaded processes can have made this history.
             OSError: they cannot be written.
         """
-        self._files[table].add(part)
+        self._files[table].add(part.drop_columns([RUN_ID.name]))
         if table == NODE_EVENTS_FILE:
             self._counts.update(counts_of_kinds(part))
         if (split := self._split.get(table)) is not None:
@@ -95,6 +97,11 @@ class RunWriter:
             write_split(directory, facts, _seen(units, progress), checks)
 
 
+def _without_run_id(schema: pa.Schema) -> pa.Schema:
+    """The columns of a whole table: ``run.json`` has the run's key, so equal runs have equal tables."""
+    return schema.remove(schema.get_field_index(RUN_ID.name))
+
+
 def _seen(units: Iterable[PartitionTables], progress: Callable[[], None]) -> Iterator[PartitionTables]:
     for unit in units:
         progress()
@@ -113,12 +120,11 @@ def recorded_units(directory: AnyPath, checks: tuple[str, ...] | None) -> Stored
     runs = stored_runs(units)
     run = open_run(directory)
     (stored, *others) = runs
-    # A history without a row does not say whose it is.
-    if others or (stored.facts.operations and stored.facts.run_id != run.run_id):
+    if others or (run.label and stored.facts.run_id != run.label):
         found = ", ".join(repr(one.facts.run_id) for one in runs)
-        raise BadTableError(f"{units}: expected the run {run.run_id!r} alone, as {OPERATIONS_FILE} says, found {found}")
+        raise BadTableError(f"{units}: expected the run {run.label!r} alone, as {RUN_FILE} says, found {found}")
     if stored.facts.settings != run.settings:
         raise BadTableError(
             f"{units}: expected what was promised by run.json, {run.settings}, found {stored.facts.settings}"
         )
-    return replace(stored, checks=checks)
+    return replace(stored, facts=replace(stored.facts, run_id=run.run_id), checks=checks)

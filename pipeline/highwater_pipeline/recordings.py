@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 OPERATIONS_FILE = "history/operations"
 NODE_EVENTS_FILE = "events/nodes"
 REPLICA_LOG_FILE = "dumps/replica_log"
@@ -10,3 +12,9 @@ RECORDED_EVENTS_FILE = "events/recorded.json"
 RUN_FILE = "run.json"
 UNITS = "units"
 """The directory of a run directory that is a store of it."""
+
+
+def run_label(name: str, seed: int, switches: Mapping[str, str]) -> str:
+    """Names a run by what determines it, so that equal runs are equal bytes. Its key is in ``run.json``."""
+    given = "".join(f" {switch}={value}" for switch, value in sorted(switches.items()))
+    return f"{name} seed={seed}{given}"

@@ -1,9 +1,9 @@
 """The tables of a run, field by field, as Arrow schemas: what JSON Lines and Parquet files hold and what checks read.
 
 All times are nanoseconds of run time (the harness's clock) unless a field says otherwise. ``run_id`` names the run; in
-a run directory's JSON Lines it may be left out, and the directory's name stands for it. The order of rows is the order
-in which things happened: a table's rows are named by their position in it, counted from 0, wherever an anomaly says
-which rows prove it.
+a run directory it may be left out: ``run.json`` has it, or else the directory's name stands for it. The order
+of rows is the order in which things happened: a table's rows are named by their position in it, counted from 0,
+wherever an anomaly says which rows prove it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from highwater_pipeline import without_pandas  # noqa: F401 - before the first a
 def _field(name: str, kind: pa.DataType, doc: str, *, nullable: bool = False) -> pa.Field:
     return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
 
+
+RUN_ID: Final = _field("run_id", pa.string(), "the run's key; null: as run.json says", nullable=True)
 
 ALTERED: Final = "of a record that was read: what is not as it was sent, in words; null: nothing, or it is not known"
 
@@ -48,7 +50,7 @@ MICRO_OPERATION: Final = pa.struct(
 
 OPERATIONS: Final = pa.schema(
     [
-        _field("run_id", pa.string(), "the run"),
+        RUN_ID,
         _field("index", pa.int64(), "strictly increasing"),
         _field("time", pa.int64(), "ns of run time"),
         _field("process", pa.int64(), "a single-threaded process: at most one open operation; none after info"),
@@ -74,7 +76,7 @@ OPERATIONS: Final = pa.schema(
 
 NODE_EVENT: Final = pa.schema(
     [
-        _field("run_id", pa.string(), "the run"),
+        RUN_ID,
         _field("seq", pa.int64(), "strictly increasing over all nodes: the order in which events happened"),
         _field("time_ns", pa.int64(), "run time"),
         _field("node_time_ns", pa.int64(), "the node's own clock"),
@@ -114,7 +116,7 @@ NODE_EVENT: Final = pa.schema(
 
 REPLICA_LOG: Final = pa.schema(
     [
-        _field("run_id", pa.string(), "the run"),
+        RUN_ID,
         _field("broker", pa.int64(), "whose replica"),
         _field("partition", pa.string(), "topic, dash, partition index"),
         _field("topic_id", pa.string(), "the topic's uuid, 32 hex digits"),
@@ -141,7 +143,7 @@ REPLICA_LOG: Final = pa.schema(
 
 FAULTS: Final = pa.schema(
     [
-        _field("run_id", pa.string(), "the run"),
+        RUN_ID,
         _field("id", pa.string(), "of this injection", nullable=True),
         _field("name", pa.string(), "its name in the schedule", nullable=True),
         _field("kind", pa.string(), "powerLoss, partition, hold …"),

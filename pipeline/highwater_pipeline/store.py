@@ -60,32 +60,47 @@ class _UnitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: dict[str, int]
 
 
+class RunName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run is called by people: several runs may have the same. Empty: it was not recorded by Highwater."""
+
+    name: str = ""
+    seed: int | None = None
+    backend: str = ""
+    switches: dict[str, str] = {}
+
+
+UNNAMED: Final = RunName()
+
+
 class _RunEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """``stored.json``. ``checks``: those that the run is to be judged by, None for all."""
 
     version: Literal[2] = 2
     facts: RunFacts
+    called: RunName = UNNAMED
     checks: tuple[str, ...] | None
     units: tuple[_UnitEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredUnit:
-    """Where one unit of a store lies, and how many rows each of its tables has."""
+    """Where one unit of a store lies, how many rows each of its tables has, and the run that its files name."""
 
     directory: AnyPath
     partition: str
     rows: dict[str, int]
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
     """One run of a store: its facts, the checks that it is to be judged by (None: all), its units in order of
-    partition."""
+    partition, what it is called."""
 
     facts: RunFacts
     checks: tuple[str, ...] | None
     units: tuple[StoredUnit, ...]
+    called: RunName = UNNAMED
 
 
 def write_units(
@@ -93,6 +108,7 @@ def write_units(
     store: AnyPath,
     checks: tuple[str, ...] | None = None,
     complete: Callable[[RunFacts], RunFacts] = lambda facts: facts,
+    called: RunName = UNNAMED,
 ) -> AnyPath:
     """Split a run and write it into ``store``; returns the run's directory, which has its name when it is whole.
 
@@ -109,14 +125,14 @@ def write_units(
         # Nothing can be renamed there: the run is whole when it has this file, which is written last.
         if (directory / _STORED).exists():
             raise exists
-        _write_run(run, directory, checks, complete)
+        _write_run(run, directory, checks, complete, called)
         return directory
     if directory.exists():
         raise exists
     directory.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     try:
-        _write_run(run, partial, checks, complete)
+        _write_run(run, partial, checks, complete, called)
         partial.chmod(0o755)
         try:
             partial.rename(directory)
@@ -135,13 +151,18 @@ def _write_run(
     directory: AnyPath,
     checks: tuple[str, ...] | None,
     complete: Callable[[RunFacts], RunFacts],
+    called: RunName,
 ) -> None:
     facts, units = split(run)
-    write_split(directory, complete(facts), units, checks)
+    write_split(directory, complete(facts), units, checks, called)
 
 
 def write_split(
-    directory: AnyPath, facts: RunFacts, units: Iterable[PartitionTables], checks: tuple[str, ...] | None
+    directory: AnyPath,
+    facts: RunFacts,
+    units: Iterable[PartitionTables],
+    checks: tuple[str, ...] | None,
+    called: RunName = UNNAMED,
 ) -> None:
     """Write a run that is split into its directory of a store. It is whole when it has ``stored.json``, written last.
 
@@ -149,7 +170,8 @@ def write_split(
     """
     entries = tuple(_write_unit(directory, unit) for unit in units)
     make_parent(directory / _STORED)
-    (directory / _STORED).write_bytes(msgspec.json.encode(_RunEntry(facts=facts, checks=checks, units=entries)))
+    entry = _RunEntry(facts=facts, called=called, checks=checks, units=entries)
+    (directory / _STORED).write_bytes(msgspec.json.encode(entry))
 
 
 def stored_directory(store: AnyPath, run_id: str) -> AnyPath:
@@ -187,8 +209,11 @@ def open_stored_run(directory: AnyPath) -> StoredRun:
             f"{directory}: expected {_STORED} of a run that was written to its end, found: {error}"
         ) from error
     directory = directory.absolute()  # executors of Spark have another working directory
-    units = (StoredUnit(_unit_directory(directory, one.partition), one.partition, one.rows) for one in entry.units)
-    return StoredRun(entry.facts, entry.checks, tuple(units))
+    mark = entry.facts.run_id
+    units = (
+        StoredUnit(_unit_directory(directory, one.partition), one.partition, one.rows, mark) for one in entry.units
+    )
+    return StoredRun(entry.facts, entry.checks, tuple(units), entry.called)
 
 
 def _unit_directory(directory: AnyPath, partition: str) -> AnyPath:
@@ -203,7 +228,7 @@ def read_unit(facts: RunFacts, unit: StoredUnit) -> PartitionTables:
     Raises :class:`~highwater_pipeline.files.BadTableError` where a table is not the one that was written.
     """
     kept = ColumnCache(KEPT)
-    history, events, replica_log = (View.of(_read(facts, unit, name, kept)) for name in UNIT_SCHEMAS)
+    history, events, replica_log = (View.of(_read(unit, name, kept)) for name in UNIT_SCHEMAS)
     return PartitionTables(facts, unit.partition, history, events, replica_log)
 
 
@@ -212,7 +237,7 @@ def _write_unit(directory: AnyPath, unit: PartitionTables) -> _UnitEntry:
     target = directory / _segment("partition=", unit.partition)
     for name, schema in UNIT_SCHEMAS.items():
         view: View = getattr(unit, name)
-        marked = schema.with_metadata(_marks(unit.facts, unit.partition))
+        marked = schema.with_metadata(_marks(unit.facts.run_id, unit.partition))
         path = target / f"{name}.parquet"
         make_parent(path)
         where, filesystem = arrow_of(path)
@@ -243,15 +268,15 @@ def table_writer(where: str | Path, schema: pa.Schema, filesystem: pa.fs.FileSys
     )
 
 
-def _marks(facts: RunFacts, partition: str) -> dict[bytes, bytes]:
+def _marks(run: str, partition: str) -> dict[bytes, bytes]:
     """What each file of a unit says of itself: a file of another run is no evidence on this one."""
-    return {b"highwater.run": facts.run_id.encode(), b"highwater.partition": partition.encode()}
+    return {b"highwater.run": run.encode(), b"highwater.partition": partition.encode()}
 
 
-def _read(facts: RunFacts, unit: StoredUnit, name: str, kept: ColumnCache) -> Rows:
+def _read(unit: StoredUnit, name: str, kept: ColumnCache) -> Rows:
     path = unit.directory / f"{name}.parquet"
     table = _Stored(path, name, kept)
-    for key, expected in _marks(facts, unit.partition).items():
+    for key, expected in _marks(unit.mark, unit.partition).items():
         if (found := table.marks.get(key)) != expected:
             what = key.decode().removeprefix("highwater.")
             raise BadTableError(f"{path}: expected {what} {expected.decode()!r}, found {(found or b'none').decode()!r}")

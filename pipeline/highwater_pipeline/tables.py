@@ -21,6 +21,7 @@ from highwater_pipeline.recordings import (
     RECORDED_EVENTS_FILE,
     REPLICA_LOG_FILE,
     RUN_FILE,
+    run_label,
 )
 from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
@@ -30,10 +31,14 @@ __all__ = ["RecordedEvents", "RunParts", "RunTables", "about_run", "in_memory", 
 
 
 class _Run(msgspec.Struct, frozen=True):
-    """What checks read of ``run.json``: the settings, and where the run was."""
+    """What checks read of ``run.json``: the settings, where the run was, its key, and what determined it."""
 
     settings: Settings
     backend: str = ""
+    run_id: str = msgspec.field(default="", name="runId")
+    name: str = ""
+    seed: int = 0
+    switches: dict[str, str] = {}
 
 
 class _RunId(msgspec.Struct, frozen=True):
@@ -52,7 +57,7 @@ class RunParts:
     all, which is not the same as a table without rows.
 
     A file is read when its table is gone through: :class:`~highwater_pipeline.files.BadTableError` is raised then.
-    Errors call the history ``history_name``.
+    Errors call the history ``history_name``. ``label``: what determined the run; empty: not known.
     """
 
     run_id: str
@@ -63,6 +68,7 @@ class RunParts:
     recorded_events: RecordedEvents | None = None
     settings: Settings = UNKNOWN
     history_name: str = "operations"
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,8 @@ def open_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunPar
         raise FileNotFoundError(
             f"{directory}: expected a run directory with {OPERATIONS_FILE}.jsonl or .parquet, found neither"
         )
-    run_id = history.run_id() or directory.resolve().name
+    run = _run(directory / RUN_FILE)
+    run_id = (run and run.run_id) or history.run_id() or directory.resolve().name
     events, replica_log, faults = (
         None if file is None else file.parts(run_id)
         for file in (
@@ -152,8 +159,9 @@ def open_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunPar
         replica_log,
         None if faults is None else _whole(faults, FAULT_ROWS),
         _recorded_events(directory / RECORDED_EVENTS_FILE),
-        settings or _settings(directory / RUN_FILE),
+        settings or _settings(run),
         str(directory / OPERATIONS_FILE),
+        run_label(run.name, run.seed, run.switches) if run and run.name else "",
     )
 
 
@@ -185,7 +193,7 @@ class _File(Generic[Row]):
         """The run that the first row names; None: none, or the row is bad, which reading the parts will tell."""
         if self.path.suffix == ".parquet":
             first = next((part for part in parquet_parts(self.path, self.kind) if part.num_rows), None)
-            return None if first is None else str(first["run_id"][0])
+            return None if first is None else first["run_id"][0].as_py()
         with self.path.open("rb") as file:
             try:
                 return msgspec.json.decode(file.readline(MOST_LINE), type=_RunId).run_id
@@ -197,6 +205,9 @@ class _File(Generic[Row]):
         parquet = self.path.suffix == ".parquet"
         parts = parquet_parts(self.path, self.kind) if parquet else jsonl_parts(self.path, self.kind, run_id)
         for part in parts:
+            if part["run_id"].null_count:
+                at = part.schema.get_field_index("run_id")
+                part = part.set_column(at, part.schema.field(at), pc.fill_null(part["run_id"], run_id))  # noqa: PLW2901
             found = part["run_id"].unique().to_pylist()
             if found not in ([], [run_id]):
                 raise BadTableError(f"{self.path}: expected one run, {run_id}, found {', '.join(sorted(found))}")
@@ -222,13 +233,18 @@ def _recorded_events(path: AnyPath) -> RecordedEvents | None:
         raise BadTableError(f"{path}: expected the kinds of events that were recorded, and why: {error}") from error
 
 
-def _settings(path: AnyPath) -> Settings:
+def _run(path: AnyPath) -> _Run | None:
     if not path.exists():
-        return UNKNOWN
+        return None
     try:
-        run = msgspec.json.decode(path.read_bytes(), type=_Run)
+        return msgspec.json.decode(path.read_bytes(), type=_Run)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTableError(f"{path}: expected the run's `settings`: {error}") from error
+
+
+def _settings(run: _Run | None) -> Settings:
+    if run is None:
+        return UNKNOWN
     if run.settings.clock_errors_ns is None and run.backend == _SEVERAL_CLOCKS:
         return msgspec.structs.replace(run.settings, clock_errors_ns={ANY_NODE: ASSUMED_CLOCK_ERROR_NS})
     return run.settings

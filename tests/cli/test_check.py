@@ -95,7 +95,9 @@ def test_what_cannot_be_judged_does_not_stop_the_rest(highwater: Any, failed_run
 def test_check_of_a_pass(highwater: Any, tiny_run: Path) -> None:
     done = highwater("check", tiny_run)
     assert done.status == 0
-    assert re.fullmatch(r"PASS: tiny seed=3\n  \d+ records acknowledged, none lost, none removed\n", done.out)
+    assert re.fullmatch(
+        r"PASS: tiny seed=3 \([0-9a-f-]{36}\)\n  \d+ records acknowledged, none lost, none removed\n", done.out
+    )
 
 
 def test_check_of_a_run_with_an_unconfirmed_fault_is_inconclusive(highwater: Any, tiny: str) -> None:

@@ -40,7 +40,7 @@ def copy(highwater: Any, parquet_run: Path) -> Path:
 
 def without_timing(directory: Path) -> Any:
     verdict = json.loads((directory / "verdict.json").read_text(encoding="utf-8"))
-    del verdict["timing"]["wallSeconds"]
+    del verdict["timing"]["wallSeconds"], verdict["runId"]
     return verdict
 
 
@@ -56,7 +56,8 @@ def test_it_is_judged_as_json_lines(highwater: Any, failed_run: Path, parquet_ru
     assert without_timing(parquet_run) == without_timing(failed_run)
     rows = [highwater("check", run, "--engine", engine, "--json").json for run in (failed_run, parquet_run)]
     assert rows[0]["valid"] is False
-    assert rows[0] | {"path": ""} == rows[1] | {"path": ""}
+    of_each = {"path": "", "run_id": ""}
+    assert rows[0] | of_each == rows[1] | of_each
 
 
 def test_its_report_is_the_same(failed_run: Path, parquet_run: Path) -> None:
@@ -108,7 +109,7 @@ def test_registers_are_judged_by_the_whole_tables(highwater: Any, register_runs:
     """No partition has the registers, so such a run has no units."""
     assert not (register_runs[1] / "units").exists()
     rows = [highwater("check", run, "--engine", engine, "--json").json for run in register_runs]
-    assert rows[0] | {"path": ""} == rows[1] | {"path": ""}
+    assert rows[0] | {"path": "", "run_id": ""} == rows[1] | {"path": "", "run_id": ""}
     assert list(rows[0]["anomalies"]) == ["stale-read"]
 
 
@@ -126,8 +127,9 @@ def test_its_export_has_the_same_lines(highwater: Any, failed_run: Path, parquet
     assert written == wanted
     assert not list(exported.rglob("units"))
     assert verify(exported) is not None
-    rows = [highwater("check", run, "--json").json for run in (exported, failed_run)]
-    assert rows[0] | {"path": ""} == rows[1] | {"path": ""}
+    rows = [highwater("check", run, "--json").json for run in (exported, parquet_run, failed_run)]
+    assert rows[0]["run_id"] == rows[1]["run_id"] != rows[2]["run_id"], "the run has a key, and its export has the same"
+    assert rows[0] | {"path": "", "run_id": ""} == rows[2] | {"path": "", "run_id": ""}
     again = highwater("export", failed_run, "--out", "exports")
     assert (again.status, "has JSON Lines already" in again.err) == (254, True)
 

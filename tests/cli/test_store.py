@@ -28,6 +28,27 @@ def test_a_store_is_judged_as_its_runs(highwater: Any, failed_run: Path, tiny_ru
     assert (again.status, "has this run already" in again.err) == (254, True)
 
 
+def test_equal_runs_go_into_one_store_and_are_told_apart(highwater: Any, tiny: str, tiny_run: Path) -> None:
+    """A second night of the same experiment; and a recording that was made before runs had keys."""
+    file = highwater.write("tiny.yaml", tiny)
+    assert highwater("run", file, "--out", "nights").status == 0
+    (second,) = (highwater.folder / "nights").iterdir()
+    older = shutil.copytree(tiny_run, highwater.folder / "older")
+    summary = json.loads((older / "run.json").read_text(encoding="utf-8"))
+    first_key = summary.pop("runId")
+    (older / "run.json").write_text(json.dumps(summary), encoding="utf-8")
+    make_manifest(older)
+    done = highwater("store", tiny_run, second, older, "--out", "store")
+    assert done.status == 0, done.err
+    rows = highwater("check", "store", "--json").json["runs"]
+    called = [(row["name"], row["seed"], row["backend"], row["switches"], row["valid"]) for row in rows]
+    assert called == [("tiny", 3, "sim", {}, True)] * 3
+    second_key = json.loads((second / "run.json").read_text(encoding="utf-8"))["runId"]
+    assert [row["run_id"] for row in rows] == [first_key, second_key, "older"], "in order of time"
+    for name in ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl"):
+        assert (second / name).read_bytes() == (tiny_run / name).read_bytes()
+
+
 @pytest.mark.parametrize(("invariant", "valid"), [("two-leaders", "unknown"), ("stable-leadership", True)])
 def test_what_the_run_knew_is_no_pass_in_a_store(highwater: Any, tiny_run: Path, invariant: str, valid: object) -> None:
     """Unless it is no anomaly: one on request, which the experiment does not name."""

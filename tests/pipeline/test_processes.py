@@ -174,7 +174,7 @@ def test_one_that_nobody_waits_for_ends_without_a_word(stored: StoredRun, monkey
 
 
 def test_each_gets_about_as_many_rows() -> None:
-    units = [StoredUnit(Path(), f"orders-{n}", {"history": n, "events": 1}) for n in (1, 2, 2, 8, 9)]
+    units = [StoredUnit(Path(), f"orders-{n}", {"history": n, "events": 1}, "run") for n in (1, 2, 2, 8, 9)]
     assert [sorted(int(unit.partition[-1]) for unit in share) for share in shares(units, 2)] == [[2, 9], [1, 2, 8]]
     assert len(shares(units, 9)) == len(units)
 

@@ -36,7 +36,7 @@ def write(run: RunTables, directory: Path, rows: int) -> Path:
         for name, table in tables.items():
             writer.add(name, table.slice(start, rows))
     writer.close(run.parts(), None)
-    (directory / "run.json").write_bytes(msgspec.json.encode({"settings": run.settings}))
+    (directory / "run.json").write_bytes(msgspec.json.encode({"settings": run.settings, "runId": run.run_id}))
     return directory
 
 
@@ -189,12 +189,16 @@ def test_what_was_cut_off_is_refused(story: Any, tmp_path: Path) -> None:
 
 
 def test_units_of_another_run_are_refused(new_story: Any, tmp_path: Path) -> None:
-    run = write(new_story().send(1, at=0).poll((0, 1)).tables("one"), tmp_path / "one", 9)
-    other = write(new_story().send(1, at=0).poll((0, 1)).tables("other"), tmp_path / "other", 9)
-    for name in LARGE_TABLES:
-        (other / f"{name}.parquet").rename(run / f"{name}.parquet")
-    with pytest.raises(BadTableError, match=r"expected the run 'other' alone, .* found 'one'"):
-        recorded_units(run, None)
+    run = new_story().send(1, at=0).poll((0, 1)).tables("one seed=0")
+    write(run, tmp_path / "run", 9)
+    about = {"settings": run.settings, "runId": "a key", "name": "one"}
+    (tmp_path / "run" / "run.json").write_bytes(msgspec.json.encode(about))
+    stored = recorded_units(tmp_path / "run", None)
+    assert stored is not None
+    assert check_stored(stored).run_id == "a key"
+    (tmp_path / "run" / "run.json").write_bytes(msgspec.json.encode({**about, "name": "other"}))
+    with pytest.raises(BadTableError, match=r"expected the run 'other seed=0' alone, .* found 'one seed=0'"):
+        recorded_units(tmp_path / "run", None)
 
 
 def test_units_with_other_promises_are_refused(story: Any, tmp_path: Path) -> None:

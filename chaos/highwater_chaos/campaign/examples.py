@@ -43,7 +43,13 @@ def write_example(unit: SeedJob, outcome: Outcome, campaign: Path, around: Abstr
     """Run a failing seed again, within ``around``, and leave its run directory below ``campaign``."""
     with around:
         done = run_and_check(
-            experiment_of(unit), "sim", campaign / RUNS, _quiet, varied=dict(unit.switches), wire=unit.wire
+            experiment_of(unit),
+            "sim",
+            campaign / RUNS,
+            _quiet,
+            varied=dict(unit.switches),
+            wire=unit.wire,
+            run_id=unit.run_id,
         )
     same = done.verdict["traceDigest"] == outcome.trace_digest
     return Example(unit, done.directory, same=same, explanation=done.verdict.get("explanation", ""))

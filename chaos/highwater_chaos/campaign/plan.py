@@ -11,6 +11,7 @@ from highwater_chaos.campaign.draw import RANDOM
 from highwater_chaos.campaign.seed import Key, Outcome, SeedJob
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment import dump_experiment as text_of
+from highwater_chaos.run.run_id import run_id_within
 from highwater_chaos.verdict.verdict import expectation_for
 from highwater_runtime.switches import SWITCHES
 
@@ -52,6 +53,8 @@ class Plan:
     store: str = ""
     combinations: bool = False
     is_real: bool = False
+    run_id: str = ""
+    """The campaign's key, from which its runs have theirs; empty: they have none."""
 
     def describe(self) -> dict[str, Any]:
         """What makes it this campaign and no other, as JSON."""
@@ -82,6 +85,7 @@ class Plan:
             patience=self.patience,
             store=self.store,
             release=series.release,
+            run_id=run_id_within(self.run_id, *series.key, seed) if self.run_id else "",
         )
 
 

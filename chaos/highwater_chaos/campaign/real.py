@@ -67,7 +67,7 @@ def _checked(unit: SeedJob, runs: Path) -> Outcome:
     experiment = _experiment_of(unit)
     versions = {"kafka": unit.release} if unit.release else {}
     varied = {**versions, **dict(unit.switches), "seed": str(unit.seed)}
-    done = run_and_check(experiment, REAL, runs, lambda _phase: None, varied=varied, wire=False)
+    done = run_and_check(experiment, REAL, runs, lambda _phase: None, varied=varied, wire=False, run_id=unit.run_id)
     verdict, stored, kept = done.verdict, "", done.directory.name
     if unit.store:
         with suppress(HasRegistersError):

@@ -65,6 +65,8 @@ class SeedJob(msgspec.Struct, frozen=True, rename="camel"):
     patience: int = 300
     store: str = ""
     release: str = ""
+    run_id: str = ""
+    """The key of its run; empty: it has none."""
 
     @property
     def key(self) -> Key:
@@ -218,7 +220,8 @@ def check_experiment(unit: SeedJob, experiment: ChaosExperiment) -> Outcome:
         with suppress(HasRegistersError):
             stored = store_run(directory, located(unit.store), again=True).name
 
-    result, verdict = run_and_forget(experiment, wire=unit.wire, keep=keep if unit.store else lambda _directory: None)
+    kept = keep if unit.store else lambda _directory: None
+    result, verdict = run_and_forget(experiment, wire=unit.wire, run_id=unit.run_id, keep=kept)
     reached = signature(result.event_lines)
     return outcome_of(
         unit,

@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from highwater_chaos.base.distribution import installed_version
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.campaign.seed import Outcome
+from highwater_chaos.run.run_id import new_run_id
 from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
 
 PLAN: Final = "campaign.json"
@@ -69,8 +70,10 @@ class BadCampaignError(UserError):
 class CampaignDirectory:
     """A campaign's directory, open for outcomes. A context manager."""
 
-    def __init__(self, path: Path, journal: BufferedRandom, known: Sequence[Outcome]) -> None:
+    def __init__(self, path: Path, journal: BufferedRandom, known: Sequence[Outcome], run_id: str) -> None:
         self.path = path
+        self.run_id = run_id
+        """The campaign's key."""
         self._journal = journal
         self.known = known
         """Outcomes of an earlier part of the same campaign."""
@@ -87,7 +90,7 @@ class CampaignDirectory:
                 another campaign is at work there.
         """
         plan = path / PLAN
-        wanted = {"version": installed_version(), **asked}
+        wanted = {"version": installed_version(), **asked, "runId": new_run_id()}
         if not resume:
             with _writing(path, "choose another place (--out)"):
                 if path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -96,13 +99,13 @@ class CampaignDirectory:
                     )
                 path.mkdir(parents=True, exist_ok=True)
                 plan.write_bytes(msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
-                return cls(path, _open_journal(path), [])
+                return cls(path, _open_journal(path), [], wanted["runId"])
         try:
             found = msgspec.json.decode(plan.read_bytes(), type=dict[str, Any])
         except (OSError, msgspec.DecodeError) as error:
             raise BadCampaignError(f"--resume: {plan}: expected the plan of a campaign; found: {error}") from error
         wanted = msgspec.json.decode(msgspec.json.encode(wanted))
-        names = (wanted.keys() | found.keys()) - {"seeds"}  # more seeds, or fewer, are the same campaign
+        names = (wanted.keys() | found.keys()) - {"seeds", "runId"}  # more seeds, or fewer, are the same campaign
         if differing := sorted(name for name in names if wanted.get(name) != found.get(name)):
             raise BadCampaignError(
                 f"--resume: {path} is a campaign with other {', '.join(differing)}; give the same arguments (seeds may"
@@ -110,7 +113,7 @@ class CampaignDirectory:
             )
         with _writing(path, "see to it, or choose another --out"):
             journal = _open_journal(path)
-            return cls(path, journal, _known(journal))
+            return cls(path, journal, _known(journal), found.get("runId", ""))
 
     def __enter__(self) -> Self:
         return self

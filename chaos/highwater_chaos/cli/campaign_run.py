@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
@@ -87,8 +88,10 @@ class _Results(NamedTuple):
 
 
 def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options) -> int:
-    plan, shown, budget = campaign.plan, out if copy is None else copy.there, options.budget_seconds
-    directory = CampaignDirectory.open(out, plan.describe(), resume=options.resume)
+    shown, budget = out if copy is None else copy.there, options.budget_seconds
+    directory = CampaignDirectory.open(out, campaign.plan.describe(), resume=options.resume)
+    plan = replace(campaign.plan, run_id=directory.run_id)
+    campaign = replace(campaign, plan=plan)
     if copy is not None:
         copy.copy_plan()
         directory.on_line = copy.add

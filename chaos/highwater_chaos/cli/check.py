@@ -37,10 +37,10 @@ from highwater_pipeline.in_process import check_log_and_registers, check_run, ch
 from highwater_pipeline.java import JavaNotFoundError
 from highwater_pipeline.jepsen import open_jepsen
 from highwater_pipeline.linearizability import check_registers
-from highwater_pipeline.recordings import UNITS
+from highwater_pipeline.recordings import UNITS, run_label
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import EVERY_TOPIC, UNKNOWN, Acks, Settings
-from highwater_pipeline.store import is_stored_run, open_stored_run
+from highwater_pipeline.store import RunName, is_stored_run, open_stored_run
 from highwater_pipeline.tables import in_memory, load_run, open_run
 from highwater_pipeline.verdict import RunVerdict
 
@@ -215,6 +215,7 @@ def _row(history: AnyPath, run_verdict: RunVerdict, found: Mapping[str, Any]) ->
         unseen = shown["anomalies"].get("unseen", {"count": 0})["count"]
     return {
         "run_id": run_verdict.run_id,
+        **{name: found[name] for name in ("name", "seed", "backend", "switches")},
         "path": str(history),
         "valid": _valid_of(found["verdict"]),
         **shown,
@@ -268,10 +269,12 @@ def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, ke
     """
     if not isinstance(history, Path) or not is_run_directory(history):
         found = _of_recordings(run_verdict)
-        return {**found, "explanation": explained(RunFiles(found, (), (), (), "")).sentence}
+        called = open_stored_run(history).called if is_stored_run(history) else RunName()
+        return {**found, **_called(called), "explanation": explained(RunFiles(found, (), (), (), "")).sentence}
     summary = _refuse(lambda: read_summary(history))
+    called = RunName(summary.name, summary.seed, summary.backend, summary.switches)
     if model is not None:  # of one model alone, whatever else the run was asked
-        return {**of_one_model(run_verdict, summary), "verified": has_manifest(history)}
+        return {**of_one_model(run_verdict, summary), **_called(called), "verified": has_manifest(history)}
     experiment = load_experiment(history / "experiment.yaml")
     if keep and not (history / "verdict.json").exists():
         found = _refuse(lambda: write_verdict(history, experiment, run_verdict))
@@ -283,7 +286,12 @@ def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, ke
         run = _refuse(lambda: RunFiles.read(history, found))
         found["explanation"] = _refuse(lambda: explained(run)).sentence
         found["exercised"] = _refuse(lambda: exercised(run, experiment)).to_dict()
-    return {**found, "asRecorded": as_recorded(found, summary), "verified": has_manifest(history)}
+    return {**found, **_called(called), "asRecorded": as_recorded(found, summary), "verified": has_manifest(history)}
+
+
+def _called(run: RunName) -> dict[str, Any]:
+    """What ``--json`` calls a run, beside its key; null: not known."""
+    return {"name": run.name or None, "seed": run.seed, "backend": run.backend or None, "switches": run.switches}
 
 
 def as_recorded(found: Mapping[str, Any], summary: RunSummary) -> list[str]:
@@ -472,7 +480,8 @@ def _judge_jepsen(
 
 
 def _print(run_id: str, found: Mapping[str, Any]) -> None:
-    print(f"{found['verdict'].upper()}: {run_id}")
+    title = run_label(found["name"], found["seed"], found["switches"]) if found["name"] else run_id
+    print(f"{found['verdict'].upper()}: {title}{f' ({run_id})' if title != run_id else ''}")
     if found.get("explanation"):
         print(f"  {found['explanation']}")
     if found.get("verified") is False:

@@ -15,10 +15,10 @@ from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.run.metric_samples import MetricSamples
 from highwater_chaos.run.recorder import FROM_BYTES, Recorder
-from highwater_chaos.run.result import run_id
 from highwater_chaos.run.table_format import TableFormat
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
+from highwater_pipeline.recordings import run_label
 from highwater_runtime.ports import SECOND
 
 _SAMPLE_NS: Final = 1 * SECOND
@@ -49,7 +49,7 @@ class Recordings:
             return
         self.recorder = Recorder(
             self.spool,
-            self._run_id(),
+            self._label(),
             self._backend.event_files().start_ns,
             units=self._experiment.spec.workload.metadata is None,
             from_bytes=0 if self._tables == "parquet" else FROM_BYTES,
@@ -87,13 +87,13 @@ class Recordings:
             if self.recorder is not None and self.recorder.has_begun:
                 from highwater_chaos.run.recorder.dump import DumpFile  # noqa: PLC0415 - PyArrow, which few runs need
 
-                file = DumpFile(self.spool / "replica_log.arrow", self._run_id())
+                file = DumpFile(self.spool / "replica_log.arrow", self._label())
                 file.write(dumped)
                 return file
             lines = FileLines(self.spool / "replica_log.jsonl")
             lines.write(rows)
             return lines
 
-    def _run_id(self) -> str:
+    def _label(self) -> str:
         spec = self._experiment.spec
-        return run_id(self._experiment.metadata.name, spec.seed, self._experiment.cluster.switches)
+        return run_label(self._experiment.metadata.name, spec.seed, self._experiment.cluster.switches)

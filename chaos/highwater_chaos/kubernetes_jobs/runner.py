@@ -49,6 +49,7 @@ from highwater_chaos.kube.conditions import Condition, condition_of, with_condit
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_chaos.run.directory import new_run_directory
 from highwater_chaos.run.live import LiveRun
+from highwater_chaos.run.run_id import new_run_id
 from highwater_chaos.schedule.capability import BackendCannotError
 from highwater_chaos.verdict.check import check_recordings, write_verdict
 from highwater_chaos.verdict.checked_run import write_run
@@ -201,7 +202,7 @@ class Runner:
         self._progress("judging")
         name = f"{experiment.metadata.name}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
         with new_run_directory(parent, name) as (directory, final):
-            write_run(directory, experiment, result, wire=False)
+            write_run(directory, experiment, result, wire=False, run_id=new_run_id())
         return final
 
     def _show(self, faults: Sequence[FaultRecord]) -> None:

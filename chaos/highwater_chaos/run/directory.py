@@ -19,7 +19,7 @@ from highwater_chaos.assertions import PhaseRow, write_phases
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_chaos.experiment.quantities import format_duration
-from highwater_chaos.run.result import RunResult, run_id
+from highwater_chaos.run.result import RunResult
 from highwater_chaos.run.table_format import TableFormat
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
@@ -139,11 +139,6 @@ def _reserve(parent: Path, name: str) -> Path:
             return candidate
 
 
-def run_id_of(result: RunResult) -> str:
-    """The run's name in every table."""
-    return run_id(result.name, result.seed, result.switches)
-
-
 def write_recordings(
     directory: Path, experiment: ChaosExperiment, result: RunResult, tables: TableFormat = "jsonl"
 ) -> None:
@@ -167,10 +162,9 @@ def write_recordings(
         if finish_tables(directory, experiment, result):
             return
         if tables == "parquet":
-            write_tables(directory, experiment, result, run_id_of(result))
+            write_tables(directory, experiment, result)
             return
-    of_run = b'{"run_id":' + encode(run_id_of(result)) + b","
-    _write_lines(directory / "history" / "operations.jsonl", (of_run + line[1:] for line in result.history))
+    _write_lines(directory / "history" / "operations.jsonl", result.history)
     counts: Counter[str] = Counter()
     _write_lines(directory / "events" / "nodes.jsonl", _counted(result.event_lines, counts))
     write_recorded_events(directory, declared, counts)

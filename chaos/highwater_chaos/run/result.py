@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -93,12 +93,6 @@ class RunResult:
     def replica_log(self) -> list[dict[str, Any]]:
         """The dump in memory: for runs that are known to be short."""
         return [msgspec.json.decode(line) for line in self.replica_log_lines]
-
-
-def run_id(name: str, seed: int, switches: Mapping[str, str]) -> str:
-    """Names a run by what determines it, so that equal runs are equal bytes."""
-    given = "".join(f" {switch}={value}" for switch, value in sorted(switches.items()))
-    return f"{name} seed={seed}{given}"
 
 
 def settings_of_run(experiment: ChaosExperiment, result: RunResult) -> Settings:

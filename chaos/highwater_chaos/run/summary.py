@@ -24,7 +24,7 @@ from highwater_chaos.run.features import Feature
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.manifest import MANIFEST_FILE, BadSummaryError, digest_of, has_manifest, make_manifest, verify
 from highwater_chaos.run.result import RunResult, settings_of_run
-from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE, UNITS
+from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE, UNITS, run_label
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import Settings
 
@@ -40,6 +40,8 @@ _NOT_EVIDENCE: Final = ("logs", MANIFEST_FILE, "verdict.json", "junit.xml", "rep
 
 
 class _Written(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    run_id: str = ""
+    """The run's key; empty: it was recorded before runs had one, and is called by its name, seed and switches."""
     name: str
     seed: int
     backend: str
@@ -77,9 +79,10 @@ class RunSummary(_Written, frozen=True, kw_only=True):
     phases: list[PhaseRow]
 
 
-def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) -> RunSummary:
+def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool, run_id: str = "") -> RunSummary:
     """The summary of a run that has just ended. ``wire``: whether every simulated message went through the codec."""
     return RunSummary(
+        run_id=run_id or run_label(result.name, result.seed, result.switches),
         name=result.name,
         seed=result.seed,
         backend=result.backend,

@@ -11,6 +11,7 @@ from highwater_chaos.run.recorder.dump import DumpFile
 from highwater_chaos.run.result import RunResult, settings_of_run
 from highwater_pipeline.files import lines_in_parts
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter
+from highwater_pipeline.recordings import run_label
 from highwater_pipeline.tables import about_run
 
 
@@ -39,12 +40,13 @@ def _files_of(lines: Iterable[bytes]) -> Sequence[Path]:
     return ()
 
 
-def write_tables(directory: Path, experiment: ChaosExperiment, result: RunResult, run_id: str) -> None:
+def write_tables(directory: Path, experiment: ChaosExperiment, result: RunResult) -> None:
     """Write the large tables of a run as Parquet, from its lines. Its other files are in ``directory`` already."""
     spec = experiment.spec
+    label = run_label(result.name, result.seed, result.switches)
     writer = RunWriter(directory, units=spec.workload.metadata is None)
     lines = (result.history, result.event_lines, result.replica_log_lines)
     for (name, kind), recorded in zip(LARGE_TABLES.items(), lines, strict=True):
-        for part in lines_in_parts(recorded, kind, run_id, str(directory / name)):
+        for part in lines_in_parts(recorded, kind, label, str(directory / name)):
             writer.add(name, part)
-    writer.close(about_run(directory, run_id, settings_of_run(experiment, result)), tuple(spec.checks))
+    writer.close(about_run(directory, label, settings_of_run(experiment, result)), tuple(spec.checks))

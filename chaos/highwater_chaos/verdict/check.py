@@ -19,7 +19,7 @@ from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
 from highwater_chaos.run.directory import new_run_directory, write_json
 from highwater_chaos.run.manifest import update_manifest
-from highwater_chaos.run.summary import list_recordings, read_summary
+from highwater_chaos.run.summary import RunSummary, list_recordings, read_summary
 from highwater_chaos.verdict.junit import write_junit
 from highwater_chaos.verdict.verdict import is_judged, verdict_of
 from highwater_pipeline.recordings import OPERATIONS_FILE, UNITS
@@ -99,7 +99,7 @@ class HasRegistersError(UserError):
 def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPath:
     """Split a run directory by partition and write it into a store; returns the run's directory there.
 
-    ``again``: the same run may be there already, for it may have been run twice.
+    ``again``: the same run, by its key, may be there already, for it may have been run twice.
 
     Raises:
         HasRegistersError: a store does not hold them.
@@ -108,18 +108,20 @@ def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPat
     """
     # Imported here: few campaigns have a store.
     from highwater_pipeline.partition_tables import split  # noqa: PLC0415
-    from highwater_pipeline.store import open_stored_run, stored_directory, write_units  # noqa: PLC0415
+    from highwater_pipeline.store import RunName, open_stored_run, stored_directory, write_units  # noqa: PLC0415
 
     spec = load_experiment(directory / "experiment.yaml").spec
     if spec.workload.metadata is not None:
         raise HasRegistersError(f"{directory}: has registers, which a store does not hold; give check the run itself")
-    known = tuple(_known_to_the_run(spec, directory))
+    summary = read_summary(directory)
+    known = tuple(_known_to_the_run(spec, directory, summary))
+    called = RunName(summary.name, summary.seed, summary.backend, summary.switches)
 
     def complete(facts: RunFacts) -> RunFacts:
         return replace(facts, inconclusive_reasons=tuple(dict.fromkeys((*facts.inconclusive_reasons, *known))))
 
     try:
-        return write_units(highwater_pipeline.open_run(directory), store, tuple(spec.checks), complete)
+        return write_units(highwater_pipeline.open_run(directory), store, tuple(spec.checks), complete, called)
     except FileExistsError:
         run = highwater_pipeline.open_run(directory)
         there = stored_directory(store, run.run_id)
@@ -128,9 +130,8 @@ def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPat
         raise
 
 
-def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:
+def _known_to_the_run(spec: ExperimentSpec, directory: Path, summary: RunSummary) -> Iterator[str]:
     """Yield a sentence for each problem that is not in the tables and that rules out a pass."""
-    summary = read_summary(directory)
     yield from summary.inconclusive_reasons
     for one in summary.violations:
         if is_judged(one.name, spec):

@@ -23,6 +23,7 @@ from highwater_chaos.run.directory import new_run_directory, new_spool_directory
 from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.log import logged_to
 from highwater_chaos.run.result import RunResult
+from highwater_chaos.run.run_id import new_run_id
 from highwater_chaos.run.summary import read_summary, summary_of, write_summary
 from highwater_chaos.run.table_format import TableFormat
 from highwater_chaos.verdict.check import check_recordings, write_verdict
@@ -53,6 +54,7 @@ def run_and_check(
     ends_early: Callable[[], str | None] = lambda: None,
     tables: TableFormat | None = None,
     make: Callable[[], Backend] | None = None,
+    run_id: str = "",
 ) -> CheckedRun:
     """Run ``experiment`` on the backend of that name and leave a run directory below ``parent``.
 
@@ -60,7 +62,7 @@ def run_and_check(
     one command differ; they become part of the directory's name. ``wire``: encode and decode every simulated message.
     ``on_turn`` and ``ends_early`` are called very often during the run; if ``ends_early`` ends the run, the part until
     then is written and judged. ``tables``: the format of the large tables; None: by the amount of recordings. ``make``
-    makes the backend if it takes more than a name.
+    makes the backend if it takes more than a name. ``run_id``: the run's key; empty: a new one.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     title = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items())])
@@ -82,7 +84,9 @@ def run_and_check(
             result.files["logs/harness-process.log"] = log.read_bytes()
         progress("judging")
         try:
-            return write_checked(experiment, result, parent, name, wire=wire, tables=tables)
+            return write_checked(
+                experiment, result, parent, name, wire=wire, tables=tables, run_id=run_id or new_run_id()
+            )
         finally:
             if result.recorder is not None:
                 result.recorder.close()
@@ -92,6 +96,7 @@ def run_and_forget(
     experiment: ChaosExperiment,
     *,
     wire: bool,
+    run_id: str = "",
     keep: Callable[[Path], None] = lambda _directory: None,
     ends_early: Callable[[Backend], str | None] = lambda _backend: None,
 ) -> tuple[RunResult, dict[str, Any]]:
@@ -106,7 +111,7 @@ def run_and_forget(
     gc.collect()  # the run before is one large cycle, which the raised thresholds would keep for hundreds of runs
     backend = make_backend("sim", wire=wire)
     result = run_experiment(experiment, backend, ends_early=lambda: ends_early(backend))
-    return result, check_and_forget(experiment, result, wire=wire, keep=keep)
+    return result, check_and_forget(experiment, result, wire=wire, run_id=run_id, keep=keep)
 
 
 def check_and_forget(
@@ -114,12 +119,13 @@ def check_and_forget(
     result: RunResult,
     *,
     wire: bool,
+    run_id: str = "",
     keep: Callable[[Path], None] = lambda _directory: None,
 ) -> dict[str, Any]:
     """Judge a run from temporary files, which ``keep`` may copy before, and return the content of ``verdict.json``."""
     with ScratchDirectory("run") as folder:
         directory = Path(folder)
-        write_run(directory, experiment, result, wire=wire)
+        write_run(directory, experiment, result, wire=wire, run_id=run_id)
         summary = read_summary(directory)
         outcomes = assertions.check_assertions(experiment.spec, directory)
         verdict = verdict_of(experiment, summary, check_recordings(experiment, directory), outcomes)
@@ -135,21 +141,28 @@ def write_checked(
     *,
     wire: bool,
     tables: TableFormat | None = None,
+    run_id: str = "",
 ) -> CheckedRun:
     """Write the run directory below ``parent``, judge it from its files, and write the report."""
     with new_run_directory(parent, name) as (directory, final):
-        write_run(directory, experiment, result, wire=wire, tables=tables)
+        write_run(directory, experiment, result, wire=wire, tables=tables, run_id=run_id)
         verdict = write_verdict(directory, experiment, check_recordings(experiment, directory), shown_as=final)
     return CheckedRun(final, verdict)
 
 
 def write_run(
-    directory: Path, experiment: ChaosExperiment, result: RunResult, *, wire: bool, tables: TableFormat | None = None
+    directory: Path,
+    experiment: ChaosExperiment,
+    result: RunResult,
+    *,
+    wire: bool,
+    tables: TableFormat | None = None,
+    run_id: str = "",
 ) -> None:
-    """Write down all that a verdict needs, and none."""
+    """Write down all that a verdict needs, and none. ``run_id``: the run's key; empty: what determines it."""
     write_recordings(directory, experiment, result, tables or "jsonl")
     _ask_prometheus(experiment.spec, result, directory)
-    write_summary(directory, summary_of(experiment, result, wire=wire))
+    write_summary(directory, summary_of(experiment, result, wire=wire, run_id=run_id))
 
 
 def _ask_prometheus(spec: ExperimentSpec, result: RunResult, directory: Path) -> None:

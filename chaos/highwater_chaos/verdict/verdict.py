@@ -118,6 +118,7 @@ def verdict_of(
     lines = find_lines(directory, expected.logged)
     why_not = why_not_as_expected(expected, verdict, list(anomalies), failed, lines)
     return {
+        "runId": run.run_id,
         "name": run.name,
         "verdict": verdict,
         "asExpected": not why_not,
