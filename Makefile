@@ -16,7 +16,7 @@ help:
 	@echo "make docs   builds the documentation site into build/site"
 	@echo "make coverage  runs all tests and writes build/coverage/html: which lines and branches they reach"
 	@echo "make setup  leaves $(BIN)/highwater"
-	@echo "make benchmark  loads real brokers, and Apache Kafka's beside them, for some minutes (docs/performance.md)"
+	@echo "make benchmark  loads real brokers, and Apache Kafka's beside them, for some minutes (docs/internals/performance.md)"
 	@echo "make track-record [BUG=NAME] [RUNS=N]  finds bugs of Apache Kafka in releases that have them (docs/track-record.md)"
 
 setup: $(VENV)/.complete

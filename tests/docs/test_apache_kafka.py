@@ -1,4 +1,4 @@
-"""docs/apache-kafka.md says which releases were tested, as the code has it."""
+"""docs/apache-kafka-reference.md says which releases were tested, as the code has it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from highwater_chaos.experiment.kafka_versions import TESTED
 
-PAGE = Path(__file__).parents[2] / "docs" / "apache-kafka.md"
+PAGE = Path(__file__).parents[2] / "docs" / "apache-kafka-reference.md"
 
 
 def test_the_releases_are_those_that_were_tested() -> None:
