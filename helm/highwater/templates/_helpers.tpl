@@ -45,7 +45,7 @@ highwater/{{ index . 1 }}:{{ $image.tag | default (index . 0).Chart.AppVersion }
 {{- if .Values.operator.watchNamespaces }}Role{{ else }}ClusterRole{{ end -}}
 {{- end -}}
 
-{{/* What the operator may do in each namespace that it serves; docs/kubernetes.md says why. */}}
+{{/* What the operator may do in each namespace that it serves; docs/kubernetes-reference.md says why. */}}
 {{- define "highwater.operatorRules" -}}
 {{ .Files.Get "files/operator-rules.yaml" | trim }}
 - apiGroups: [rbac.authorization.k8s.io]

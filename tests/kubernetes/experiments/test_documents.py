@@ -1,4 +1,4 @@
-"""docs/kubernetes.md beside what it tells of experiments: the one it shows, and the rights that healing asks for."""
+"""docs/kubernetes-reference.md beside what it tells of experiments: the one it shows, and the rights that healing asks for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from highwater_chaos.backends.kubernetes.namespace_heal import needed_rights
 from highwater_chaos.experiment.load import parse_experiment
 
-TEXT = (Path(__file__).parents[3] / "docs" / "kubernetes.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "kubernetes-reference.md").read_text()
 
 
 def test_the_experiment_on_a_cluster_that_runs() -> None:
@@ -19,7 +19,7 @@ def test_the_experiment_on_a_cluster_that_runs() -> None:
 
 
 def test_rights_of_healing() -> None:
-    section = TEXT[TEXT.index("### Undo everything") : TEXT.index("(From Kubernetes 1.35")]
+    section = TEXT[TEXT.index("## Undo everything") : TEXT.index("(From Kubernetes 1.35")]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")][2:]
     told = {
         (verb, resource, where == "the agents'")

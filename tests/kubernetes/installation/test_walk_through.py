@@ -1,4 +1,4 @@
-"""docs/kubernetes.md and the READMEs beside what they describe: files that exist, and rights that are granted."""
+"""The pages on Kubernetes and the READMEs beside what they describe: files that exist, and rights that are granted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 from .conftest import JUDGING, ROOT, Key, Object, by_key, resources
 
-DOCUMENTS = ("docs/kubernetes.md", "docs/upgrading.md", "images/README.md", "manifests/README.md", "helm/README.md")
+GUIDES = ("docs/kubernetes.md", "docs/kubernetes-reference.md")
+DOCUMENTS = (*GUIDES, "docs/upgrading.md", "images/README.md", "manifests/README.md", "helm/README.md")
 OWN = "in its own namespace"
 
 
@@ -44,7 +45,7 @@ def test_names_in_commands_are_those_of_what_is_installed(base):
     }
     installed = {(kind.lower(), name) for kind, name in base}
     named = [
-        word for words in lines("docs/kubernetes.md") for word in words if re.fullmatch(r"[a-z]+/[a-z0-9-]+", word)
+        word for guide in GUIDES for words in lines(guide) for word in words if re.fullmatch(r"[a-z]+/[a-z0-9-]+", word)
     ]
     objects = [tuple(word.split("/")) for word in named if not (ROOT / word).exists()]
     assert len(objects) >= 5
@@ -76,7 +77,7 @@ def granted(base: dict[Key, Object]) -> set[tuple[str, str, str, bool]]:
 
 
 def told() -> Iterator[tuple[str, str, str, bool]]:
-    text = (ROOT / "docs/kubernetes.md").read_text()
+    text = (ROOT / "docs/kubernetes-reference.md").read_text()
     section = text[text.index("## Rights") : text.index("## What is refused")]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")][2:]
     for who, verbs, on, because in rows:
