@@ -74,9 +74,9 @@ def test_lines_of_the_laboratory_are_understood(document: Any) -> None:
         assert program.endswith(".NAME") or find_spec(program) is not None, line
 
 
-def test_the_synopsis_has_every_command_and_every_option(experiments: Any) -> None:
+def test_the_synopsis_has_every_command_and_every_option(document_of: Any) -> None:
     shown: dict[str, str] = {}
-    for line in shown_in("\n".join(experiments.blocks(""))):
+    for line in shown_in("\n".join(document_of("command-line").blocks(""))):
         command = line.split()[0]
         shown[command] = f"{shown.get(command, '')} {line}"
     assert sorted(shown) == sorted(COMMANDS)
@@ -113,8 +113,8 @@ def test_what_the_readme_shows_works(
     assert "kafka-14139" in capsys.readouterr().out
 
 
-def test_exit_statuses_are_those_of_the_program(experiments: Any) -> None:
+def test_exit_statuses_are_those_of_the_program(document_of: Any) -> None:
     from highwater_chaos.cli.exits import Exit
 
-    first, _ = experiments.tables("The command line")
-    assert [int(row[0]) for row in first[1:]] == [int(status) for status in Exit]
+    shown = document_of("command-line").table("Exit status")
+    assert [int(status) for status in shown] == [int(status) for status in Exit]

@@ -173,13 +173,12 @@ def test_the_assertions_shown_are_valid(
             assert execute(["run", "shown.yaml"]) == 0
 
 
-def test_what_a_run_leaves(experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_run_leaves(experiments: Any, document_of: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shown.yaml").write_text(experiments.blocks("yaml")[0], encoding="utf-8")
     assert execute(["run", "shown.yaml"]) == 0, "the first experiment does what it expects"
     (run,) = (tmp_path / "runs").iterdir()
-    _, files = experiments.tables("The command line")
-    named = {name for row in files[1:] for name in quoted(row[0])}
+    named = {name for row in document_of("command-line").table("A run directory") for name in quoted(row)}
     assert named == {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
 
 

@@ -1,4 +1,4 @@
-"""docs/kubernetes-reference.md beside what it tells of experiments: the one it shows, and the rights that healing asks for."""
+"""docs/kubernetes-reference.md: the experiment that it shows, and the rights that healing asks for."""
 
 from __future__ import annotations
 
