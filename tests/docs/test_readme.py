@@ -42,6 +42,15 @@ def test_pages_are_in_the_order_of_the_site(readme: Any, root: Path) -> None:
     assert [page_of(link_of(row)) for row in readme.table("Read more")] == pages
 
 
+def test_a_page_for_one_task_is_short(document_of: Any, root: Path) -> None:
+    """What is looked up is a page of reference; what concerns maintainers is theirs."""
+    navigation = (root / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2].partition("  - Reference:")[0]
+    pages = re.findall(r": (\S+)\.md$", navigation, flags=re.M)[1:]
+    words = {page: len(re.findall(r"\S*\w\S*", document_of(page).text)) for page in pages}
+    assert len(words) > 15
+    assert {page: count for page, count in words.items() if count > 1_500} == {}
+
+
 def test_the_distribution_has_one_name_everywhere(root: Path) -> None:
     """`highwater` on PyPI is another project's: whoever installed `highwater[pipeline]` would get that."""
     assert tomllib.loads((root / "pyproject.toml").read_text())["project"]["name"] == DISTRIBUTION
