@@ -23,6 +23,9 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
 }
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".properties": "properties"}
+NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n"
+"""Else the search shows source files before the pages that explain them."""
+SEARCHED_LAST = {"CHANGELOG.md": "---\nsearch: {boost: 0.2}\n---\n"}
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 
 
@@ -52,9 +55,10 @@ def source_page(path: str) -> str:
     source = ROOT / path
     if source.is_dir():
         names = sorted(one.name for one in source.iterdir() if not one.name.startswith(("_", ".")))
-        return "\n".join([f"# {path}", "", *(f"* `{name}`" for name in names)])
+        return "\n".join([NOT_SEARCHED, f"# {path}", "", *(f"* `{name}`" for name in names)])
     language = LANGUAGES.get(source.suffix, "text")
-    return f"# {source.name}\n\n`{path}`\n\n``````{language}\n{source.read_text(encoding='utf-8')}\n``````\n"
+    code = f"``````{language}\n{source.read_text(encoding='utf-8')}\n``````\n"
+    return f"{NOT_SEARCHED}\n# {source.name}\n\n`{path}`\n\n{code}"
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -65,7 +69,7 @@ def on_files(files: Files, config: Any) -> Files:
         old = files.get_file_from_path(page_of(path))
         if old is not None:
             files.remove(old)
-        files.append(File.generated(config, page_of(path), content=text))
+        files.append(File.generated(config, page_of(path), content=SEARCHED_LAST.get(path, "") + text))
     for path in sorted(linked):
         if not path.startswith("docs/") and path not in PAGES:
             page = File.generated(config, page_of(path), content=source_page(path))

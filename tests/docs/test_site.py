@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/report"))
+from headless_browser import CHROMIUM, browser  # noqa: E402
+
 ENVIRONMENT = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
 
 
@@ -39,6 +43,24 @@ def test_the_site_builds_with_every_page_and_linked_source(tmp_path: Path, thoro
     for page in (ROOT / "docs").rglob("*.md"):
         assert (site / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page
     assert "HW" in (site / "source/runtime/highwater_runtime/broker/isr.py.html").read_text(encoding="utf-8")
+    if thorough and CHROMIUM is not None:
+        found = searched(site / "internals/laboratory.html", "does min ISR hold", tmp_path / "profile")
+        assert found[:2] == ["Recipes", "Does min ISR hold?"]
+
+
+def searched(page: Path, words: str, profile: Path) -> list[str]:
+    """The headings that the site's search finds, of a page that is opened as a file. Sources are not searched."""
+    box = "document.querySelector('input.md-search__input')"
+    found = "[...document.querySelectorAll('.md-search-result__item :is(h1, h2)')].map(one => one.innerText)"
+    deadline = time.monotonic() + 30
+    with browser(profile) as tab:
+        tab.open(page)
+        tab.value("document.querySelector('#__search').click()")
+        tab.value(f"{box}.focus(), {box}.value = '{words}'")
+        while not (headings := tab.value(found)) and time.monotonic() < deadline:
+            tab.value(f"{box}.dispatchEvent(new Event('keyup', {{bubbles: true}}))")
+            tab.settle()
+    return [str(one) for one in headings]
 
 
 def test_what_breaks_the_site_fails_the_build(tmp_path: Path) -> None:
