@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -34,15 +35,25 @@ def test_ctrl_c_leaves_no_partial_directory(
     assert [str(path) for path in (Path("runs")).iterdir()] == [finished]
 
 
-@pytest.mark.quick("SIGTERM")
-@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
-def test_a_signal_ends_a_real_process_cleanly(tmp_path: Path, tiny: str, signal_: signal.Signals) -> None:
-    """The first run is finished when the second, which would take minutes, is interrupted in its schedule."""
+@pytest.mark.quick("SIGTERM", "SIGINT-jobs")
+@pytest.mark.parametrize(
+    ("signal_", "options", "far_enough"),
+    [
+        pytest.param(signal.SIGINT, (), "endless: fault", id="SIGINT"),
+        pytest.param(signal.SIGTERM, (), "endless: fault", id="SIGTERM"),
+        pytest.param(signal.SIGINT, ("--jobs", "2"), "1 done", id="SIGINT-jobs"),
+        pytest.param(signal.SIGTERM, ("--jobs", "2"), "1 done", id="SIGTERM-jobs"),
+    ],
+)
+def test_a_signal_ends_a_real_process_cleanly(
+    tmp_path: Path, tiny: str, signal_: signal.Signals, options: tuple[str, ...], far_enough: str
+) -> None:
+    """The first run is finished, and reported, when the second is interrupted, which would take minutes."""
     (tmp_path / "short.yaml").write_text(tiny, encoding="utf-8")
     endless = tiny.replace("tiny", "endless").replace("timeout: 1m", "timeout: 9h").replace("wait: 1s", "wait: 8h")
     (tmp_path / "endless.yaml").write_text(endless, encoding="utf-8")
     process = subprocess.Popen(
-        [HIGHWATER, "run", "short.yaml", "endless.yaml"],
+        [HIGHWATER, "run", "short.yaml", "endless.yaml", *options, "--json", "--junit", "junit.xml"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -51,7 +62,7 @@ def test_a_signal_ends_a_real_process_cleanly(tmp_path: Path, tiny: str, signal_
     try:
         assert process.stderr is not None
         for line in process.stderr:
-            if "endless: fault" in line:
+            if far_enough in line:
                 break
         process.send_signal(signal_)
         out, err = process.communicate(timeout=120)
@@ -60,9 +71,10 @@ def test_a_signal_ends_a_real_process_cleanly(tmp_path: Path, tiny: str, signal_
     assert process.returncode == 2, err
     assert "highwater: interrupted; runs that had finished are kept, the one in progress is not" in err
     assert "Traceback" not in err
-    assert out.startswith("PASS as expected: tiny")
     (run,) = (tmp_path / "runs").iterdir()
     assert run.name.startswith("tiny-")
+    assert [(one["name"], one["verdict"]) for one in json.loads(out)["runs"]] == [("tiny", "pass")]
+    assert 'tests="1"' in (tmp_path / "junit.xml").read_text(encoding="utf-8")
 
 
 def test_a_reader_that_goes_away_changes_no_status(tmp_path: Path, tiny: str) -> None:

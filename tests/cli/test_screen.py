@@ -1,5 +1,6 @@
 """The picture of a run that goes on: what it shows, and that looking changes nothing."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -137,3 +138,16 @@ def test_a_picture_that_cannot_be_drawn_ends_no_run(
     assert len(drawn) == 1
     assert "no longer drawn, the run goes on: OSError: the terminal is gone" in capsys.readouterr().err
     assert watched.trace_digest == run_experiment(experiment, make_backend("sim")).trace_digest
+
+
+def test_without_a_terminal_a_run_says_now_and_then_how_far_it_is(capsys, monkeypatch):
+    """A job of CI that prints nothing for minutes looks as if it hung."""
+    monkeypatch.setattr("highwater_chaos.cli.progress._LINE_SECONDS", 0.0)
+    experiment = parse_experiment(FILE, "watched.yaml")
+    with Progress("watched") as progress:
+        run_experiment(experiment, make_backend("sim"), on_turn=progress.on_turn)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "faults in force: down" in line]
+    assert lines
+    assert re.fullmatch(
+        r"watched: fault, \d+ s of run time, \d+ records acknowledged, faults in force: down \(\d+\.\d s\)", lines[0]
+    )

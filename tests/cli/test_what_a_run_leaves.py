@@ -354,3 +354,25 @@ def test_a_run_does_not_import_pandas(tiny_file: Path) -> None:
     """What a process converts first differs with what it does; a run begins with samples of metrics."""
     pytest.importorskip("pandas")
     subprocess.run([sys.executable, "-c", WITHOUT_PANDAS, str(tiny_file)], check=True)
+
+
+def test_runs_side_by_side_are_those_of_one_after_the_other(highwater: Any, tiny_file: Path) -> None:
+    """In the order of the plan, whichever ends first; several runs end with a tally."""
+    command = ("run", tiny_file, "--switch", "replica-epoch-check=on,off", "--switch", "truncation-sync=on,off")
+    digests = []
+    for options in ((), ("--jobs", "2")):
+        done = highwater(*command, *options, "--out", f"runs{len(digests)}")
+        assert done.status == 0, done.err
+        assert done.out.splitlines()[-1] == "4 runs: 4 as expected, 0 not (4 pass)"
+        reports = [Path(line.split()[-1]) for line in done.out.splitlines() if line.startswith("  report ")]
+        verdicts = [json.loads((report.parent / "verdict.json").read_text(encoding="utf-8")) for report in reports]
+        digests.append([(verdict["switches"], verdict["traceDigest"]) for verdict in verdicts])
+    assert len(digests[0]) == 4
+    assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize("options", [("--backend", "local"), ("--metrics", "127.0.0.1:0"), ("--kafka", "3.4.1")])
+def test_only_the_simulator_runs_side_by_side(highwater: Any, tiny_file: Path, options: tuple[str, ...]) -> None:
+    done = highwater("run", tiny_file, "--jobs", "2", *options)
+    assert done.status == 254
+    assert done.err.startswith("--jobs is for the simulator, without --kafka, --against and --metrics; leave it out")

@@ -14,7 +14,10 @@ from rich.text import Text
 
 from highwater_chaos.cli.screen import SHOWN_PHASES, Screen
 from highwater_chaos.run.live import LiveRun
+from highwater_runtime.ports import SECOND
 
+_LINE_SECONDS: Final = 30.0
+"""How often a run without a terminal says how far it is."""
 _ENDING: Final = "ending early: once more drops what was recorded"
 
 
@@ -33,6 +36,7 @@ class Progress:
         self._screen: Screen | None = None
         self._is_drawn = True
         self._began = time.monotonic()
+        self._next_line = self._began + _LINE_SECONDS
 
     def __enter__(self) -> Self:
         if self._status is not None:
@@ -61,14 +65,26 @@ class Progress:
             self._status.update(Text(f"{self._title}: {phase}"))
 
     @property
-    def on_turn(self) -> Callable[[LiveRun], None] | None:
-        """What the engine shall call with the run while it goes on; None where nothing is drawn."""
-        return None if self._status is None else self._turn
+    def on_turn(self) -> Callable[[LiveRun], None]:
+        """What the engine shall call with the run while it goes on."""
+        return self._line if self._status is None else self._turn
 
     @property
     def on_status(self) -> Callable[[Mapping[str, Any], Mapping[str, Any]], None] | None:
         """The same for an experiment on Kubernetes: it is called with its status and that of its LogCluster."""
         return None if self._status is None else self._show_status
+
+    def _line(self, run: LiveRun) -> None:
+        """Say now and then how far the run is, or a job of CI looks as if it hung."""
+        if time.monotonic() < self._next_line:
+            return
+        self._next_line = time.monotonic() + _LINE_SECONDS
+        lasting = [one for one in run.faults if one.injected_ns is not None and one.healed_ns is None]
+        in_force = ", ".join(one.name or one.kind for one in lasting) or "none"
+        self(
+            f"{run.phase}, {run.now_ns() / SECOND:.0f} s of run time, {run.clients().acknowledged} records"
+            f" acknowledged, faults in force: {in_force}"
+        )
 
     def _turn(self, run: LiveRun) -> None:
         self._draw(lambda screen: screen.turn(run))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -21,6 +23,7 @@ from highwater_chaos.cli.output import check_files, check_output, writing
 from highwater_chaos.cli.plan import AllowExternal, Kafka, MetadataVersion, plan, switch_values, versions_of
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.shipped import Experiments, files_of
+from highwater_chaos.cli.side_by_side import side_by_side
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.monitoring import RunMetrics
@@ -74,6 +77,9 @@ def run(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the verdicts of all runs to this file as JUnit XML.")
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Run so many at once, in the simulator, each in its own process.")
+    ] = 1,
     wire: Annotated[bool, typer.Option("--wire", help="Encode and decode every message of the simulator.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     namespace: Annotated[str | None, typer.Option(metavar="NS", help="Run in this namespace of Kubernetes.")] = None,
@@ -89,6 +95,8 @@ def run(
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
     place = context if namespace is None else namespace
     _check_backend(backend, place, wire=wire, tables=tables, metrics=metrics, grafana=grafana)
+    if jobs > 1 and (backend != "sim" or kafka or against or metrics is not None):
+        raise UsageError("--jobs is for the simulator, without --kafka, --against and --metrics; leave it out")
     check_output(out, "--out")
     check_files({"--junit": junit, "--summary": summary})
     if backend not in REAL:
@@ -105,50 +113,49 @@ def run(
         versions = versions_of(kafka, metadata_version)
         values = switch_values(switch or [])
         planned = plan(files_of(experiments), seed, values, versions, backend, against, allow_external=allow_external)
-    runs: list[CheckedRun] = []
-    titles: list[str] = []
-    verdicts: list[dict[str, Any]] = []
-    ended_early = False
+    finished = _Finished(as_json)
+    interrupted = ended_early = False
     watched = None if metrics is None else RunMetrics()
-    with (
-        served(metrics, lambda: b"" if watched is None else watched.exposition()),
-        annotated(grafana) as annotations,
-    ):
-        for number, (experiment, varied, commands_in) in enumerate(planned, start=1):
-            title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
-            # A simulated run can be run again; one of real nodes is kept as far as it went.
-            with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend in REAL) as early:
-                if backend in ELSEWHERE:
-                    done = _on_kubernetes(experiment, out, progress, namespace, context)
-                else:
-                    watching = [one.turn for one in (watched, annotations) if one is not None]
-                    observers = [*([] if progress.on_turn is None else [progress.on_turn]), *watching]
-                    done = run_and_check(
-                        experiment,
-                        backend,
-                        out,
-                        progress,
-                        varied=varied,
-                        wire=wire,
-                        on_turn=_all_of(observers),
-                        ends_early=early,
-                        tables=tables,
-                        make=partial(_made, backend, attachment, wire, commands_in),
-                    )
-            if done is None:
-                verdicts.append({"verdict": "inconclusive", "asExpected": False})
-                continue
-            for watcher in (watched, annotations):
-                if watcher is not None:
-                    watcher.judged(done.verdict)
-            verdicts.append(done.verdict)
-            runs.append(done)
-            titles.append(title)
-            if not as_json:
-                print_run(done, title)
-            if early.why is not None:
-                ended_early = True
-                break
+    try:
+        with (
+            served(metrics, lambda: b"" if watched is None else watched.exposition()),
+            annotated(grafana) as annotations,
+        ):
+            if jobs > 1:
+                together = side_by_side([one[:2] for one in planned], jobs, out, wire=wire, tables=tables)
+                for (experiment, varied, _), done in zip(planned, together, strict=True):
+                    finished.add(_title(experiment, varied), done)
+                planned = []
+            for number, (experiment, varied, commands_in) in enumerate(planned, start=1):
+                title = _title(experiment, varied)
+                # A simulated run can be run again; one of real nodes is kept as far as it went.
+                with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend in REAL) as early:
+                    if backend in ELSEWHERE:
+                        one = _on_kubernetes(experiment, out, progress, namespace, context)
+                    else:
+                        watching = [one.turn for one in (watched, annotations) if one is not None]
+                        one = run_and_check(
+                            experiment,
+                            backend,
+                            out,
+                            progress,
+                            varied=varied,
+                            wire=wire,
+                            on_turn=_all_of([progress.on_turn, *watching]),
+                            ends_early=early,
+                            tables=tables,
+                            make=partial(_made, backend, attachment, wire, commands_in),
+                        )
+                for watcher in (watched, annotations):
+                    if watcher is not None and one is not None:
+                        watcher.judged(one.verdict)
+                finished.add(title, one)
+                if early.why is not None:
+                    ended_early = True
+                    break
+    except KeyboardInterrupt:  # of the runs before it all is reported as if there had been no further ones
+        interrupted = True
+    runs, titles, verdicts = finished.runs, finished.titles, finished.verdicts
     compared = [] if against is None else _compared(runs)
     if as_json:
         beside = {} if against is None else {"comparisons": [one.to_dict() for one in compared]}
@@ -156,12 +163,49 @@ def run(
     elif compared:
         from highwater_chaos.cli.compare import print_comparison  # noqa: PLC0415
 
-        for one in compared:
-            print_comparison(one)
+        for comparison in compared:
+            print_comparison(comparison)
+    elif len(verdicts) > 1:
+        print(_tally(verdicts))
     _write(runs, titles, junit, summary)
+    if interrupted:
+        raise KeyboardInterrupt
     if ended_early:
         raise EndedEarlyError
     return exit_status(verdicts) if against is None else _status_beside(verdicts)
+
+
+@dataclass
+class _Finished:
+    """What has been run so far; prints each run when it is added, unless all are printed as one document."""
+
+    as_json: bool
+    runs: list[CheckedRun] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, title: str, done: CheckedRun | None) -> None:
+        """Take a run; None: it came to nothing, and the reason has been printed."""
+        if done is None:
+            self.verdicts.append({"name": title, "verdict": "inconclusive", "asExpected": False})
+            return
+        self.verdicts.append(done.verdict)
+        self.runs.append(done)
+        self.titles.append(title)
+        if not self.as_json:
+            print_run(done, title)
+
+
+def _title(experiment: ChaosExperiment, varied: Mapping[str, str]) -> str:
+    return " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
+
+
+def _tally(verdicts: Sequence[dict[str, Any]]) -> str:
+    """How many of several runs came out as expected, and with which verdicts."""
+    counts = Counter(verdict["verdict"] for verdict in verdicts)
+    found = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    expected = sum(verdict["asExpected"] for verdict in verdicts)
+    return f"{len(verdicts)} runs: {expected} as expected, {len(verdicts) - expected} not ({found})"
 
 
 def _compared(runs: Sequence[CheckedRun]) -> list[Comparison]:
@@ -228,14 +272,14 @@ def _write(runs: Sequence[CheckedRun], titles: Sequence[str], junit: Path | None
             append_summary(summary, [(done.verdict, done.directory) for done in runs])
 
 
-def _all_of(observers: Sequence[Callable[[LiveRun], None]]) -> Callable[[LiveRun], None] | None:
-    """What shows the run to each of them; None if there is none."""
+def _all_of(observers: Sequence[Callable[[LiveRun], None]]) -> Callable[[LiveRun], None]:
+    """What shows the run to each of them."""
 
     def turn(run: LiveRun) -> None:
         for observer in observers:
             observer(run)
 
-    return turn if observers else None
+    return turn
 
 
 def _on_kubernetes(

@@ -52,7 +52,7 @@ def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
     """
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        _remove_ownerless(parent)
+        remove_ownerless(parent)
         made = tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent.resolve())
     except OSError as error:
         raise CannotWriteError(parent, error) from error
@@ -80,7 +80,8 @@ def _is_locked(file: BinaryIO) -> bool:
     return True
 
 
-def _remove_ownerless(parent: Path) -> None:
+def remove_ownerless(parent: Path) -> None:
+    """Remove the hidden directories below ``parent`` whose harness was killed."""
     for path in parent.glob(f".*/{_OWNED}"):
         with suppress(OSError), path.open("rb") as file:  # its owner lives, or it has been removed
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
