@@ -71,9 +71,13 @@ def test_on_a_terminal_it_asks(highwater: Any, monkeypatch: pytest.MonkeyPatch) 
     assert highwater("init", "ended.yaml").status == 2, "the end of input is an interruption"
 
 
-def test_the_schema_takes_every_file_that_ships_and_no_wrong_one(schema: Draft202012Validator) -> None:
-    files = [*SCENARIOS.rglob("*.yaml")]
-    for file in files:
+def test_the_schema_takes_every_file_that_ships_and_no_wrong_one(highwater: Any, schema: Draft202012Validator) -> None:
+    """Editors find it beside the files: ``highwater schema > scenarios/experiment.schema.json`` after a change."""
+    beside = SCENARIOS / "experiment.schema.json"
+    assert beside.read_text(encoding="utf-8") == highwater("schema").out
+    for file in SCENARIOS.rglob("*.yaml"):
+        first = file.read_text(encoding="utf-8").partition("\n")[0]
+        assert (file.parent / first.removeprefix("# yaml-language-server: $schema=")).resolve() == beside
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
             assert not [*schema.iter_errors(document)], file
     (whole,) = yaml.safe_load_all((SCENARIOS / "kip-903" / "kafka-14139.yaml").read_text(encoding="utf-8"))
