@@ -86,6 +86,38 @@ def test_a_drag_zooms_and_a_second_drag_with_shift_moves(tab: Tab, page: Path) -
     assert sight(tab) == (0.0, 91.0)
 
 
+def until(tab: Tab, condition: str) -> None:
+    """Wait until a condition holds in the page."""
+    tab.value(f"new Promise(done => {{ const look = () => {condition} ? done(1) : setTimeout(look, 20); look() }})")
+
+
+def test_the_part_in_sight_has_an_address_and_paper_has_the_whole_run(tab: Tab, page: Path) -> None:
+    tab.open(page)
+    tab.value("document.querySelector('[data-do=in]').click()")
+    until(tab, "location.hash")
+    assert tab.value("location.hash") == "#t=0.02275,0.06825"
+    tab.call("Page.reload")
+    until(tab, "document.querySelector('.range')?.textContent.includes(' to ')")
+    assert sight(tab) == pytest.approx((22.75, 68.25), abs=0.1)
+    tab.value("addEventListener('beforeprint', () => printed = document.querySelector('.range').textContent)")
+    tab.call("Page.printToPDF")
+    assert tab.value("printed") == "whole run, 0.091 s"
+    until(tab, "document.querySelector('.range').textContent.includes(' to ')")
+    assert sight(tab) == pytest.approx((22.75, 68.25), abs=0.1)
+    tab.value("document.querySelector('[data-do=reset]').click()")
+    until(tab, "location.hash === ''")
+
+
+def test_labels_do_not_break_within_a_word(tab: Tab, page: Path) -> None:
+    tab.open(page, width=500)
+    heights = "[...document.querySelectorAll('.row .label')].filter(one => one.firstChild && one.checkVisibility())"
+    heights += ".map(one => {"
+    heights += "const text = one.firstChild, range = document.createRange(); range.selectNodeContents(text);"
+    heights += "return [text.data, range.getClientRects().length] })"
+    broken = [text for text, lines in tab.value(heights) if lines > 1 and " " not in text.strip()]
+    assert broken == []
+
+
 def test_the_wheel_zooms_where_the_pointer_is_and_only_with_control(tab: Tab, page: Path) -> None:
     tab.open(page)
     left, right, y = row(tab, "acknowledged/s")

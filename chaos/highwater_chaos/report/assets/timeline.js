@@ -81,6 +81,9 @@
       this.dragged = false;
       /** Is called when another part of the run is in sight. */
       this.changed = () => {};
+      /** Is called when that part has stayed for a while. */
+      this.moved = () => {};
+      this.noting = 0;
       find(".tools").hidden = false;
       this.listen(find(".tools"));
       this.update();
@@ -341,6 +344,8 @@
         this.due = false;
         this.update();
         this.changed();
+        clearTimeout(this.noting);
+        this.noting = setTimeout(() => this.moved(), 200);
       });
     }
 
@@ -437,10 +442,39 @@
     }
   }
 
+  /** Keep the part in sight in the address, as #t=FROM,TO in seconds, so that a link shows it. @param {Timeline[]} views */
+  function keepInAddress(views) {
+    const go = () => {
+      const [, from, to] = /^#t=([\d.]+),([\d.]+)$/.exec(location.hash) ?? [];
+      if (to) views.forEach(view => view.show((Number(from) * 1e9) / view.end, (Number(to) * 1e9) / view.end));
+    };
+    const [first] = views;
+    first.moved = () => {
+      const { from, to } = first.sight, is = location.hash.startsWith("#t=");
+      const [start, stop] = [from, Math.min(1, to)].map(share => Number(((share * first.end) / 1e9).toFixed(6)));
+      if (first.zoom > 1) history.replaceState(null, "", `#t=${start},${stop}`);
+      else if (is) history.replaceState(null, "", "#");
+    };
+    addEventListener("hashchange", go);
+    go();
+  }
+
+  /** Paper has no scrolling: print the whole run, and show the part again after that. @param {Timeline[]} views */
+  function printWhole(views) {
+    /** @type {{from: number, to: number}[]} */
+    let shown = [];
+    addEventListener("beforeprint", () => {
+      shown = views.map(view => view.sight);
+      views.forEach(view => (view.show(0, 1), view.update()));
+    });
+    addEventListener("afterprint", () => views.forEach((view, index) => view.show(shown[index].from, shown[index].to)));
+  }
+
   const views = [...document.querySelectorAll("section.timeline")].map(section => {
     return new Timeline(/** @type {HTMLElement} */ (section));
   });
   together(views);
+  if (views.length > 0) keepInAddress(views), printWhole(views);
   document.addEventListener("click", event => {
     const link = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("a[data-at]"));
     if (!link || views.length === 0) return;
