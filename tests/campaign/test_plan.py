@@ -50,6 +50,12 @@ def test_a_failing_seed_of_an_earlier_part_stops_no_other_seeds() -> None:
     assert not Row.of("x", "", "pass", []).as_expected, "no seed says nothing"
 
 
+def test_a_row_has_what_its_seeds_lost_as_far_as_that_is_known() -> None:
+    outcomes = [Outcome("x", seed, "", "fail", lost=lost) for seed, lost in enumerate((None, 3, 4))]
+    assert Row.of("x", "", "fail", outcomes).lost == 7
+    assert Row.of("x", "", "fail", outcomes[:1]).lost is None, "it is not known, which is not 0"
+
+
 def test_an_error_is_never_as_expected() -> None:
     outcomes = [Outcome("x", 1, "", "fail"), Outcome("x", 2, "", "error")]
     assert not Row.of("x", "", "fail", outcomes).as_expected

@@ -65,6 +65,8 @@ class Row:
     """In how many seeds the variant could make a difference; all of them where there is none."""
     changed: int
     """In how many seeds it made one, to the run or to its verdict; all of them where there is none."""
+    lost: int | None
+    """Acknowledged records that its seeds lost; None: of no seed it is known."""
 
     @classmethod
     def of(cls, experiment: str, variant: str, expected: str, outcomes: Sequence[Outcome]) -> Self:
@@ -92,6 +94,7 @@ class Row:
             by_verdict["inconclusive"],
             sum(one.reached for one in ordered),
             sum(one.changed for one in ordered),
+            sum(known) if (known := [one.lost for one in ordered if one.lost is not None]) else None,
         )
 
     @property
@@ -155,5 +158,6 @@ class Row:
             "seedsUntilFound": self.until_found,
             "secondsUntilFound": None if self.seconds_until_found is None else round(self.seconds_until_found, 2),
             "seedsNeeded": [round(one, 2) if math.isfinite(one) else None for one in needed],
+            "lost": self.lost,
             "cpuSeconds": round(self.seconds, 2),
         }

@@ -96,6 +96,8 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     combinations: tuple[str, ...] = ()
     faults: int = 0
     acknowledged: int = 0
+    lost: int | None = None
+    """Acknowledged records that are gone; None: not known."""
     run_seconds: float = 0.0
     trace_digest: str = ""
     reached: bool = msgspec.field(default=True, name="mutantReached")
@@ -245,6 +247,7 @@ def outcome_of(unit: SeedJob, verdict: Mapping[str, Any], **known: Any) -> Outco
         verdict["verdict"],
         (*verdict["anomalies"], *(ASSERTION + one["name"] for one in verdict["assertions"] if one["holds"] is False)),
         tuple(verdict["inconclusiveReasons"]),
+        lost=verdict["lost"],
         **known,
     )
 

@@ -52,6 +52,7 @@ RESULTS_SCHEMA: Final = pa.schema(
         ("combinations", pa.list_(pa.string())),  # of guided campaigns
         ("faults", pa.int32()),
         ("acknowledged", pa.int64()),
+        ("lost", pa.int64()),  # of those that were acknowledged; null: not known
         ("run_seconds", pa.float64()),  # simulated
         ("trace_digest", pa.string()),
         ("mutant_reached", pa.bool_()),  # false: the variant could make no difference to this seed
