@@ -6,15 +6,16 @@ run, wherever the first one was.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from highwater_chaos.campaign.seed import ASSERTION, Outcome, SeedJob, experiment_of
 from highwater_chaos.shrink import CannotShrinkError, file_text
 from highwater_chaos.shrink import shrink as find_smallest
-from highwater_chaos.verdict.checked_run import run_and_check
+from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_pipeline.anomalies import BY_WEIGHT
 
 RUNS: Final = "runs"
@@ -40,19 +41,33 @@ def kept_example(unit: SeedJob, outcome: Outcome, campaign: Path) -> Example:
 
 
 def write_example(unit: SeedJob, outcome: Outcome, campaign: Path, around: AbstractContextManager[None]) -> Example:
-    """Run a failing seed again, within ``around``, and leave its run directory below ``campaign``."""
-    with around:
-        done = run_and_check(
-            experiment_of(unit),
-            "sim",
-            campaign / RUNS,
-            _quiet,
-            varied=dict(unit.switches),
-            wire=unit.wire,
-            run_id=unit.run_id,
-        )
+    """Run a failing seed again, within ``around``, and leave its run directory below ``campaign``.
+
+    If an earlier part of the campaign has left one, that is taken.
+    """
+    done = _left_by_an_earlier_part(outcome, campaign / RUNS)
+    if done is None:
+        with around:
+            done = run_and_check(
+                experiment_of(unit),
+                "sim",
+                campaign / RUNS,
+                _quiet,
+                varied=dict(unit.switches),
+                wire=unit.wire,
+                run_id=unit.run_id,
+            )
     same = done.verdict["traceDigest"] == outcome.trace_digest
     return Example(unit, done.directory, same=same, explanation=done.verdict.get("explanation", ""))
+
+
+def _left_by_an_earlier_part(outcome: Outcome, runs: Path) -> CheckedRun | None:
+    for file in sorted(runs.glob("*/verdict.json")):
+        with suppress(OSError, ValueError):
+            verdict = json.loads(file.read_text(encoding="utf-8"))
+            if isinstance(verdict, dict) and verdict.get("traceDigest") == outcome.trace_digest:
+                return CheckedRun(file.parent, verdict)
+    return None
 
 
 def shrink_example(

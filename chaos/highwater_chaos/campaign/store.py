@@ -38,6 +38,7 @@ JOURNAL: Final = "journal.jsonl"
 RESULTS: Final = "results.parquet"
 TIMES: Final = "times.parquet"
 PAGE: Final = "campaign.html"
+OWN_FILES: Final = (PLAN, JOURNAL, RESULTS, TIMES, PAGE)
 
 _KEY: Final = [("experiment", pa.string()), ("mutant", pa.string()), ("seed", pa.int64())]
 _FIELDS: Final = {"mutant": "variant", "mutant_reached": "reached", "mutant_changed": "changed"}

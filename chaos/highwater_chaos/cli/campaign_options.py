@@ -14,6 +14,7 @@ from highwater_chaos.base.quantities import parse_duration
 from highwater_chaos.campaign.draw import RANDOM
 from highwater_chaos.campaign.plan import Plan, Series, series_of_file, series_of_random
 from highwater_chaos.campaign.real import drawn_for_this_machine
+from highwater_chaos.campaign.store import OWN_FILES
 from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.choices import Engine as EngineName
 from highwater_chaos.cli.exits import UsageError
@@ -130,7 +131,11 @@ class Options:
             raise UsageError("--master needs --engine spark; leave it out, or add it")
         if self.resume and self.out is None:
             raise UsageError("--resume needs --out: the directory of the campaign to go on with")
-        check_files({"--junit": self.junit, "--summary": self.summary})
+        files = {"--junit": self.junit, "--summary": self.summary}
+        check_files(files)
+        for option, file in files.items():
+            if file is not None and file.name in OWN_FILES and file.resolve().parent == Path(self.out or "").resolve():
+                raise UsageError(f"{option} {file}: the campaign itself writes that file; choose another name")
 
 
 def plan_of(
