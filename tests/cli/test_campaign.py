@@ -184,7 +184,7 @@ def test_a_budget_begins_no_seed_after_it_and_ci_is_told(highwater: Any, monkeyp
     ticks = count()
     monkeypatch.setattr(campaign_run, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 5))
     files = [highwater.write(f"{name}.yaml", LOSES.replace("name: loses", f"name: {name}")) for name in ("a", "b")]
-    done = highwater("campaign", *files, "--for", "1500ms", "--keep", "0", "--switch", "pre-vote=off", *CI, "--json")
+    done = highwater("campaign", *files, "--for", "1300ms", "--keep", "0", "--switch", "pre-vote=off", *CI, "--json")
     rows = done.json["rows"]
     assert [row["seeds"] for row in rows] == [2, 1]
     suite = _cases("ci/junit.xml")
