@@ -19,36 +19,14 @@ import pyarrow.compute as pc
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.group_commits import Commits
 from highwater_pipeline.rows import COMMITS
-from highwater_pipeline.schemas import OPERATIONS
+from highwater_pipeline.schemas import HISTORY, OPERATIONS
 
 OK: Final = 0
 FAIL: Final = 1
 INFO: Final = 2
 OUTCOMES: Final = ("ok", "fail", "info")
 
-MICRO_OPERATIONS: Final = pa.schema(
-    [
-        pa.field("partition", pa.string()),
-        pa.field("row", pa.int64()),  # of the operation's last event in the table of operations
-        pa.field("invoke_row", pa.int64()),  # of its invocation; -1: nothing completes it, and row is the invocation
-        pa.field("invoke_time", pa.int64()),  # ns of run time
-        pa.field("end_time", pa.int64()),  # ns of run time, of the last event; NEVER: nothing completes it
-        pa.field("index", pa.int64()),  # the last event's index
-        pa.field("process", pa.int64()),
-        pa.field("client", pa.string()),
-        pa.field("outcome", pa.int8()),  # OK, FAIL, INFO
-        pa.field("is_send", pa.bool_()),
-        pa.field("is_poll", pa.bool_()),  # neither: an assignment
-        pa.field("offset", pa.int64()),  # -1: not known
-        pa.field("value", pa.int64()),
-        pa.field("topic_id", pa.string()),  # null: not known
-        pa.field("attempts", pa.int64()),  # how often its operation was sent; -1: not known
-        pa.field("assignment", pa.int64()),  # how often its process had been assigned or subscribed, itself included
-        pa.field("subscribed", pa.bool_()),  # whether the last of these was a subscription
-        pa.field("must_commit", pa.bool_()),  # a send that was acknowledged, or whose operation was seen
-        pa.field("altered", pa.string()),  # of a poll: what is not as it was sent; null: nothing, or not known
-    ]
-)
+MICRO_OPERATIONS: Final = HISTORY
 
 _SHOWN: Final = 5
 NEVER: Final = np.iinfo(np.int64).max
@@ -172,7 +150,8 @@ class Flattener:
         unknown = pc.and_(table["is_send"], pc.equal(table["outcome"], INFO)).to_numpy()
         seen = np.isin(table["row"].to_numpy(), self._seen)
         must_commit = table["must_commit"].to_numpy() | (unknown & seen)
-        return table.set_column(table.schema.get_field_index("must_commit"), "must_commit", pa.array(must_commit))
+        at = table.schema.get_field_index("must_commit")
+        return table.set_column(at, table.schema.field(at), pa.array(must_commit))
 
     def _flatten(self, table: pa.Table, rows: Ints, ends: Ints, invoke_of: Ints) -> pa.Table:
         """The micro-operations of the operations that end at the positions ``ends``. ``rows``: which rows of the whole

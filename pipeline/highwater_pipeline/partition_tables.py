@@ -23,7 +23,7 @@ from highwater_pipeline.group_commits import CommitFindings
 from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
 from highwater_pipeline.partitions import Grouped, Partitions
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
-from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
+from highwater_pipeline.schemas import BY_PARTITION, NOT_STORED, ROW
 from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.spool import Spool
 from highwater_pipeline.tables import RunParts, RunTables
@@ -126,10 +126,13 @@ def alone(unit: PartitionTables) -> Partitions:
 
 
 class SplitRun:
-    """The units of a run, in the order of their names."""
+    """The units of a run, in the order of their names. ``others``: events of no partition, if they are kept apart."""
 
-    def __init__(self, facts: RunFacts, history: Spool, events: Spool, replica_log: Spool) -> None:
+    def __init__(
+        self, facts: RunFacts, history: Spool, events: Spool, replica_log: Spool, others: Spool | None = None
+    ) -> None:
         self.facts: Final = facts
+        self.others: Final = None if others is None else others.of("")
         self._spools: Final = (history, events, replica_log)
         self.names: Final = sorted({name for spool in self._spools for name in spool.partitions()})
 
@@ -152,13 +155,13 @@ class SplitRun:
         )
 
 
-def split(run: RunTables | RunParts) -> tuple[RunFacts, SplitRun]:
+def split(run: RunTables | RunParts, *, apart: bool = False) -> tuple[RunFacts, SplitRun]:
     """A run's facts and its units in order of partition name; a run in which no partition occurs has no units.
 
-    Of a run that is read part by part, no more is in memory than :class:`Splitter` keeps.
+    Of a run that is read part by part, no more is in memory than :class:`Splitter` keeps, which has ``apart`` too.
     """
     parts = run.parts() if isinstance(run, RunTables) else run
-    splitter = Splitter(parts.history_name)
+    splitter = Splitter(parts.history_name, apart=apart)
     for add, table in (
         (splitter.add_operations, parts.operations),
         (splitter.add_events, parts.node_events or ()),
@@ -173,12 +176,13 @@ class Splitter:
     """Splits a run while it is recorded: takes in parts of its tables, those of one table in order, then
     :meth:`finish` gives what :func:`split` does.
 
-    In memory is what three of :class:`~highwater_pipeline.spool.Spool` and one
+    In memory is what up to four of :class:`~highwater_pipeline.spool.Spool` and one
     :class:`~highwater_pipeline.micro_operations.Flattener` keep.
     """
 
-    def __init__(self, history_name: str = "operations") -> None:
-        """``history_name`` is what errors call the history."""
+    def __init__(self, history_name: str = "operations", *, apart: bool = False) -> None:
+        """``history_name`` is what errors call the history. ``apart``: units have no events but their own, as in a
+        store, and those of no partition are :attr:`SplitRun.others`."""
         self._flattener: Final = Flattener(history_name)
         self._history: Final = Spool(
             MICRO_OPERATIONS,
@@ -187,7 +191,7 @@ class Splitter:
             completed_by=("row", "is_send", "outcome"),
         )
         self._errors: Final[Counter[str]] = Counter()
-        self._events: Final = _Events()
+        self._events: Final = _Events(apart=apart)
         self._replica_log: Final = _ReplicaLog()
 
     def add_operations(self, part: pa.Table) -> None:
@@ -209,8 +213,9 @@ class Splitter:
         """Return the facts and the units. Of ``run`` only what is no large table is read, and which tables it has."""
         flattener, events, replica_log = self._flattener, self._events, self._replica_log
         self._history.add(flattener.finish())
-        for spool in (self._history, events.spool, replica_log.spool):
-            spool.close()
+        for spool in (self._history, events.spool, replica_log.spool, events.others):
+            if spool is not None:
+                spool.close()
         in_full, why, missing = _recorded_in_full(
             run.recorded_events,
             events,
@@ -244,7 +249,7 @@ class Splitter:
             send_errors=tuple(self._errors.most_common(MAX_ERRORS)),
             commits=flattener.commits.findings(run.settings) if flattener.commits.operations else None,
         )
-        return facts, SplitRun(facts, self._history, events.spool, replica_log.spool)
+        return facts, SplitRun(facts, self._history, events.spool, replica_log.spool, events.others)
 
 
 def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table]]) -> PartitionTables:
@@ -254,20 +259,20 @@ def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table
     """
     spools = {
         name: Spool(schema, is_shared=_is_of_cluster if name == "events" else None)
-        for name, schema in UNIT_SCHEMAS.items()
+        for name, schema in BY_PARTITION.items()
     }
     for name, part in parts:
         spools[name].add(part)
     for spool in spools.values():
         spool.close()
-    history, events, replica_log = (spools[name].of(partition) for name in UNIT_SCHEMAS)
+    history, events, replica_log = (spools[name].of(partition) for name in BY_PARTITION)
     return PartitionTables(facts, partition, history, events, replica_log)
 
 
 class _Events:
-    """All events, taken in, and what facts need to know of them."""
+    """All events, taken in, and what facts need to know of them. ``apart`` as in :class:`Splitter`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, apart: bool) -> None:
         self.rows = 0
         self.last_ns = 0
         self.counts: Counter[str] = Counter()
@@ -275,7 +280,8 @@ class _Events:
         self.crash_examples: list[dict[str, Any]] = []
         self.deleted = False
         self.evidence: Final = Evidence()
-        self.spool = Spool(_read_by_checks(NODE_EVENT), is_shared=_is_of_cluster)
+        self.spool = Spool(BY_PARTITION["events"], is_shared=None if apart else _is_of_cluster)
+        self.others = Spool(BY_PARTITION["events"]) if apart else None
 
     def add(self, part: pa.Table) -> None:
         kind = part["kind"]
@@ -288,7 +294,14 @@ class _Events:
         self.crashes += len(crashed)
         shown = crashed[: MAX_CRASHES - len(self.crash_examples)]
         self.crash_examples += _crashes(part, shown, first_row=self.rows)
-        self.spool.add(_numbered(part, first_row=self.rows))
+        numbered = _numbered(part, first_row=self.rows)
+        at = numbered.schema.get_field_index("partition")
+        field, names = numbered.schema.field(at), numbered["partition"]
+        is_none = pc.fill_null(pc.equal(names, ""), True)
+        self.spool.add(numbered.set_column(at, field, pc.if_else(is_none, pa.scalar(None, pa.string()), names)))
+        if self.others is not None:
+            rest = numbered.filter(is_none)
+            self.others.add(rest.set_column(at, field, pa.array([""] * rest.num_rows, pa.string())))
         self.rows += part.num_rows
 
     def absent(self) -> tuple[str, ...]:
@@ -349,7 +362,7 @@ class _ReplicaLog:
         self.has_marks = False
         self.has_records = False
         self.has_producers = False
-        self.spool = Spool(_read_by_checks(REPLICA_LOG))
+        self.spool = Spool(BY_PARTITION["replica_log"])
 
     def add(self, part: pa.Table) -> None:
         self.has_marks |= part["ended"].null_count < part.num_rows
@@ -421,23 +434,6 @@ def _rpc(detail: str) -> str | None:
         return None
 
 
-_UNREAD: Final = ("run_id", "node_time_ns", "stack")
-"""Columns that no check reads: not worth copying for every partition."""
-
-
-def _read_by_checks(schema: pa.Schema) -> pa.Schema:
-    """The columns of events or of dumps as units have them."""
-    return pa.schema([*(field for field in schema if field.name not in _UNREAD), pa.field("row", pa.int64())])
-
-
 def _numbered(table: pa.Table, *, first_row: int) -> pa.Table:
-    table = table.drop_columns([name for name in _UNREAD if name in table.schema.names])
-    return table.append_column("row", pa.array(np.arange(first_row, first_row + table.num_rows, dtype=np.int64)))
-
-
-UNIT_SCHEMAS: Final = {
-    "history": MICRO_OPERATIONS,
-    "events": _read_by_checks(NODE_EVENT),
-    "replica_log": _read_by_checks(REPLICA_LOG),
-}
-"""The tables of a :class:`PartitionTables`, by the names of its fields."""
+    table = table.drop_columns([name for name in NOT_STORED if name in table.schema.names])
+    return table.append_column(ROW, pa.array(np.arange(first_row, first_row + table.num_rows, dtype=np.int64)))

@@ -3,11 +3,11 @@
 ::
 
     history/operations.parquet   events/nodes.parquet   dumps/replica_log.parquet
-    units/run_id=RUN/stored.json
-    units/run_id=RUN/partition=TOPIC-0/history.parquet, events.parquet, replica_log.parquet
+    units/stored.json
+    units/history/partition-TOPIC-0.parquet   units/events/…   units/replica_log/…
 
 The whole tables have every column and every row, in the order of the run: reports, exports and other tools read them.
-``units`` is a store (:mod:`~highwater_pipeline.store`) with this one run: checks read it.
+``units`` is the same as in a store (:mod:`~highwater_pipeline.store`): checks read it.
 
 Both come from one pass over the recording, in bounded memory: of each whole table a group of rows, and what
 :class:`~highwater_pipeline.partition_tables.Splitter` keeps. The bytes depend on the rows alone, and not on the parts
@@ -17,7 +17,7 @@ in which they came. Footers and ``stored.json`` are written at the end, so an un
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -25,13 +25,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from highwater_pipeline.files import BadTableError, TableFile
-from highwater_pipeline.partition_tables import PartitionTables, Splitter, counts_of_kinds
+from highwater_pipeline.partition_tables import Splitter, counts_of_kinds
 from highwater_pipeline.recorded_events import write_recorded_events
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, RUN_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, RowKind
 from highwater_pipeline.schemas import RUN_ID
-from highwater_pipeline.store import StoredRun, stored_directory, stored_runs, write_split
+from highwater_pipeline.store import Home, StoredRun, open_run_at, write_split
 from highwater_pipeline.tables import RunParts, open_run
 
 LARGE_TABLES: Final[dict[str, RowKind[Any]]] = {
@@ -56,7 +56,7 @@ class RunWriter:
             for name, kind in LARGE_TABLES.items()
         }
         self._counts: Counter[str] = Counter()
-        self._splitter: Final = Splitter(str(directory / OPERATIONS_FILE)) if units else None
+        self._splitter: Final = Splitter(str(directory / OPERATIONS_FILE), apart=True) if units else None
         self._split: Final[dict[str, Callable[[pa.Table], None]]] = {}
         if self._splitter is not None:
             self._split[OPERATIONS_FILE] = self._splitter.add_operations
@@ -93,8 +93,7 @@ class RunWriter:
             )
         if self._splitter is not None:
             facts, units = self._splitter.finish(run)
-            directory = stored_directory(self._directory / UNITS, run.run_id)
-            write_split(directory, facts, _seen(units, progress), checks)
+            write_split(Home(self._directory / UNITS, ""), facts, units, checks, progress=progress)
 
 
 def _without_run_id(schema: pa.Schema) -> pa.Schema:
@@ -102,27 +101,21 @@ def _without_run_id(schema: pa.Schema) -> pa.Schema:
     return schema.remove(schema.get_field_index(RUN_ID.name))
 
 
-def _seen(units: Iterable[PartitionTables], progress: Callable[[], None]) -> Iterator[PartitionTables]:
-    for unit in units:
-        progress()
-        yield unit
-
-
 def recorded_units(directory: AnyPath, checks: tuple[str, ...] | None) -> StoredRun | None:
-    """The units of a run directory, to be judged by ``checks``; None: it has none, and is judged by its whole tables.
+    """The units of a run directory, to be judged by ``checks``; None: it has none, or as an earlier version wrote them,
+    and is judged by its whole tables.
 
     Raises:
         BadTableError: they are not whole, or not those of the run beside them.
     """
-    units = directory / UNITS
-    if not units.is_dir() or not any(True for _ in units.glob("*")):
+    units = directory.absolute() / UNITS
+    if not units.is_dir() or not any(True for _ in units.glob("*")) or any(True for _ in units.glob("run_id=*")):
         return None
-    runs = stored_runs(units)
-    run = open_run(directory)
-    (stored, *others) = runs
-    if others or (run.label and stored.facts.run_id != run.label):
-        found = ", ".join(repr(one.facts.run_id) for one in runs)
-        raise BadTableError(f"{units}: expected the run {run.label!r} alone, as {RUN_FILE} says, found {found}")
+    stored, run = open_run_at(Home(units, "")), open_run(directory)
+    if run.label and stored.facts.run_id != run.label:
+        raise BadTableError(
+            f"{units}: expected the run {run.label!r}, as {RUN_FILE} says, found {stored.facts.run_id!r}"
+        )
     if stored.facts.settings != run.settings:
         raise BadTableError(
             f"{units}: expected what was promised by run.json, {run.settings}, found {stored.facts.settings}"

@@ -11,7 +11,7 @@ FAULTS_FILE = "faults"
 RECORDED_EVENTS_FILE = "events/recorded.json"
 RUN_FILE = "run.json"
 UNITS = "units"
-"""The directory of a run directory that is a store of it."""
+"""The directory of a run directory with its tables by partition."""
 
 
 def run_label(name: str, seed: int, switches: Mapping[str, str]) -> str:

@@ -160,3 +160,119 @@ FAULTS: Final = pa.schema(
     ],
     metadata={"doc": "faults that were injected, with evidence"},
 )
+
+ROW: Final = _field("row", pa.int64(), "position in the run's table of node events, or of the replica log, from 0")
+
+HISTORY: Final = pa.schema(
+    [
+        _field("partition", pa.string(), "topic, dash, partition index; of groups: GROUP/orders-0"),
+        _field("row", pa.int64(), "of the operation's last event, in the run's table of operations, from 0"),
+        _field("invoke_row", pa.int64(), "of its invocation; -1: nothing completes it, and row is the invocation"),
+        _field("invoke_time", pa.int64(), "ns of run time, when the operation began"),
+        _field("end_time", pa.int64(), "ns of run time, of the last event; 2^63 - 1: nothing completes it"),
+        _field("index", pa.int64(), "the last event's index"),
+        _field("process", pa.int64(), "the process that did it"),
+        _field("client", pa.string(), "node name of the client (producer-0)", nullable=True),
+        _field("outcome", pa.int8(), "0: ok, 1: fail, 2: info (not known)"),
+        _field("is_send", pa.bool_(), "whether it is a send"),
+        _field("is_poll", pa.bool_(), "whether it is a poll; neither: an assignment"),
+        _field("offset", pa.int64(), "record offset; -1: not known"),
+        _field("value", pa.int64(), "the record's value, unique in a run; 0 for an assignment"),
+        _field("topic_id", pa.string(), "the topic's uuid, 32 hex digits; null: not known", nullable=True),
+        _field("attempts", pa.int64(), "of a send: how often its operation was sent; -1: not known"),
+        _field("assignment", pa.int64(), "how often its process had been assigned or subscribed, itself included"),
+        _field("subscribed", pa.bool_(), "whether the last of these was a subscription"),
+        _field("must_commit", pa.bool_(), "a send that was acknowledged, or whose operation was seen"),
+        _field("altered", pa.string(), ALTERED, nullable=True),
+    ],
+    metadata={"doc": "operations by record: one row for each record sent or read, and for each partition assigned"},
+)
+
+RUNS: Final = pa.schema(
+    [
+        _field("name", pa.string(), "of the experiment; null: not recorded by Highwater", nullable=True),
+        _field("seed", pa.int64(), "the run's seed", nullable=True),
+        _field("backend", pa.string(), "sim, local, kubernetes or attach", nullable=True),
+        _field("switches", pa.map_(pa.string(), pa.string()), "those that were set, and to what"),
+        _field("verdict", pa.string(), "pass, fail or inconclusive; null: not judged when stored", nullable=True),
+        _field("explanation", pa.string(), "what was lost, by which decision, in a sentence", nullable=True),
+        _field("reasons", pa.list_(pa.string()), "why the verdict is what it is"),
+        _field("acknowledged", pa.int64(), "records that were acknowledged", nullable=True),
+        _field("lost", pa.int64(), "acknowledged records that are gone; null: not known", nullable=True),
+        _field("run_ns", pa.int64(), "how long it took, in run time", nullable=True),
+        _field("wall_seconds", pa.float64(), "how long it took, in s of real time", nullable=True),
+        _field("began_unix_ns", pa.int64(), "ns since 1970 when run time began; null: simulated", nullable=True),
+    ],
+    metadata={"doc": "the runs of a store: one row each"},
+)
+
+VERDICTS: Final = pa.schema(
+    [
+        _field("check", pa.string(), "the check's name"),
+        _field("state", pa.string(), "ok, failed, not-available …"),
+        _field("count", pa.int64(), "anomalies that it found"),
+    ],
+    metadata={"doc": "what each check came to when the run was judged"},
+)
+
+FINDINGS: Final = pa.schema(
+    [
+        _field("check", pa.string(), "the check that found it"),
+        _field("number", pa.int64(), "of the check's examples, from 0: the first of all that it counts"),
+        _field("partition", pa.string(), "topic, dash, partition index", nullable=True),
+        _field("time_ns", pa.int64(), "run time", nullable=True),
+        _field("story", pa.string(), "what happened, in a sentence"),
+        _field("detail", pa.string(), "the whole example (JSON), with the rows that prove it"),
+    ],
+    metadata={"doc": "examples of what checks found"},
+)
+
+PHASES: Final = pa.schema(
+    [
+        _field("name", pa.string(), "steady, fault, recovered …"),
+        _field("start_ns", pa.int64(), "run time"),
+        _field("end_ns", pa.int64(), "run time, exclusive"),
+    ],
+    metadata={"doc": "the phases of a run"},
+)
+
+METRIC_SAMPLES: Final = pa.schema(
+    [
+        _field("time_ns", pa.int64(), "run time"),
+        _field("node", pa.string(), "the node that it is of"),
+        _field("incarnation", pa.int32(), "how often the node had been started, from 1"),
+        _field("name", pa.string(), "the metric, as Prometheus names it"),
+        _field("labels", pa.map_(pa.string(), pa.string()), "its labels"),
+        _field("value", pa.float64(), "the sample, in the metric's own unit"),
+    ],
+    metadata={"doc": "what nodes measured, once a second"},
+)
+
+
+NOT_STORED: Final = ("run_id", "node_time_ns", "stack")
+"""Columns that a store does not have: the run is in the path, and the others no check reads."""
+
+
+def _stored(schema: pa.Schema, *added: pa.Field) -> pa.Schema:
+    return pa.schema([*(field for field in schema if field.name not in NOT_STORED), *added], schema.metadata)
+
+
+BY_PARTITION: Final = {
+    "history": HISTORY,
+    "events": _stored(NODE_EVENT, ROW),
+    "replica_log": _stored(REPLICA_LOG, ROW),
+}
+"""The tables of a store of which each partition has a file: what checks read."""
+
+WHOLE: Final = {
+    "runs": RUNS,
+    "verdicts": VERDICTS,
+    "findings": FINDINGS,
+    "faults": _stored(FAULTS),
+    "phases": PHASES,
+    "metric_samples": METRIC_SAMPLES,
+}
+"""The tables of a store of which each run has one file."""
+
+VERSION: Final = 1
+"""Of the tables of a store. A new column that may be null does not change it."""

@@ -113,7 +113,7 @@ def _record(name: str, seed: int | None, switches: tuple[tuple[str, str], ...]) 
         text = re.sub(r"(?<=rate: )\d+(?=/s)", lambda found: str(int(found[0]) // 10), text)
     experiment = parse_experiment(text, str(path)).with_seed_and_switches(seed, dict(switches))
     tables: list[RunTables] = []
-    result, _ = run_and_forget(experiment, wire=False, keep=lambda directory: tables.append(load_run(directory)))
+    result, _ = run_and_forget(experiment, wire=False, keep=lambda directory, _: tables.append(load_run(directory)))
     quorum = []
     for line in result.event_lines:
         if any(b'"kind":"%b' % kind in line for kind in (b"raft-", b"node-started", b"node-stopped")):

@@ -75,10 +75,10 @@ def test_a_remote_run_and_a_store_on_spark(highwater: Any, s3: Any, failed_run: 
 def test_a_remote_run_that_was_not_written_to_its_end(highwater: Any, s3: Any, tiny_run: Path) -> None:
     store = f"{s3.address}/torn"
     assert highwater("store", tiny_run, "--out", store).status == 0
-    (run,) = located(store).iterdir()
+    (entry,) = (located(store) / "stored").iterdir()
     from highwater_pipeline.remote import filesystem_of
 
-    filesystem_of(run).delete_file((run / "stored.json").in_filesystem)  # type: ignore[arg-type, union-attr]
+    filesystem_of(entry).delete_file(entry.in_filesystem)  # type: ignore[arg-type, union-attr]
     done = highwater("check", store)
     assert (done.status, "a run that was written to its end" in done.err) == (254, True)
 

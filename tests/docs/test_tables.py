@@ -10,9 +10,25 @@ import pyarrow as pa
 import pytest
 
 from highwater_chaos.cli import execute
-from highwater_pipeline.schemas import FAULTS, MICRO_OPERATION, NODE_EVENT, OPERATIONS, REPLICA_LOG
+from highwater_pipeline.schemas import (
+    FAULTS,
+    FINDINGS,
+    HISTORY,
+    METRIC_SAMPLES,
+    MICRO_OPERATION,
+    NODE_EVENT,
+    OPERATIONS,
+    PHASES,
+    REPLICA_LOG,
+    ROW,
+    RUNS,
+    VERDICTS,
+    VERSION,
+)
 
 WORDS = {pa.int64(): "integer", pa.string(): "string", pa.bool_(): "boolean", pa.list_(pa.int64()): "list of integers"}
+WORDS |= {pa.int8(): "integer", pa.int32(): "integer", pa.float64(): "number"}
+WORDS |= {pa.map_(pa.string(), pa.string()): "map of strings"}
 WORDS |= {pa.list_(pa.string()): "list of strings", OPERATIONS.field("value").type: "list of micro-operations"}
 
 
@@ -31,10 +47,21 @@ def columns(fields: Any) -> list[list[str]]:
         ("Node events", 0, NODE_EVENT),
         ("Replica log", 0, REPLICA_LOG),
         ("Faults", 0, FAULTS),
+        ("Tables of a store", 0, [ROW]),
+        ("History", 0, HISTORY),
+        ("Runs", 0, RUNS),
+        ("Verdicts", 0, VERDICTS),
+        ("Findings", 0, FINDINGS),
+        ("Phases", 0, PHASES),
+        ("Metric samples", 0, METRIC_SAMPLES),
     ],
 )
 def test_every_column_is_there_with_its_type_and_meaning(tables: Any, heading: str, number: int, fields: Any) -> None:
     assert tables.tables(heading)[number][1:] == columns(fields)
+
+
+def test_the_version_of_the_tables_of_a_store_is_said(tables: Any) -> None:
+    assert f"**version {VERSION}**" in tables.text
 
 
 def test_the_history_can_be_judged(tables: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

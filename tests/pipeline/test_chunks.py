@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline import columns, spool, store, view
+from highwater_pipeline import columns, spool, store, stored_table, view
 from highwater_pipeline.arrays import Ints
 from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
@@ -174,7 +174,7 @@ def test_every_story_on_disk_is_judged_alike_in_chunks(sample: Any, tmp_path: Pa
     with every_table_on_disk(), in_chunks_of(rows):
         write_units(tables, tmp_path)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(store._Stored, "whole", None)  # no table is read at once
+            patched.setattr(stored_table.StoredTable, "whole", None)  # no table is read at once
             assert check_stored(*stored_runs(tmp_path)).to_json() == whole
         assert check_run(tables).to_json() == whole
 

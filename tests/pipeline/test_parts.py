@@ -18,8 +18,9 @@ from highwater_pipeline import columns, files, spool
 from highwater_pipeline.checks.columns import of_kind
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run
-from highwater_pipeline.partition_tables import UNIT_SCHEMAS, split, unit_of
+from highwater_pipeline.partition_tables import split, unit_of
 from highwater_pipeline.rows import MicroOp, Operation
+from highwater_pipeline.schemas import BY_PARTITION
 from highwater_pipeline.tables import RunParts, RunTables, load_run, open_run
 
 
@@ -150,7 +151,7 @@ def test_an_event_of_the_cluster_that_names_a_partition_is_there_once(story: Any
     """However often a unit is put together: Spark does it again, of what one task has split."""
     facts, units = split(story.send(1, at=0).event("broker-0", "node-started", partition="orders-0").tables())
     (unit,) = units
-    again = unit_of(facts, unit.partition, [(name, getattr(unit, name).to_arrow()) for name in UNIT_SCHEMAS])
+    again = unit_of(facts, unit.partition, [(name, getattr(unit, name).to_arrow()) for name in BY_PARTITION])
     assert unit.events.num_rows == 1
     assert again.events == unit.events
 

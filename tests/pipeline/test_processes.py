@@ -22,7 +22,7 @@ from highwater_pipeline import in_process, processes
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_stored
 from highwater_pipeline.processes import shares
-from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, write_units
+from highwater_pipeline.store import Home, StoredRun, StoredUnit, open_stored_run, write_units
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ def test_ctrl_c_at_the_start_of_a_process_says_nothing(
 
 
 def test_what_one_cannot_read_is_said(stored: StoredRun) -> None:
-    (stored.units[1].directory / "history.parquet").write_bytes(b"no table")
-    with pytest.raises(BadTableError, match=r"orders-1/history\.parquet: expected"):
+    stored.units[1].path("history").write_bytes(b"no table")
+    with pytest.raises(BadTableError, match=r"orders-1\.parquet: expected"):
         check_stored(stored, 2)
 
 
@@ -98,9 +98,9 @@ def test_of_what_cannot_be_read_the_first_is_said(stored: StoredRun) -> None:
     """The larger partition is read first where several check, but what is said must not depend on that."""
     assert [[unit.partition for unit in share] for share in shares(stored.units, 2)][1] == ["orders-1", "orders-0"]
     for unit in stored.units[:2]:
-        (unit.directory / "history.parquet").write_bytes(b"no table")
+        unit.path("history").write_bytes(b"no table")
     for jobs in (1, 2, 3):
-        with pytest.raises(BadTableError, match=r"orders-0/history\.parquet: expected"):
+        with pytest.raises(BadTableError, match=r"orders-0\.parquet: expected"):
             check_stored(stored, jobs)
 
 
@@ -116,7 +116,7 @@ def test_a_script_judges_where_the_name_of_the_directory_for_temporary_files_is_
         "from highwater_pipeline.store import open_stored_run\n"
         "in_process._FOR_PROCESSES = 0\n"
         "if __name__ == '__main__':\n"
-        f"    run = open_stored_run(Path({str(stored.units[0].directory.parent)!r}))\n"
+        f"    run = open_stored_run(Path({str(stored.units[0].home.directory('runs'))!r}))\n"
         "    print(in_process.check_stored(run, 2).verdict)\n"
     )
     environment = {**os.environ, "TMPDIR": str(temporary)}
@@ -126,7 +126,7 @@ def test_a_script_judges_where_the_name_of_the_directory_for_temporary_files_is_
 def test_one_that_is_killed_is_said_and_the_others_end(stored: StoredRun) -> None:
     """Every process waits for a table of its first unit, which is a pipe that nobody writes to."""
     for unit in stored.units:
-        history = Path(str(unit.directory)) / "history.parquet"
+        history = Path(str(unit.path("history")))
         history.unlink()
         os.mkfifo(history)
 
@@ -174,7 +174,7 @@ def test_one_that_nobody_waits_for_ends_without_a_word(stored: StoredRun, monkey
 
 
 def test_each_gets_about_as_many_rows() -> None:
-    units = [StoredUnit(Path(), f"orders-{n}", {"history": n, "events": 1}, "run") for n in (1, 2, 2, 8, 9)]
+    units = [StoredUnit(Home(Path(), ""), f"orders-{n}", {"history": n, "events": 1}, "run") for n in (1, 2, 2, 8, 9)]
     assert [sorted(int(unit.partition[-1]) for unit in share) for share in shares(units, 2)] == [[2, 9], [1, 2, 8]]
     assert len(shares(units, 9)) == len(units)
 
@@ -183,7 +183,7 @@ def test_after_one_that_cannot_be_read_no_later_one_is_read(stored: StoredRun, m
     """Each may take the attempts of a store that does not answer."""
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     for unit in stored.units:
-        (unit.directory / "history.parquet").write_bytes(b"no table")
+        unit.path("history").write_bytes(b"no table")
     ours, theirs = multiprocessing.Pipe(duplex=False)
     processes._judge(theirs, stored.facts, stored.checks, stored.units)
     outcomes = [ours.recv() for _ in stored.units]
@@ -191,7 +191,7 @@ def test_after_one_that_cannot_be_read_no_later_one_is_read(stored: StoredRun, m
 
 
 def test_they_take_nothing_from_the_working_directory(stored: StoredRun, tmp_path: Path) -> None:
-    (store,) = tmp_path.iterdir()
+    (store,) = tmp_path.glob("runs/*")
     for name in ("multiprocessing", "highwater_pipeline", "pickle"):
         (tmp_path / f"{name}.py").write_text("import os; open('found', 'w').close(); os._exit(99)")
     script = tmp_path / "scripts" / "judge.py"

@@ -183,8 +183,8 @@ def test_what_was_cut_off_is_refused(story: Any, tmp_path: Path) -> None:
         load_run(tmp_path / "run")
     for file in writer._files.values():
         file.close()
-    (tmp_path / "run" / recording.UNITS / "run_id=run").mkdir(parents=True)
-    with pytest.raises(BadTableError, match=r"expected stored\.json of a run that was written to its end"):
+    (tmp_path / "run" / recording.UNITS / "history").mkdir(parents=True)
+    with pytest.raises(BadTableError, match=r"stored\.json: expected the entry of a run that was written to its end"):
         recorded_units(tmp_path / "run", None)
 
 
@@ -197,7 +197,7 @@ def test_units_of_another_run_are_refused(new_story: Any, tmp_path: Path) -> Non
     assert stored is not None
     assert check_stored(stored).run_id == "a key"
     (tmp_path / "run" / "run.json").write_bytes(msgspec.json.encode({**about, "name": "other"}))
-    with pytest.raises(BadTableError, match=r"expected the run 'other seed=0' alone, .* found 'one seed=0'"):
+    with pytest.raises(BadTableError, match=r"expected the run 'other seed=0', .* found 'one seed=0'"):
         recorded_units(tmp_path / "run", None)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline import BadTableError, check_run, check_stored, load_run, spark_checker
+from highwater_pipeline import BadTableError, check_run, load_run, spark_checker
 from highwater_pipeline.spark import check as spark_module
 from highwater_pipeline.spark import spark_check_store
-from highwater_pipeline.store import stored_runs, write_units
+from highwater_pipeline.store import write_units
 
 pytestmark = pytest.mark.spark
 
@@ -36,30 +36,26 @@ def test_a_store_is_judged_the_same(spark: Any, all_stories: list[Any], tmp_path
 
 
 def test_a_torn_store_is_an_error_in_a_task(spark: Any, story: Any, tmp_path: Path) -> None:
-    directory = write_units(story.send(1, at=0).poll((0, 1)).tables(), tmp_path)
-    (directory / "partition=orders-0" / "history.parquet").write_bytes(b"PAR1")
-    with pytest.raises(BadTableError, match=r"history\.parquet: expected a table of a store"):
+    write_units(story.send(1, at=0).poll((0, 1)).tables(), tmp_path)
+    (file,) = tmp_path.glob("history/*/partition-orders-0.parquet")
+    file.write_bytes(b"PAR1")
+    with pytest.raises(BadTableError, match=r"partition-orders-0\.parquet: expected a table of a store"):
         spark_check_store(spark, tmp_path)
 
 
-def test_a_partition_without_a_name_is_read_by_spark_itself(
+def test_a_partition_without_a_name_is_one_as_others(
     spark: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As every partition; and a store of an earlier version, which had such a directory, is judged all the same."""
     names = ("", "orders-0", "__HIVE_DEFAULT_PARTITION__")
     for value, key in enumerate(names):
         story.send(value, at=0, key=key).poll((0, value), key=key)
-    directory = write_units(story.tables(), tmp_path)
-    read = spark.read.option("pathGlobFilter", "history.parquet").parquet(str(directory))
-    assert {row.partition for row in read.select("partition").distinct().collect()} >= {"orders-0"}
+    write_units(story.tables(), tmp_path)
+    read = spark.read.parquet(str(tmp_path / "history"))
+    assert {row.partition for row in read.select("partition").distinct().collect()} == set(names)
     assert read.count() == 2 * len(names)
     wanted = check_run(story.tables()).to_json()
-    assert spark_check_store(spark, tmp_path)[0].to_json() == wanted
-    (directory / "partition=__HIVE_DEFAULT_PARTITION__").rename(directory / "partition=")
     monkeypatch.chdir(tmp_path.parent)
-    (opened,) = stored_runs(Path(tmp_path.name))
-    assert all(unit.directory.is_absolute() for unit in opened.units), "executors have another working directory"
-    assert check_stored(opened).to_json() == wanted
+    assert spark_check_store(spark, tmp_path.name)[0].to_json() == wanted, "executors have another working directory"
 
 
 def test_large_tables_travel_in_chunks(spark: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_pipeline import store
+from highwater_pipeline import store, stored_table
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run, check_stored
-from highwater_pipeline.partition_tables import UNIT_SCHEMAS, split
+from highwater_pipeline.partition_tables import split
+from highwater_pipeline.schemas import BY_PARTITION, WHOLE
 from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
 from highwater_pipeline.tables import open_run
 
@@ -37,17 +38,21 @@ def test_a_column_that_is_the_same_in_all_rows_of_a_group_is_not_read(
     monkeypatch.setattr(store, "LARGE", -1)
     monkeypatch.setattr(store, "GROUP", group)
     read: set[str] = set()
-    really_read = store._Stored._read
+    really_read = stored_table.StoredTable._read
     monkeypatch.setattr(
-        store._Stored, "_read", lambda self, number, name: read.add(name) or really_read(self, number, name)
+        stored_table.StoredTable, "_read", lambda self, number, name: read.add(name) or really_read(self, number, name)
     )
     story.send(1, at=0).send(2, at=1).poll((0, 1)).moves_hw(0, 1).registered(1, epoch=4).dump(0, (0, 0, 1), (1, 0, 2))
     write_units(story.tables(), tmp_path)
     (run,) = stored_runs(tmp_path)
     for stored in run.units:
         unit = read_unit(run.facts, stored)
-        for table in UNIT_SCHEMAS:
-            whole = pq.read_table(stored.directory / f"{table}.parquet", partitioning=None)
+        for table in BY_PARTITION:
+            whole = pq.read_table(stored.path(table), partitioning=None)
+            if table == "events":
+                cluster = pq.read_table(stored.home.others, partitioning=None)
+                assert cluster.num_rows == 1
+                whole = pa.concat_tables([whole, cluster]).sort_by("row").combine_chunks()
             view = getattr(unit, table)
             assert view.to_arrow().equals(whole)
             for field in whole.schema:
@@ -55,7 +60,7 @@ def test_a_column_that_is_the_same_in_all_rows_of_a_group_is_not_read(
                 assert view._columns.table.column(field.name).to_pylist() == values
                 if pa.types.is_string(field.type):
                     assert view.words(field.name) == list(dict.fromkeys(word for word in values if word is not None))
-    lists = {field.name for schema in UNIT_SCHEMAS.values() for field in schema if pa.types.is_list(field.type)}
+    lists = {field.name for schema in BY_PARTITION.values() for field in schema if pa.types.is_list(field.type)}
     assert (read == lists) == (group == 1)
 
 
@@ -71,8 +76,8 @@ def test_what_an_earlier_version_wrote_is_judged(story: Any, tmp_path: Path) -> 
 
 def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> None:
     directory = write_units(story.send(1, at=0).tables(), tmp_path)
-    (directory / "stored.json").unlink()
-    with pytest.raises(BadTableError, match=r"expected stored\.json of a run that was written to its end"):
+    (tmp_path / "stored" / f"{directory.name}.json").unlink()
+    with pytest.raises(BadTableError, match=r"expected the entry of a run that was written to its end"):
         stored_runs(tmp_path)
 
 
@@ -83,7 +88,7 @@ def test_a_damaged_page_is_not_judged(story: Any, tmp_path: Path, thorough: bool
     write_units(story.tables(), tmp_path)
     (run,) = stored_runs(tmp_path)
     written = read_unit(run.facts, run.units[0])
-    path = run.units[0].directory / "history.parquet"
+    path = Path(str(run.units[0].path("history")))
     whole = path.read_bytes()
     refused = 0
     for place in range(4, len(whole) - 8 - pq.read_metadata(path).serialized_size, 1 if thorough else 5):
@@ -127,11 +132,11 @@ def change_a_type(file: Path) -> None:
 
 
 def take_from_another_run(file: Path) -> None:
-    shutil.copy(file.parents[2] / "run_id=other" / file.parent.name / file.name, file)
+    shutil.copy(file.parents[1] / "run_id=other" / file.name, file)
 
 
 def take_from_another_partition(file: Path) -> None:
-    shutil.copy(file.parents[1] / "partition=a-0" / file.name, file)
+    shutil.copy(file.with_name("partition-a-0.parquet"), file)
 
 
 def _rewrite(file: Path, table: pa.Table) -> None:
@@ -144,7 +149,7 @@ DAMAGES: list[tuple[Callable[[Path], object], str]] = [
     (lambda file: file.write_bytes(b""), "expected a table of a store, found: Parquet file size is 0 bytes"),
     (cut, "expected a table of a store, found"),
     (lambda file: file.write_bytes(b'{"index":0}\n'), "expected a table of a store, found"),
-    (keep_one_row, "expected [0-9]+ rows, as stored.json says, found 1"),
+    (keep_one_row, "expected [0-9]+ rows, as stored says, found 1"),
     (rename_a_column, "expected the columns .*, found odd"),
     (change_a_type, r"expected the columns .*row \(int64\).*, found .*row \(double\)"),
     (take_from_another_run, "expected run 'run', found 'other'"),
@@ -159,7 +164,7 @@ def _stored(new_story: Any, store: Path) -> Path:
         story.send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (last - 1, last)).moves_hw(0, 2).moves_hw(0, 3)
         story.dump(0, (0, 0, 1), (1, 0, 2), (2, 0, 3))
         write_units(story.tables(name), store)
-    return store / "run_id=run"
+    return store / "runs" / "run_id=run"
 
 
 @pytest.mark.parametrize("table", ["history", "events", "replica_log"])
@@ -170,10 +175,10 @@ def test_what_is_missing_from_a_store_is_no_pass(
     """The lost value stands in the second partition: without its rows nothing would be found."""
     directory = _stored(new_story, tmp_path)
     assert check_stored(open_stored_run(directory)).verdict == "fail"
-    damage(directory / "partition=orders-0" / f"{table}.parquet")
+    damage(tmp_path / table / "run_id=run" / "partition-orders-0.parquet")
     with pytest.raises(
         BadTableError,
-        match=rf"partition=orders-0/(history|{table})\.parquet: expected.*{error.removeprefix('expected')}",
+        match=rf"(history|{table})/run_id=run/partition-\w+-0\.parquet: expected.*{error.removeprefix('expected')}",
     ):
         check_stored(open_stored_run(directory))
 
@@ -183,7 +188,7 @@ def test_what_is_missing_from_a_store_is_no_pass(
     [
         lambda text: "",
         lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"version":2', '"version":1'),
+        lambda text: text.replace('"version":3', '"version":1'),
         lambda text: text.replace('"units"', '"parts"'),
         lambda text: "[]",
     ],
@@ -191,10 +196,11 @@ def test_what_is_missing_from_a_store_is_no_pass(
 def test_what_a_store_says_of_a_run_is_read_strictly(
     new_story: Any, tmp_path: Path, damage: Callable[[str], str]
 ) -> None:
-    file = _stored(new_story, tmp_path) / "stored.json"
+    directory = _stored(new_story, tmp_path)
+    file = tmp_path / "stored" / "run_id=run.json"
     file.write_text(damage(file.read_text()))
-    with pytest.raises(BadTableError, match=r"run_id=run: expected stored\.json of a run that was written to its end"):
-        open_stored_run(file.parent)
+    with pytest.raises(BadTableError, match=r"run_id=run\.json: expected the entry of a run that was written to"):
+        open_stored_run(directory)
 
 
 def test_a_store_of_an_empty_history_is_no_pass(new_story: Any, tmp_path: Path) -> None:
@@ -211,6 +217,44 @@ def test_a_run_that_cannot_be_read_leaves_nothing(story: Any, tmp_path: Path) ->
     with pytest.raises(BadTableError, match="torn line"):
         write_units(open_run(run), tmp_path / "store")
     assert list((tmp_path / "store").iterdir()) == []
+
+
+def test_a_store_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run_id=run").mkdir()
+    (tmp_path / "run_id=run" / "stored.json").write_text('{"version":2}')
+    with pytest.raises(BadTableError, match=r"run_id=run: expected a run of a store as this version writes it, .*new"):
+        stored_runs(tmp_path)
+
+
+def test_what_a_killed_writer_left_is_no_part_of_a_run(story: Any, tmp_path: Path) -> None:
+    """It gave some directories their names, and not the entry of the run."""
+    write_units(story.send(1, at=0).send(2, at=1).tables(), tmp_path)
+    (tmp_path / "stored" / "run_id=tiny.json").unlink()
+    (tmp_path / "history" / "run_id=tiny" / "partition-orders-7.parquet").write_bytes(b"torn")
+    write_units(story.tables(), tmp_path)
+    (run,) = stored_runs(tmp_path)
+    assert check_stored(run) == check_run(story.tables())
+    assert [path.name for path in tmp_path.glob("history/*/*")] == ["partition-orders-0.parquet"]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_every_table_has_one_schema_in_every_run(new_story: Any, tmp_path: Path) -> None:
+    """With rows or without; events of the cluster are there once, whatever the number of partitions."""
+    story = new_story().send(1, at=0, key="a-0").send(2, at=0, key="b-0").registered(1, epoch=4).moves_hw(0, 1)
+    story.event("broker-0", "transition", partition="", reason="x")
+    write_units(story.tables("one"), tmp_path)
+    write_units(new_story().tables("two"), tmp_path)
+    for name, schema in (BY_PARTITION | WHOLE).items():
+        files = sorted(tmp_path.glob(f"{name}/*/*.parquet"))
+        assert {file.parent.name for file in files} == {"run_id=one", "run_id=two"}, name
+        for file in files:
+            found = pq.read_schema(file)
+            assert found.equals(schema), (name, found)
+            assert (found.metadata[b"highwater.table"], found.metadata[b"highwater.schemas"]) == (name.encode(), b"1")
+        assert pq.read_table(tmp_path / name).schema.names == [*schema.names, "run_id"]
+    events = pq.read_table(tmp_path / "events")
+    assert sorted(events["seq"].to_pylist()) == sorted(event.seq for event in story.events)
+    assert set(events["partition"].to_pylist()) == {"orders-0", None}
 
 
 def test_no_store(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ SPARK = (
     "cli/test_campaign.py::test_spark_gives_the_same_bytes",
     "cli/test_check.py",
     "cli/test_check_jepsen.py",
+    "cli/test_data.py",
     "cli/test_parquet_run.py",
     "cli/test_remote.py",
     "cli/test_store.py",

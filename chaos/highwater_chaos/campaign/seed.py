@@ -25,8 +25,8 @@ import msgspec
 
 from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
-from highwater_chaos.verdict.check import HasRegistersError, store_run
 from highwater_chaos.verdict.checked_run import run_and_forget
+from highwater_chaos.verdict.stored import HasRegistersError, store_run
 from highwater_pipeline.remote import located
 from highwater_pipeline.transitions import signature
 from highwater_runtime.sim import freeze_collector
@@ -217,12 +217,12 @@ def check_experiment(unit: SeedJob, experiment: ChaosExperiment) -> Outcome:
     """Run and judge the experiment of a unit, without bounds, on the runtime as it is now."""
     stored = ""
 
-    def keep(directory: Path) -> None:
+    def keep(directory: Path, verdict: Mapping[str, Any]) -> None:
         nonlocal stored
         with suppress(HasRegistersError):
-            stored = store_run(directory, located(unit.store), again=True).name
+            stored = store_run(directory, located(unit.store), verdict, again=True).name
 
-    kept = keep if unit.store else lambda _directory: None
+    kept = keep if unit.store else lambda _directory, _verdict: None
     result, verdict = run_and_forget(experiment, wire=unit.wire, run_id=unit.run_id, keep=kept)
     reached = signature(result.event_lines)
     return outcome_of(

@@ -38,6 +38,7 @@ from highwater_chaos.cli.watching import served
 from highwater_chaos.monitoring import CampaignMetrics
 from highwater_pipeline.java import JavaNotFoundError
 from highwater_pipeline.remote import AnyPath, NotReachedError, located
+from highwater_pipeline.store import runs_of
 from highwater_pipeline.transitions import CATALOGUE, unreached
 
 _INTERRUPTED: Final = " The campaign was interrupted."
@@ -228,7 +229,7 @@ def _stored(store: str, outcomes: Sequence[Outcome]) -> list[str]:
     """
     written = [one.stored for one in outcomes if one.stored]
     place = located(store)
-    there = {one.name for one in place.iterdir()} if written and place.exists() else set()
+    there = {one.name for one in runs_of(place)} if written and place.exists() else set()
     if missing := [name for name in written if name not in there]:
         raise UsageError(
             f"--store {store}: expected {len(written)} runs, found {len(written) - len(missing)}: the workers have"

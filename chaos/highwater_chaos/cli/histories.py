@@ -14,7 +14,7 @@ from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run.summary import is_run_directory
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
 from highwater_pipeline.remote import AnyPath, BadAddressError, RemotePath, located, parent_of_pattern
-from highwater_pipeline.store import is_stored_run
+from highwater_pipeline.store import files_of, is_store, is_stored_run, runs_of
 
 _LEVELS: Final = 2
 """How far below a directory runs are looked for: ``runs/campaign/run``."""
@@ -69,17 +69,16 @@ def bytes_of(history: AnyPath) -> int:
     """Return the size of the tables that checks read."""
     if isinstance(history, RemotePath):
         tables = tuple(f"{name}{suffix}" for name in _TABLES for suffix in (".jsonl", ".parquet"))
-        stored = is_stored_run(history)
-        return history.size() or sum(
-            size
-            for file, size in history.files()
-            if (stored and file.suffix == ".parquet") or str(file).endswith(tables)
-        )
+        if is_stored_run(history):
+            there = (one for one in files_of(history) if isinstance(one, RemotePath))
+            return sum(size for directory in there for _, size in directory.files())
+        return history.size() or sum(size for file, size in history.files() if str(file).endswith(tables))
     if history.is_file():
         return history.stat().st_size
     if is_stored_run(history):
-        return sum(file.stat().st_size for file in history.glob("*/*.parquet"))
-    if units := sum(file.stat().st_size for file in (history / UNITS).glob("*/*/*.parquet")):
+        local = (one for one in files_of(history) if isinstance(one, Path))
+        return sum(file.stat().st_size for directory in local for file in directory.glob("*.parquet"))
+    if units := sum(file.stat().st_size for file in (history / UNITS).glob("*/*.parquet")):
         return units
     files = [history / f"{name}{suffix}" for name in _TABLES for suffix in (".jsonl", ".parquet")]
     return sum(file.stat().st_size for file in files if file.is_file())
@@ -118,6 +117,9 @@ def _is_one_run(directory: AnyPath) -> bool:
 
 def _below(directory: AnyPath, levels: int) -> Iterator[AnyPath]:
     """Runs in a directory. What is hidden there is none: a harness writes it still, or was killed."""
+    if is_store(directory):
+        yield from runs_of(directory)
+        return
     for child in sorted(one for one in directory.iterdir() if one.is_dir() and not one.name.startswith(".")):
         if _is_one_run(child):
             yield child

@@ -12,7 +12,7 @@ from highwater_chaos.cli.histories import at_hand, histories_of
 from highwater_chaos.cli.recorded import ensure_unchanged
 from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import is_run_directory
-from highwater_chaos.verdict.check import store_run
+from highwater_chaos.verdict.stored import store_run
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.remote import BadAddressError, located
 from highwater_pipeline.store import is_stored_run, write_units

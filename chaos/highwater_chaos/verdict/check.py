@@ -6,8 +6,6 @@ The modules that judge (NumPy, PyArrow, checks) are imported when the first run 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,19 +13,18 @@ import highwater_pipeline
 from highwater_chaos import assertions
 from highwater_chaos.base.lines import FileLines
 from highwater_chaos.base.machine_record import machine_troubles, new_disks
-from highwater_chaos.base.user_error import UserError
-from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
+from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.run.directory import new_run_directory, write_json
 from highwater_chaos.run.manifest import update_manifest
-from highwater_chaos.run.summary import RunSummary, list_recordings, read_summary
+from highwater_chaos.run.summary import list_recordings, read_summary
 from highwater_chaos.verdict.junit import write_junit
-from highwater_chaos.verdict.verdict import is_judged, verdict_of
+from highwater_chaos.verdict.verdict import verdict_of
 from highwater_pipeline.recordings import OPERATIONS_FILE, UNITS
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.verdict import RunVerdict
 
 if TYPE_CHECKING:
-    from highwater_pipeline.partition_tables import RunFacts
+    pass
 
 
 VERDICT_FILES: Final = ("verdict.json", "junit.xml", "report.html")
@@ -90,55 +87,6 @@ def check_recordings_on_spark(experiment: ChaosExperiment, directory: AnyPath, m
         return spark.check_stored_on_spark(stored, master)
     judge = spark.check_on_spark if no_registers else spark.check_log_and_registers_on_spark
     return judge(directory, master, experiment.spec.checks)
-
-
-class HasRegistersError(UserError):
-    """A run whose clients operated on registers, which a store does not hold."""
-
-
-def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPath:
-    """Split a run directory by partition and write it into a store; returns the run's directory there.
-
-    ``again``: the same run, by its key, may be there already, for it may have been run twice.
-
-    Raises:
-        HasRegistersError: a store does not hold them.
-        FileExistsError: the store has that run already.
-        BadSummaryError, BadTableError: the run directory is not whole.
-    """
-    # Imported here: few campaigns have a store.
-    from highwater_pipeline.partition_tables import split  # noqa: PLC0415
-    from highwater_pipeline.store import RunName, open_stored_run, stored_directory, write_units  # noqa: PLC0415
-
-    spec = load_experiment(directory / "experiment.yaml").spec
-    if spec.workload.metadata is not None:
-        raise HasRegistersError(f"{directory}: has registers, which a store does not hold; give check the run itself")
-    summary = read_summary(directory)
-    known = tuple(_known_to_the_run(spec, directory, summary))
-    called = RunName(summary.name, summary.seed, summary.backend, summary.switches)
-
-    def complete(facts: RunFacts) -> RunFacts:
-        return replace(facts, inconclusive_reasons=tuple(dict.fromkeys((*facts.inconclusive_reasons, *known))))
-
-    try:
-        return write_units(highwater_pipeline.open_run(directory), store, tuple(spec.checks), complete, called)
-    except FileExistsError:
-        run = highwater_pipeline.open_run(directory)
-        there = stored_directory(store, run.run_id)
-        if again and open_stored_run(there).facts == complete(split(run)[0]):
-            return there
-        raise
-
-
-def _known_to_the_run(spec: ExperimentSpec, directory: Path, summary: RunSummary) -> Iterator[str]:
-    """Yield a sentence for each problem that is not in the tables and that rules out a pass."""
-    yield from summary.inconclusive_reasons
-    for one in summary.violations:
-        if is_judged(one.name, spec):
-            yield f"{one.name}, which a store does not hold, was found while it ran: {one.what}"
-    for assertion in assertions.check_assertions(spec, directory):
-        if assertion.holds is not True:
-            yield f"an assertion, which a store does not hold, is not met: {assertion.reason}"
 
 
 def export_run(directory: Path, parent: Path) -> Path:

@@ -34,6 +34,10 @@ _LONGEST: Final = 200
 """Characters of what a directory is called after: a name of a file may have 255 bytes."""
 
 
+Keep = Callable[[Path, Mapping[str, Any]], None]
+"""Copies what it wants of a run: takes its temporary directory, and the content of its ``verdict.json``."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedRun:
     """A finished run: its directory and the content of its ``verdict.json``."""
@@ -97,7 +101,7 @@ def run_and_forget(
     *,
     wire: bool,
     run_id: str = "",
-    keep: Callable[[Path], None] = lambda _directory: None,
+    keep: Keep = lambda _directory, _verdict: None,
     ends_early: Callable[[Backend], str | None] = lambda _backend: None,
 ) -> tuple[RunResult, dict[str, Any]]:
     """Run ``experiment`` in the simulator and judge it from temporary files, for callers that run many.
@@ -120,7 +124,7 @@ def check_and_forget(
     *,
     wire: bool,
     run_id: str = "",
-    keep: Callable[[Path], None] = lambda _directory: None,
+    keep: Keep = lambda _directory, _verdict: None,
 ) -> dict[str, Any]:
     """Judge a run from temporary files, which ``keep`` may copy before, and return the content of ``verdict.json``."""
     with ScratchDirectory("run") as folder:
@@ -129,7 +133,7 @@ def check_and_forget(
         summary = read_summary(directory)
         outcomes = assertions.check_assertions(experiment.spec, directory)
         verdict = verdict_of(experiment, summary, check_recordings(experiment, directory), outcomes)
-        keep(directory)
+        keep(directory, verdict)
         return verdict
 
 

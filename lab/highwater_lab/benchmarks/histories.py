@@ -17,9 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import UNIT_SCHEMAS, RunFacts
+from highwater_pipeline.partition_tables import RunFacts
+from highwater_pipeline.schemas import BY_PARTITION
 from highwater_pipeline.settings import Settings
-from highwater_pipeline.store import stored_directory, table_writer
+from highwater_pipeline.store import Home, marks
+from highwater_pipeline.stored_table import table_writer
 
 BATCH = 10
 OPERATIONS_PER_BATCH = BATCH + 1
@@ -49,6 +51,8 @@ EXPECTED = {
 
 SETTINGS = Settings(acks="all", idempotence=True, retention=(), compaction=(), deletion=(), unclean=())
 
+_FORMAT = {"version": 3, "schemas": 1, "checks": None}
+
 Ints = npt.NDArray[np.int64]
 
 
@@ -59,7 +63,7 @@ def write_store(store: Path, operations: int, *, partitions: int = 8, planted: i
     """
     batches = operations // OPERATIONS_PER_BATCH // partitions
     assert batches >= 3 * len(PLANTED) * planted + 3, "too few operations for so many anomalies"
-    directory = Path(str(stored_directory(store, run_id)))
+    home = Home.in_store(store, run_id)
     events = batches * (REPLICAS + 2)
     facts = RunFacts(
         run_id=run_id,
@@ -78,14 +82,17 @@ def write_store(store: Path, operations: int, *, partitions: int = 8, planted: i
     for number in range(partitions):
         partition = _Partition(number, partitions, batches, planted)
         rows = {}
-        for table, schema in UNIT_SCHEMAS.items():
-            path = directory / f"partition={partition.name}" / f"{table}.parquet"
+        for table, schema in BY_PARTITION.items():
+            path = Path(str(home.partition(table, partition.name)))
             path.parent.mkdir(parents=True, exist_ok=True)
-            marks = {b"highwater.run": run_id.encode(), b"highwater.partition": partition.name.encode()}
-            rows[table] = _write(path, schema.with_metadata(marks), getattr(partition, table)())
+            marked = schema.with_metadata(marks(run_id, partition.name))
+            rows[table] = _write(path, marked, getattr(partition, table)())
         units.append({"partition": partition.name, "rows": rows})
-    about = {"version": 2, "facts": facts, "checks": None, "units": units}
-    (directory / "stored.json").write_bytes(msgspec.json.encode(about))
+    _write(Path(str(home.others)), BY_PARTITION["events"].with_metadata(marks(run_id, None)), iter(()))
+    Path(str(home.directory("runs"))).mkdir(parents=True)
+    entry = Path(str(home.entry))
+    entry.parent.mkdir(exist_ok=True)
+    entry.write_bytes(msgspec.json.encode({**_FORMAT, "facts": facts, "units": units}))
     return facts.operations
 
 
@@ -272,7 +279,7 @@ class _Partition:
         for place, event in enumerate(events):
             row = self._number * len(events) + place
             event |= {"seq": row, "row": row, "time_ns": row * 1000, "incarnation": 1}
-        columns = UNIT_SCHEMAS["events"]
+        columns = BY_PARTITION["events"]
         return {field.name: pa.array([event.get(field.name) for event in events], field.type) for field in columns}
 
 

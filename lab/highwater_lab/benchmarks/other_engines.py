@@ -11,8 +11,8 @@ from pathlib import Path
 
 Counts = dict[str, int]
 
-_HISTORY = "read_parquet('{store}/run_id=*/partition=*/history.parquet', hive_partitioning=false, file_row_number=true)"
-_REPLICA_LOG = "read_parquet('{store}/run_id=*/partition=*/replica_log.parquet', hive_partitioning=false)"
+_HISTORY = "read_parquet('{store}/history/run_id=*/partition-*.parquet', hive_partitioning=false, file_row_number=true)"
+_REPLICA_LOG = "read_parquet('{store}/replica_log/run_id=*/partition-*.parquet', hive_partitioning=false)"
 _KNOWN = '"offset" >= 0 and (is_poll or must_commit)'
 
 _SQL = {
@@ -70,17 +70,18 @@ def duckdb_counts(store: Path, threads: int, memory: str = "8GB") -> Counts:
 def polars_counts(store: Path) -> Counts:
     """The counts by Polars, partition by partition. The number of threads is POLARS_MAX_THREADS."""
     counts: Counts = {}
-    for directory in sorted(store.glob("run_id=*/partition=*")):
-        for name, count in _polars_counts_of(directory).items():
+    for history in sorted(store.glob("history/run_id=*/partition-*.parquet")):
+        log = store / "replica_log" / history.parent.name / history.name
+        for name, count in _polars_counts_of(history, log).items():
             counts[name] = counts.get(name, 0) + count
     return counts
 
 
-def _polars_counts_of(directory: Path) -> Counts:
+def _polars_counts_of(history_file: Path, log_file: Path) -> Counts:
     import polars as pl  # noqa: PLC0415 - not a dependency
 
-    history = pl.scan_parquet(directory / "history.parquet", hive_partitioning=False)
-    log = pl.scan_parquet(directory / "replica_log.parquet", hive_partitioning=False)
+    history = pl.scan_parquet(history_file, hive_partitioning=False)
+    log = pl.scan_parquet(log_file, hive_partitioning=False)
     offset, value, row = pl.col("offset"), pl.col("value"), pl.col("row")
     known = history.filter((offset >= 0) & (pl.col("is_poll") | pl.col("must_commit")))
     places = (
