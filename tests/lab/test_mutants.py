@@ -110,21 +110,11 @@ def test_a_rate_counts_each_bug_once_and_no_harmless_mutant() -> None:
     assert rate_of_mutants([]).to_dict()["foundShare"] is None
 
 
-def test_the_table_in_the_docs_is_the_catalogue() -> None:
-    text = (PACKAGE / "docs/internals/mutants.md").read_text(encoding="utf-8")
-    bugs, harmless = text.split("## Judged harmless")
-    bugs = bugs[bugs.index("## High watermark") :]
-    rows = [line.strip("| ").split(" | ") for line in bugs.splitlines() if line.startswith("| `")]
-    assert {row[0].strip("`"): row[1] for row in rows} == {
-        name: mutant.breaks for name, mutant in CATALOGUE.items() if not mutant.harmless
-    }
-    judged = [line.strip("| ").split(" | ") for line in harmless.splitlines() if line.startswith("| `")]
-    assert {row[0].strip("`"): (row[1], row[2]) for row in judged} == {
-        name: (mutant.breaks, mutant.harmless) for name, mutant in CATALOGUE.items() if mutant.harmless
-    }
-    found = sum(row[2] != "no" for row in rows)
-    counts = f"{len(CATALOGUE)} mutants: {len(rows)} bugs, {found} of them found ({100 * found / len(rows):.0f} %)"
-    assert f"{counts}, and {len(judged)} judged harmless" in text
+def test_the_page_counts_the_catalogue() -> None:
+    text = (PACKAGE / "docs/internals/laboratory.md").read_text(encoding="utf-8")
+    harmless = sum(bool(mutant.harmless) for mutant in CATALOGUE.values())
+    bugs = len(CATALOGUE) - harmless
+    assert f"Of {len(CATALOGUE)} known mutants {bugs} are bugs and {harmless} are judged harmless" in text
 
 
 @pytest.mark.parametrize(
