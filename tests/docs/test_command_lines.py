@@ -101,8 +101,8 @@ def test_the_readme_shows_make_targets_that_exist(root: Path) -> None:
         assert re.search(rf"^{target}:", makefile, flags=re.M), target
 
 
-def test_what_the_readme_shows_works(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_the_readme_and_the_tutorial_show_works(
+    root: Path, document_of: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = shown_in((root / "README.md").read_text(encoding="utf-8"))
     assert {line.split()[0] for line in lines} == {"scenarios", "run", "doctor"}
@@ -110,7 +110,10 @@ def test_what_the_readme_shows_works(
     monkeypatch.chdir(tmp_path)
     for line in lines:
         assert execute(shlex.split(line)) == 0, line
-    assert "kafka-14139" in capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())
+    (shown,) = document_of("tutorial").blocks("text")
+    expected = re.escape(" ".join(shown.split())).replace(re.escape("in 9.0 s"), r"in [\d.]+ s")
+    assert re.search(expected, printed), printed
 
 
 def test_exit_statuses_are_those_of_the_program(document_of: Any) -> None:
