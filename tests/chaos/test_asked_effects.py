@@ -76,6 +76,16 @@ def test_an_election_is_judged_by_the_replica_that_it_was_asked_of(later: Any, u
     assert _is_undone(later, (_view(), ELECT)) is undone
 
 
+def test_an_election_is_not_judged_where_the_preferred_replica_changed_before_its_answer() -> None:
+    """Found by ``campaign random``, seed 720596: the election was carried out between a move and the next one, back."""
+    administration = Administration(SimpleNamespace(), _view(), BACKEND)  # type: ignore[arg-type]
+    asked = administration._note(Admin.model_validate(ELECT))
+    for view, undone in ((_view(), True), (_view(replicas=[2, 0, 1]), False), (_view(), False)):
+        administration._view = view
+        assert not administration._is_answered(asked)
+        assert administration._is_seen(asked, {"t-0": None}) is not undone
+
+
 def test_a_partition_that_came_later_was_not_asked_for() -> None:
     assert not _is_undone(_view(), (_gone(_view()), ELECT))
 

@@ -6,7 +6,7 @@ which only begins: ``await`` its end with an ``isr`` condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -46,16 +46,16 @@ _EXISTS: Final = "TOPIC_ALREADY_EXISTS"
 class Asked:
     """A step that was asked for, in run time (ns). ``outcome`` None: there is none yet, and perhaps never.
 
-    ``topic_ids`` and ``replicas``: what the partitions that it names had when it was asked; ``preferred``: each
-    partition's preferred replica then. ``unseen``: the partitions
-    on which a preferred election, or a move that was taken back, has never had its effect since it was acknowledged.
+    ``topic_ids`` and ``replicas``: what the partitions that it names had when it was asked. ``preferred``: the
+    preferred replica of each partition for which that has not changed before the answer. ``unseen``: the partitions on
+    which a preferred election, or a move that was taken back, has never had its effect since it was acknowledged.
     """
 
     step: Admin
     began_ns: int
     topic_ids: frozenset[str]
     replicas: tuple[int, ...]
-    preferred: Mapping[str, int] = field(default_factory=dict)
+    preferred: dict[str, int] = field(default_factory=dict)
     ended_ns: int | None = None
     unseen: tuple[str, ...] = ()
     outcome: AdminOutcome | None = None
@@ -121,7 +121,7 @@ class Administration:
             asked.ended_ns, asked.outcome = self._backend.now_ns(), outcome
 
         self._backend.post(partial(self._submit, step, ended))
-        answered = yield Until(lambda: asked.outcome is not None, 2 * _TIMEOUT_NS, f"admin {step.choice}")
+        answered = yield Until(partial(self._is_answered, asked), 2 * _TIMEOUT_NS, f"admin {step.choice}")
         if not answered or asked.outcome is None:
             return "no answer"
         if asked.outcome.error is not None:
@@ -207,6 +207,14 @@ class Administration:
                 return [name]
             case _:
                 return []
+
+    def _is_answered(self, asked: Asked) -> bool:
+        """Whether there is an outcome. A move that begins and ends before that has its effect on an election, too."""
+        for name, preferred in list(asked.preferred.items()):
+            partition = self._view.partitions.get(name)
+            if partition is None or partition.replicas[0] != preferred:
+                del asked.preferred[name]
+        return asked.outcome is not None
 
     def _is_seen(self, asked: Asked, waiting: dict[str, None]) -> bool:
         """Whether each of ``waiting`` has been seen as it was asked for, or as it need not be any more."""
