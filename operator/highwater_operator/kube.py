@@ -40,7 +40,7 @@ class AsyncKube:
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="kube")
 
     def close(self) -> None:
-        """Waits for nothing."""
+        """Close the client; requests under way are dropped."""
         self.kube.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
 

@@ -34,7 +34,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """Who that is."""
+        """Return the name of the source of the series."""
 
     def instants(self, expression: Expression, span: Span) -> Sequence[int]:
         """When to look in a phase, in milliseconds of run time, ascending. Raises :class:`AnswersError`."""

@@ -119,7 +119,7 @@ class PrometheusAnswers:
 
     @property
     def name(self) -> str:
-        """Whom they are of."""
+        """Return the name of the source of the series."""
         return f"prometheus {self.answers.url}"
 
     def instants(self, expression: Expression, span: Span) -> Sequence[int]:
@@ -138,7 +138,7 @@ class PrometheusAnswers:
         ]
 
     def at(self, expression: Expression, span: Span, time_ms: int) -> Result:
-        """The answer. Raises :class:`AnswersError`."""
+        """Return the value at that time. Raises :class:`AnswersError`."""
         found = self._values(text_of(expression), span).get(time_ms, [])
         if is_scalar(expression):
             return found[0].value if found else float("nan")

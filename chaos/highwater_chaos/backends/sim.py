@@ -182,15 +182,15 @@ class SimBackend:
     # --- observation ---
 
     def bootstrap(self) -> tuple[Endpoint, ...]:
-        """All brokers."""
+        """Return the addresses of all brokers."""
         return tuple(Endpoint(name, BROKER_PORT) for name in broker_names(self._cluster))
 
     def controllers(self) -> tuple[Endpoint, ...]:
-        """All controllers."""
+        """Return the addresses of all controllers."""
         return tuple(Endpoint(name, CONTROLLER_PORT) for name in controller_names(self._cluster))
 
     def state(self, node: str) -> NodeState:
-        """From the simulator's process."""
+        """Return the node's state as the simulator knows it."""
         machine = self.simulator.nodes[node]
         if not machine.is_alive:
             return NodeState.DOWN
@@ -199,11 +199,11 @@ class SimBackend:
         return NodeState.STOPPING if node in self._stopping else NodeState.UP
 
     def known_to_controllers(self) -> Mapping[str, KnownMetadata]:
-        """From their cores."""
+        """Return what the controllers' cores know."""
         return known_to_controllers(self.simulator, self._cluster)
 
     def known_to_brokers(self) -> Mapping[str, KnownLeaders]:
-        """From their cores."""
+        """Return what the brokers' cores know."""
         return known_to_brokers(self.simulator, self._cluster)
 
     def incarnation(self, node: str) -> int:
@@ -223,14 +223,14 @@ class SimBackend:
         return (source, destination) not in self.simulator.fabric.cuts
 
     def process_state(self, node: str) -> ProcessState:
-        """From the simulator's process."""
+        """Return the state of the simulated process."""
         machine = self.simulator.nodes[node]
         if not machine.is_alive:
             return "gone"
         return "stopped" if machine.is_paused else "running"
 
     def clock_error(self, node: str) -> tuple[int, float]:
-        """From the node's clock."""
+        """Return how far the node's clock is ahead, in ns, and by which fraction it runs fast."""
         clock = self.simulator.nodes[node].clock
         return clock.wall_ns() - self.simulator.now_ns, clock.rate_ppm / 1_000_000
 
@@ -280,7 +280,7 @@ class SimBackend:
         return [InvariantViolation(item.name, item.time_ns, item.subject, item.what) for item in found]
 
     def unrest(self) -> Sequence[InvariantViolation]:
-        """From the nodes themselves."""
+        """Return the invariants of a cluster at rest that are broken."""
         if not self._watch_invariants:
             return []
         if self._at_rest is None:
@@ -321,7 +321,7 @@ class SimBackend:
         """Return None: the simulator starts a node when it is asked to."""
 
     def kill(self, node: str) -> None:
-        """The process is gone."""
+        """End the simulated process at once."""
         self._stopping.discard(node)
         self.simulator.kill(node)
 
@@ -361,17 +361,17 @@ class SimBackend:
         self.simulator.pause(node)
 
     def resume(self, node: str) -> None:
-        """What waited comes now."""
+        """Deliver to the process what waited for it."""
         self.simulator.resume(node)
 
     # --- network, disk, clock ---
 
     def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
-        """Silence one way."""
+        """Lose all messages in one direction."""
         self._cuts[cut] = self.simulator.faults.cut(source, destination, "aToB")
 
     def uncut(self, cut: str) -> None:
-        """End one such silence."""
+        """Undo :meth:`cut` once."""
         made = self._cuts.pop(cut, None)
         if made is not None:
             self.simulator.faults.heal(made)
@@ -392,11 +392,11 @@ class SimBackend:
         self._rules[name] = made
 
     def rule_matches(self, name: str) -> int:
-        """What it has caught."""
+        """Return how many messages the rule has caught."""
         return self._rules[name].caught if name in self._rules else 0
 
     def rule_times(self, name: str) -> Sequence[int]:
-        """When it caught them."""
+        """Return when the rule caught messages, in ns of run time."""
         return tuple(self._rules[name].caught_at) if name in self._rules else ()
 
     def remove_rule(self, name: str) -> None:
@@ -404,7 +404,7 @@ class SimBackend:
             self.simulator.faults.heal(self._rules[name])
 
     def rule_left(self, name: str) -> str | None:
-        """From the simulated network."""
+        """Return whether the simulated network has the rule."""
         made = self._rules.get(name)
         if made is None:
             return None
@@ -418,7 +418,7 @@ class SimBackend:
         disk.set_quota(disk.used_bytes())
 
     def fail_disk(self, node: str, until_ns: int | None = None) -> None:
-        """Errors of everything."""
+        """Let every call on the disk fail."""
         self._disk_to_trouble(node).set_errors("all")
 
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
@@ -472,10 +472,10 @@ class SimBackend:
     # --- clients ---
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
-        """A node without disk."""
+        """Add a simulated node without a disk."""
         self.simulator.add_node(name, _CLIENT_PORT, factory, disk=False)
         self.simulator.start(name)
 
     def post(self, callback: Callable[[], None]) -> None:
-        """An event of now."""
+        """Call it as an event of this moment."""
         self.simulator.call_later(0, callback)

@@ -53,7 +53,7 @@ class UserCommands:
         return self.commands_in is not None
 
     def add_commands(self, name: str, commands: Commands) -> None:
-        """Nothing runs yet."""
+        """Take commands of the user; none runs before its fault is injected."""
         assert self._run is not None
         if self.commands_in is None:
             raise BackendError("commands of the experiment's file were not allowed")

@@ -56,7 +56,7 @@ def _rows(directory: Path) -> list[Mapping[str, Any]]:
 
 
 def troubles_in(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The same, of rows."""
+    """Return the limits that the machine exceeded, by rows of the table."""
     load: dict[str, float] = {}
     free: dict[str, int] = {}
     starts: dict[str, int] = {}

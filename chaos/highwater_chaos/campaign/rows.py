@@ -104,7 +104,7 @@ class Row:
 
     @property
     def found(self) -> bool:
-        """Whether a seed failed."""
+        """Return whether some seed failed."""
         return self.first_failing is not None
 
     @property

@@ -155,7 +155,7 @@ class DiskStall(DiskTroubleFault):
 
     @property
     def sign(self) -> str:
-        """What does not end."""
+        """Return which call does not end."""
         return "blocked" if self.writes else "stalled"
 
     @property

@@ -35,7 +35,7 @@ class DiskWipe(NodeDownFault):
 
     @property
     def replaces_disk(self) -> bool:
-        """It does."""
+        """Return True: the disk is replaced."""
         return True
 
     @classmethod

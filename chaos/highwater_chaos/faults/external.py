@@ -93,7 +93,7 @@ class External(Fault):
 
     @classmethod
     def example(cls) -> Self:
-        """Whatever fails at once."""
+        """Return a command that fails at once."""
         nothing = ["false"]
         return cls.model_validate({"inject": nothing, "heal": nothing, "probe": nothing})
 

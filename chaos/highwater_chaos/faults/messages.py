@@ -260,12 +260,12 @@ class Delay(MessageFault):
 
     @property
     def delay_ns(self) -> int:
-        """``by``."""
+        """Return how long messages are delayed (``by``), in ns."""
         return self.by
 
     @classmethod
     def example(cls) -> Self:
-        """By a second."""
+        """Return a delay of one second."""
         return cls.model_validate({"rpc": "Fetch", "by": Nanoseconds(SECOND)})
 
     @classmethod

@@ -79,7 +79,7 @@ class Partition(OneOf, Fault):
 
     @classmethod
     def example(cls) -> Self:
-        """One broker alone."""
+        """Return a cut of one broker from all others."""
         return cls(isolate=Target(broker=0))
 
     @classmethod

@@ -74,7 +74,7 @@ class PowerLoss(NodeDownFault):
 
     @property
     def replaces_disk(self) -> bool:
-        """If asked for."""
+        """Return whether the disk is replaced, too."""
         return self.wipe
 
     def suffered(self, who: str, others: Sequence[str]) -> str:

@@ -123,7 +123,7 @@ class SessionExpiry(Fault):
 
 
 def _end_sessions(context: FaultContext, touches: Sequence[FaultTarget]) -> Process[None]:
-    """ZooKeeper mode."""
+    """End the sessions at the ensemble."""
     view = context.view
     ended: list[tuple[FaultTarget, int, int]] = []
     without = 0

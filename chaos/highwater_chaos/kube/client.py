@@ -59,7 +59,7 @@ class KubeError(PortableError):
 
 
 class NotFoundError(KubeError):
-    """404."""
+    """The API server has no such object (404)."""
 
 
 class ConflictError(KubeError):

@@ -106,7 +106,7 @@ class Course:
 
     @property
     def controllers(self) -> States[str | None]:
-        """The active controller."""
+        """Return the active controller as the view has it."""
         return self._controllers
 
     @property

@@ -64,7 +64,7 @@ class NodeRecord(msgspec.Struct, frozen=True):
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where it listens."""
+        """Return the address on which the node listens."""
         return Endpoint(LOOPBACK, self.port)
 
 
@@ -80,7 +80,7 @@ class ClusterRecord(msgspec.Struct, frozen=True):
 
     @property
     def quorum_role(self) -> Role:
-        """Who keeps the metadata."""
+        """Return the role of the nodes that keep the metadata."""
         return "zookeeper" if self.mode == "zookeeper" else "controller"
 
     def of_role(self, role: Role) -> list[NodeRecord]:
@@ -97,7 +97,7 @@ class ClusterRecord(msgspec.Struct, frozen=True):
         return self.path / node.name
 
     def log_path(self, node: NodeRecord) -> Path:
-        """What a node logs."""
+        """Return the path of a node's log file."""
         return self.node_path(node) / "node.log"
 
     def ready_path(self, node: NodeRecord) -> Path:

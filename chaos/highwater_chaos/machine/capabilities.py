@@ -60,7 +60,7 @@ class _Trials:
     """What has been tried."""
 
     def why_not(self, capability: str) -> str | None:
-        """Try it."""
+        """Try it, and return why it failed; None: it works."""
         if os.geteuid() != 0 and capability not in _WITHOUT_ROOT:
             return NEEDS_ROOT
         try:

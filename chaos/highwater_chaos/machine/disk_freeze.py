@@ -25,7 +25,7 @@ class DiskFreeze(VolumeFault):
     MAY_END_NODES: ClassVar[bool] = False
 
     def make(self, _held: Sequence[int]) -> Self:
-        """Write out, then freeze."""
+        """Write dirty pages out, then freeze the file system."""
         freeze(Path(self.volume.mount_point))
         return self
 

@@ -35,7 +35,7 @@ class Identity:
 
     @classmethod
     def own(cls) -> Self:
-        """This process."""
+        """Return the identity of this process."""
         me = cls.of(os.getpid())
         assert me is not None
         return me

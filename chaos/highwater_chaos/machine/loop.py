@@ -61,7 +61,7 @@ def devices_of(image: Path) -> list[str]:
 
 
 def numbers_of(image: Path) -> set[str]:
-    """Their numbers (``7:3``)."""
+    """Return the device numbers of loop devices (``7:3``)."""
     return {f"{_MAJOR}:{one.number}" for one in _over(image)}
 
 

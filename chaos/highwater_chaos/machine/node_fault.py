@@ -26,7 +26,7 @@ class MachineNode(Protocol):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Return the name that messages show."""
 
     def running(self) -> Process | None:
         """Its processes; None: it does not run."""

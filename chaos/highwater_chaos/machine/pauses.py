@@ -48,7 +48,7 @@ class Pause:
         return self
 
     def undo(self) -> None:
-        """SIGCONT."""
+        """Let the processes go on (SIGCONT)."""
         for member in self.process.members():
             member.send(signal.SIGCONT)
 

@@ -60,10 +60,10 @@ class PausesNodes(Protocol):
     """Processes that can be paused."""
 
     def pause(self, node: str, until_ns: int | None = None) -> None:
-        """SIGSTOP."""
+        """Stop the node's processes (SIGSTOP)."""
 
     def resume(self, node: str) -> None:
-        """SIGCONT."""
+        """Let the node's processes go on (SIGCONT)."""
 
     def process_state(self, node: str) -> ProcessState:
         """Probe: the node's processes as the kernel has them; ``stopped`` if any of them is."""
@@ -132,7 +132,7 @@ class MachinePrimitive:
 
     @property
     def fault(self) -> type[NodeFault]:
-        """What it brings about."""
+        """Return the fault that the primitive brings about."""
         return next(role.fault for role in self.methods.values() if isinstance(role, Begins))
 
 

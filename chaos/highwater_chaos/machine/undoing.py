@@ -183,7 +183,7 @@ def _same_boot(path: Path) -> bool:
 
 
 def failure_of(entry: Entry, error: Exception) -> str:
-    """In words, for people."""
+    """Return an exception in words."""
     return f"{entry.kind} {entry.id}: {failure(error)}"
 
 

@@ -117,7 +117,7 @@ class Volume:
         return ", ".join(parts) or None
 
     def describe(self) -> str:
-        """Kind and place."""
+        """Return the kind and the place of the volume."""
         return f"{self.file_system} volume {self.name} at {self.mount_point}"
 
     def mounted(self) -> bool:

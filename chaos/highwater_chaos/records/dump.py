@@ -45,7 +45,7 @@ class DumpedFile(Protocol):
         """At most ``length`` bytes; fewer at its end."""
 
     def size(self) -> int:
-        """Bytes it has."""
+        """Return the size of the file in bytes."""
 
     def close(self) -> None:
         """Close it."""
@@ -55,7 +55,7 @@ class DumpedDisk(Protocol):
     """What is asked of a disk: to be read."""
 
     def open(self, path: str) -> DumpedFile:
-        """A file that exists."""
+        """Open a file that exists."""
 
     def list(self, path: str = "") -> list[str]:
         """Names, sorted."""

@@ -175,7 +175,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _row(run: Path) -> RunRow | None:
-    """None: it has vanished."""
+    """Return the row of a run directory; None: the directory has vanished."""
     size = 0
     for folder, _, names in os.walk(run):
         for name in names:

@@ -26,12 +26,12 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def offered_per_second(self) -> float:
-        """On average."""
+        """Return the mean rate of offered records."""
         return self.offered / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def acknowledged_per_second(self) -> float:
-        """On average."""
+        """Return the mean rate of acknowledged records."""
         return self.acknowledged / self.seconds if self.seconds > 0 else 0.0
 
     def sentence(self) -> str:

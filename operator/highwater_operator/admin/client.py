@@ -95,7 +95,7 @@ class WireAdmin:
         await self._node.start()
 
     def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections."""
         self._node.kill()
 
     # --- reading ---

@@ -26,7 +26,7 @@ class PodFile:
         return os.pread(self._fd, length, position)
 
     def size(self) -> int:
-        """Bytes it has now."""
+        """Return the present size in bytes."""
         return os.fstat(self._fd).st_size
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class PodEvents:
             self._post(pod, "Warning", REFUSED, why)
 
     def made(self, pod: Pod) -> None:
-        """It has its volume."""
+        """Report that the pod has got its volume."""
         if self._refused.pop(pod.uid, None) is not None:
             self._post(pod, "Normal", MADE, f"volume {pod.volume} is there")
 

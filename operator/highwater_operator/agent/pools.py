@@ -83,7 +83,7 @@ class Pool:
 
 
 class Pools:
-    """All of an agent's."""
+    """All thread pools of an agent."""
 
     def __init__(self) -> None:
         self.heals = Pool("heals", _HEALS)

@@ -78,7 +78,7 @@ class FaultRecord:
         return f"{pod['namespace']}_{pod['name']}"
 
     def saw(self, *evidence: Evidence) -> FaultRecord:
-        """With more evidence."""
+        """Return the record with more evidence."""
         return replace(self, evidence=(*self.evidence, *evidence)[-_MOST_EVIDENCE:])
 
     def plain(self) -> dict[str, Any]:

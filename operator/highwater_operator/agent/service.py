@@ -111,7 +111,7 @@ class Faults:
         return list(self._records.all())
 
     def node(self, pod: Pod) -> PodNode:
-        """What probes look at."""
+        """Return the parts of the node at which probes look."""
         return PodNode(pod, self._run, self._volumes)
 
     # --- what time does ---

@@ -42,7 +42,7 @@ class Issued:
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
     def key_pem(self) -> bytes:
-        """For the holder alone."""
+        """Return the private key as PEM, for its holder alone."""
         return self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class Key(NamedTuple):
-    """An object's place."""
+    """Namespace and name of an object."""
 
     namespace: str
     name: str

@@ -48,7 +48,7 @@ def altered(unit: PartitionTables) -> Finding:
 
 
 def _records(rows: View) -> Ints:
-    """Offsets and values."""
+    """Return offsets and values of the records."""
     return np.stack([ints(rows, "offset"), ints(rows, "value", 0)])
 
 

@@ -137,7 +137,7 @@ class Register:
         return self.completed < NEVER
 
     def take(self, which: Ints | Bools) -> Register:
-        """Some of the operations."""
+        """Return those of the operations that a mask selects."""
         return Register(*(getattr(self, name)[which] for name in self.__slots__))
 
     def until(self, position: int) -> Register:

@@ -133,7 +133,7 @@ class Session:
         self.to_the_end(asked)
 
     def mark(self, asked: AskedPartition) -> None:
-        """It is news."""
+        """Mark a partition as changed."""
         self.marks += 1
         self.news.pop(asked, None)
         self.news[asked] = self.marks

@@ -87,7 +87,7 @@ class PartitionIndex:
     # --- what happens ---------------------------------------------------------------------------------------------
 
     def topic_created(self, topic: TopicImage) -> None:
-        """Without its partitions."""
+        """Add a topic; its partitions come as records of their own."""
         self._rank[topic.id] = self._next_rank
         self._next_rank += 1
         self._names[collision_key(topic.name)] = topic.name

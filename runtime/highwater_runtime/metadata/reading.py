@@ -28,7 +28,7 @@ class WhenCurrent(Protocol):
     """Lets a read through once this node's state holds all that was acknowledged before; see ``RaftReplica``."""
 
     def __call__(self, timeout_ns: int, on_ready: Callable[[ErrorCode], None]) -> None:
-        """Call ``on_ready`` once."""
+        """Call ``on_ready`` once, when a read is linearizable or cannot be."""
 
 
 def handle_metadata_read(

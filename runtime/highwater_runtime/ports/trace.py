@@ -480,7 +480,7 @@ class TransitionTaken(NodeEvent, frozen=True, kw_only=True, tag="transition"):
 
 
 class Trace(Protocol):
-    """Where a core reports."""
+    """Takes the node events of a core."""
 
     @property
     def follows_records(self) -> bool:

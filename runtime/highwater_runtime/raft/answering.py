@@ -42,7 +42,7 @@ class Replica(Protocol):
 
     @property
     def role(self) -> Role | None:
-        """What it does now."""
+        """Return the role that the replica has now."""
 
     def go(self, state: State) -> None:
         """Go to ``state``, durable on return, and begin its role."""

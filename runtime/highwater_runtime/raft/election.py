@@ -108,7 +108,7 @@ class Timing:
 
     @classmethod
     def of(cls, config: NodeConfig) -> Timing:
-        """From the properties ``controller.quorum.*``."""
+        """Return the time-outs that the properties ``controller.quorum.*`` set."""
         return cls(
             election_ns=config.quorum_election_timeout_ms * MS,
             fetch_ns=config.quorum_fetch_timeout_ms * MS,

@@ -87,7 +87,7 @@ class ReadBarrier:
                 self._finish(number, ErrorCode.NONE)
 
     def close(self) -> None:
-        """The replica stops."""
+        """Answer all held reads with an error: the replica stops."""
         for number in list(self._held):
             self._finish(number, ErrorCode.BROKER_NOT_AVAILABLE)
 

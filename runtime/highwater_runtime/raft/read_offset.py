@@ -61,7 +61,7 @@ def read_offset_response_of(cluster_id: str, answer: ReadOffset) -> ReadOffsetRe
 
 
 def read_offset_of(response: ReadOffsetResponse) -> ReadOffset:
-    """What a response says."""
+    """Return the content of a response."""
     if response.error_code != ErrorCode.NONE:
         return ReadOffset(error_of(response.error_code))
     if len(response.topics) != 1 or len(response.topics[0].partitions) != 1:

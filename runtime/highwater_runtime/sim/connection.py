@@ -117,7 +117,7 @@ class Carrier(Protocol):
         """Let a running client see a response."""
 
     def note_drop(self, connection: Connection, call: SimRequest, direction: RpcDirection) -> None:
-        """A message was lost."""
+        """Add a lost message to the trace."""
 
     def stall(self, line: Line) -> None:
         """An arrival ran into a cut."""

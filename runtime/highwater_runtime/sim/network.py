@@ -232,7 +232,7 @@ class Fabric:
     # --- what faults ask for ---
 
     def note_drop(self, connection: Connection, call: SimRequest, direction: RpcDirection) -> None:
-        """A message was lost."""
+        """Add a lost message to the trace."""
         if self.trace.messages:
             line = connection.forward if direction == "request" else connection.backward
             self._trace("drop", direction, call, line.pair)

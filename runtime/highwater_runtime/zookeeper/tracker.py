@@ -34,7 +34,7 @@ class SessionTracker:
         self._sessions[session] = _Tracked(timeout_ms * MS, now_ns + timeout_ms * MS, connection=connection)
 
     def forget(self, session: int) -> None:
-        """A session has ended."""
+        """Forget a session that has ended."""
         self._sessions.pop(session, None)
 
     def touch(self, sessions: Iterable[int], now_ns: int) -> None:

@@ -166,7 +166,7 @@ class _Silence:
     follows_records: Final = False
 
     def emit(self, event: NodeEvent) -> None:
-        """Keep it to oneself."""
+        """Drop the event: nobody reads it."""
 
 
 def _mark(names: dict[str, None], name: str, *, present: bool) -> None:

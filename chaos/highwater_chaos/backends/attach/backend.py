@@ -84,7 +84,7 @@ class AttachBackend(RealClients, OwnRun):
     # --- before the run ---
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
-        """All of it."""
+        """Return what this backend can do: all that it implements."""
         del cluster
         return self.primitives
 
@@ -130,7 +130,7 @@ class AttachBackend(RealClients, OwnRun):
             self._made.write(self._run.path / _MADE)
 
     def not_created(self, topic: str) -> None:
-        """It is somebody else's."""
+        """Forget a topic that somebody else has made: it is not deleted at the end."""
         assert self._run is not None
         if self._tries[topic] > 1:
             return  # the run itself had, in an earlier step
@@ -138,7 +138,7 @@ class AttachBackend(RealClients, OwnRun):
         self._made.write(self._run.path / _MADE)
 
     def advance(self, until_ns: int) -> None:
-        """Sleep."""
+        """Let real time pass."""
         while (left := until_ns - self.now_ns()) > 0:
             time.sleep(min(left / 1e9, _SLICE))
         self._take_events()
@@ -193,7 +193,7 @@ class AttachBackend(RealClients, OwnRun):
         return NodeState.UP if self._observer.watcher.is_live(node_id(node)) else NodeState.DOWN
 
     def incarnation(self, node: str) -> int:
-        """Starts are not seen."""
+        """Return 1: clients do not see that a node starts."""
         del node
         return 1
 
@@ -202,7 +202,7 @@ class AttachBackend(RealClients, OwnRun):
         return ()
 
     def violations(self) -> Sequence[InvariantViolation]:
-        """None is seen."""
+        """Return none: clients see no state of nodes."""
         return ()
 
     def replica_dump(self) -> Generator[Dumped, None, None]:

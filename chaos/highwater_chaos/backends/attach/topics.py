@@ -50,7 +50,7 @@ class Made(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def access(self) -> Access:
-        """How to get in."""
+        """Return how clients connect and authenticate."""
         file = None if self.client_config is None else Path(self.client_config)
         return Access.of(",".join(self.bootstrap), file)
 

@@ -38,15 +38,15 @@ class Reader:
         return cls(read)
 
     def boolean(self) -> bool:
-        """One byte."""
+        """Read a boolean: one byte."""
         return self._read(1) != b"\0"
 
     def number(self) -> int:
-        """32 bits."""
+        """Read a signed integer of 32 bits."""
         return int(_INT.unpack(self._read(4))[0])
 
     def long(self) -> int:
-        """64 bits."""
+        """Read a signed integer of 64 bits."""
         return int(_LONG.unpack(self._read(8))[0])
 
     def buffer(self) -> bytes:
@@ -69,12 +69,12 @@ class Reader:
 
 
 def write_int(value: int) -> bytes:
-    """32 bits."""
+    """Append a signed integer of 32 bits."""
     return _INT.pack(value)
 
 
 def write_long(value: int) -> bytes:
-    """64 bits."""
+    """Append a signed integer of 64 bits."""
     return _LONG.pack(value)
 
 

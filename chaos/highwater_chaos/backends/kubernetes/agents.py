@@ -79,7 +79,7 @@ class Followed(Protocol):
 
 
 class _Clock(msgspec.Struct, frozen=True):
-    """What an agent answers."""
+    """An agent's clock, as its response states it."""
 
     bootId: str  # noqa: N815
     monotonicNs: int  # noqa: N815

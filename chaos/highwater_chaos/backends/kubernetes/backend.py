@@ -216,11 +216,11 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
     # --- observation ---
 
     def bootstrap(self) -> tuple[Endpoint, ...]:
-        """All brokers."""
+        """Return the addresses of all brokers."""
         return tuple(self._at(self._place.endpoint(name)) for name in broker_names(self._cluster))
 
     def controllers(self) -> tuple[Endpoint, ...]:
-        """All controllers."""
+        """Return the addresses of all controllers."""
         return tuple(self._at(self._place.endpoint(name)) for name in controller_names(self._cluster))
 
     def state(self, node: str) -> NodeState:
@@ -396,7 +396,7 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
         self._cuts.uncut(cut)
 
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
-        """By the node itself."""
+        """Ask the node to hold its flushes."""
         stall = self._host_faults.make(
             node, "diskStall", f"diskStall on {node}", lasts_ns=lambda: self._lasts(until_ns)
         )

@@ -44,7 +44,7 @@ class Counts(Protocol):
     """One machine's ``CLOCK_MONOTONIC``, from one boot to its end."""
 
     def time_of(self, time_ns: int) -> RunnersTime:
-        """When it was ``time_ns``."""
+        """Return the run time at which a node's clock showed ``time_ns``."""
 
 
 class _Reading(NamedTuple):

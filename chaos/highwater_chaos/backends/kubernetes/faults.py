@@ -41,7 +41,7 @@ class PodPlace:
     agent: AgentClient
 
     def reference(self) -> Json:
-        """In requests."""
+        """Return how requests to an agent name the fault."""
         return {"namespace": self.namespace, "name": self.name, "uid": self.uid}
 
     def look(self, probe: str, result: Any, parameters: Mapping[str, Any] = MappingProxyType({})) -> Any:

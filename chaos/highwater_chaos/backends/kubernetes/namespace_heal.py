@@ -84,7 +84,7 @@ class Right(NamedTuple):
 
 
 def needed_rights(namespace: str, system: str, secret: str, trust: str) -> list[Right]:
-    """All of them."""
+    """Return all rights that a heal needs."""
     return [
         Right("list", "chaosexperiments", namespace, GROUP),
         Right("get", "chaosexperiments", namespace, GROUP),

@@ -96,7 +96,7 @@ class LocalBackend(RealNodes, OwnRun):
         return possible_to(program_of(cluster), cluster, self.primitives)
 
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
-        """The machine's reason."""
+        """Return why the machine cannot do it; None: it can."""
         reason = why_not(cluster.file_system)[primitive]
         if reason is None and primitive not in self.primitives:
             return "nodes share one network and one disk here"
@@ -105,7 +105,7 @@ class LocalBackend(RealNodes, OwnRun):
         return reason
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """What the software says."""
+        """Return why the software cannot run the experiment."""
         return [problem for program in _distinct(programs_of(cluster)) for problem in program.problems(cluster)]
 
     # --- start and end of the run ---
@@ -244,11 +244,11 @@ class LocalBackend(RealNodes, OwnRun):
     # --- observation ---
 
     def bootstrap(self) -> tuple[Endpoint, ...]:
-        """All brokers."""
+        """Return the addresses of all brokers."""
         return tuple(self._network.endpoints[name] for name in broker_names(self.plan.cluster))
 
     def controllers(self) -> tuple[Endpoint, ...]:
-        """All controllers."""
+        """Return the addresses of all controllers."""
         return tuple(self._network.endpoints[name] for name in controller_names(self.plan.cluster))
 
     def state(self, node: str) -> NodeState:
@@ -348,7 +348,7 @@ class LocalBackend(RealNodes, OwnRun):
 
     @asked("kill")
     def kill(self, node: str) -> None:
-        """SIGKILL."""
+        """Kill the node's processes (SIGKILL)."""
         local = self._nodes[node]
         if local.has_process:
             local.end()
@@ -356,14 +356,14 @@ class LocalBackend(RealNodes, OwnRun):
 
     @asked("stop")
     def stop(self, node: str) -> None:
-        """SIGTERM."""
+        """Ask the node's process to stop (SIGTERM)."""
         local = self._nodes[node]
         if local.has_process:
             local.ask_to_stop()
 
     @asked("wipe")
     def wipe(self, node: str) -> None:
-        """A new file system."""
+        """Give the node a new, empty file system."""
         self._nodes[node].wipe()
 
     def begin_fault(self, node: str, begins: Begins, parameters: Mapping[str, Any], until_ns: int | None) -> None:

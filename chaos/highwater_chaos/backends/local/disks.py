@@ -67,7 +67,7 @@ class VolumeDisk:
         return PowerLossReport(held.resource.lost_bytes)
 
     def wipe(self) -> None:
-        """``mkfs``."""
+        """Make a new file system (``mkfs``)."""
         self._run.undo(self._run.make(Wipe(self.volume)))
         self.data.mkdir()
 
@@ -91,5 +91,5 @@ class DirectoryDisk:
         self.data.mkdir()
 
     def probe(self) -> str | None:
-        """A small file, synced."""
+        """Write and sync a small file."""
         return try_to_write(self._directory)

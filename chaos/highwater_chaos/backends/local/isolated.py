@@ -64,7 +64,7 @@ class IsolatedBackend(LocalBackend):
 
     @asked("cut")
     def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
-        """A rule of nftables."""
+        """Drop packets by a rule of nftables."""
         self._links.cut(cut, source, destination, self._monotonic(until_ns))
 
     @asked("uncut")

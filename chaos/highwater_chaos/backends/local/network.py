@@ -41,7 +41,7 @@ Pair = tuple[str, str]
 
 
 class NodeNetwork(Protocol):
-    """Where nodes live."""
+    """The network namespaces and addresses of nodes."""
 
     endpoints: Mapping[str, Endpoint]
     peer_ports: Mapping[str, tuple[int, ...]]
@@ -84,7 +84,7 @@ class NamespaceNetwork:
         return self._run.name(node)
 
     def enter_as_client(self) -> None:
-        """Into the hub."""
+        """Enter the hub's network namespace."""
         enter_namespace(self.client_namespace)
 
     def cut(self, cut: str, source: str, destination: str, until_ns: int | None) -> None:
@@ -170,7 +170,7 @@ class LoopbackNetwork:
         return None
 
     def enter_as_client(self) -> None:
-        """Clients are there already."""
+        """Do nothing: clients are in the machine's namespace already."""
 
     def close(self) -> None:
         """Nothing to close."""

@@ -143,7 +143,7 @@ class LocalNode:
         return dict(launch.paths)
 
     def ask_to_stop(self) -> None:
-        """SIGTERM."""
+        """Ask the process to stop (SIGTERM)."""
         assert self._process is not None
         self.stopping = True
         self._process.resource.signal(signal.SIGTERM)

@@ -47,7 +47,7 @@ class RealClients:
         return self._clients.add_process(argv, on_line, on_exit, log)
 
     def post(self, callback: Callable[[], None]) -> None:
-        """On the clients' loop."""
+        """Call it on the clients' event loop."""
         assert self._clients is not None
         self._clients.post(callback)
 
@@ -72,11 +72,11 @@ class RealNodes(RealClients):
         return self._rules.caught(name)
 
     def remove_rule(self, name: str) -> None:
-        """From all hosts."""
+        """Remove the rule from all hosts."""
         self._rules.remove(name)
 
     def rule_left(self, name: str) -> str | None:
-        """As the hosts answered."""
+        """Return which host answered that it still has the rule; None: none does."""
         return self._rules.left(name)
 
     def session(self, node: str) -> int:
@@ -90,7 +90,7 @@ class RealNodes(RealClients):
         self._sessions.end(node, session)
 
     def elects_by_znode(self) -> bool:
-        """By the release."""
+        """Return whether this release elects by a znode."""
         return self._sessions is not None and self._sessions.elects_preferred
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]], on_outcome: Callable[[str | None], None]) -> None:

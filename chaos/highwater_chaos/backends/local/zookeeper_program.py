@@ -54,7 +54,7 @@ class ZooKeeperProgram:
         return [] if problem is None else [problem]
 
     def why_no_rules(self, cluster: Cluster) -> str | None:
-        """It speaks another protocol."""
+        """Return why no message fault is possible: ZooKeeper speaks another protocol."""
         del cluster
         return "ZooKeeper's servers do not speak Kafka's protocol"
 

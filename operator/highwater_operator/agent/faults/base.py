@@ -38,7 +38,7 @@ class PodNode:
 
     @property
     def name(self) -> str:
-        """Of its pod."""
+        """Return namespace and name of the fault's pod."""
         return f"{self.pod.namespace}/{self.pod.name}"
 
     def running(self) -> Process | None:
@@ -49,14 +49,14 @@ class PodNode:
         return self.processes_of(running_node(self.pod))
 
     def processes_of(self, container: Container) -> Process:
-        """All of a container's."""
+        """Return all processes of a container."""
         return Process(self.name, self.run.directory, container.processes[0], group=container.id)
 
     def volume(self) -> Volume:
         return self.volumes.machine_volume(self.volume_record(), run=self.run.directory, pod=self.pod)
 
     def volume_record(self) -> VolumeRecord:
-        """Its crashable volume."""
+        """Return the record of the pod's crashable volume."""
         record = self.volumes.get(self.pod.volume)
         if record is None:
             raise RefusalError(

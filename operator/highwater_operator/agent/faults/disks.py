@@ -22,7 +22,7 @@ class _DiskDown(DownFault):
     ON_DISK: ClassVar[bool] = True
 
     def healed(self, context: HealContext) -> list[Evidence]:
-        """The disk works."""
+        """Return what probes saw that wrote to the disk."""
         volumes = {one.volume.name: one.volume for one in context.resources if isinstance(one, Loss | Wipe)}
         return [_works(volume, "heal") for volume in volumes.values()]
 

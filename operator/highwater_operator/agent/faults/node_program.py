@@ -186,7 +186,7 @@ class DiskStall(Fault):
         return _taken_back(context)
 
     def observe(self, context: HealContext) -> list[Evidence]:
-        """The node's own word."""
+        """Return what the node says of its flushes."""
         return [
             Evidence(f"the node's disk {'is' if stalled else 'is not'} stalled", stalled)
             for stalled in _asked(context, "isStalled", bool)

@@ -101,7 +101,7 @@ def group_record(group: Group, assignment: Mapping[str, bytes]) -> Record:
 
 
 def group_tombstone(group_id: str) -> Record:
-    """The group is forgotten."""
+    """Return the record that deletes a group."""
     return Record(key=_group_key(group_id), value=None)
 
 

@@ -57,7 +57,7 @@ class Groups:
         self.coordinator.replica_changed(key)
 
     def close(self) -> None:
-        """The broker stops."""
+        """End all timers: the broker stops."""
         self.coordinator.close()
 
     def handle(self, request: InboundRequest) -> None:

@@ -42,7 +42,7 @@ class Sessions:
         member.timer = self._clock.call_later(delay_ns, due)
 
     def stop(self, member: Member) -> None:
-        """No session any more."""
+        """End the member's session timer."""
         if member.timer is not None:
             member.timer.cancel()
             member.timer = None

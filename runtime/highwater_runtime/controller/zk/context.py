@@ -212,7 +212,7 @@ class ControllerContext:
         self._forget([key])
 
     def remove_topic(self, topic: str) -> TopicImage:
-        """The topic is gone."""
+        """Forget a topic that was deleted."""
         image = self.image.topics_by_name[topic]
         self.apply(RemoveTopicRecord(topic_id=image.id))
         self._forget([PartitionKey(topic, index) for index in image.partitions])

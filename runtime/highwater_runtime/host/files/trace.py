@@ -21,7 +21,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 class TraceSink(Protocol):
-    """Where lines go."""
+    """Takes the lines of node events."""
 
     def write(self, lines: bytes) -> None:
         """Take whole lines, each with its line end. Raises ``OSError`` where that fails."""

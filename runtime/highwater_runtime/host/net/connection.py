@@ -132,7 +132,7 @@ class ServerConnection(FrameReceiver):
         self._pause()
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """Go on to send: the client reads again."""
         self._peer_reads = True
         self.last_active = monotonic()
         self.read_on()

@@ -329,7 +329,7 @@ class OutboundConnection(FrameReceiver):
         """The server reads slowly: nothing to do, the time-outs of requests bound what is kept."""
 
     def resume_writing(self) -> None:
-        """The server reads again."""
+        """Go on to send: the server reads again."""
 
     # --- frames ---
 

@@ -40,7 +40,7 @@ class OtherHalf(Protocol):
         """The node does not read what it is sent."""
 
     def read_on(self) -> None:
-        """It reads again."""
+        """Go on to send: the node reads again."""
 
     def node_has_closed(self, error: Exception | None) -> None:
         """The node has closed the connection, with an error by RST."""

@@ -25,7 +25,7 @@ class Conversation(Protocol):
     done: bool
 
     def first(self) -> bytes:
-        """What to begin with."""
+        """Return the first message of the client."""
 
     def respond(self, message: bytes) -> bytes | None:
         """The answer to the server's message, None where there is none. Raises AuthenticationError."""

@@ -40,7 +40,7 @@ class PlainClient:
         self.done = False
 
     def first(self) -> bytes:
-        """What to begin with."""
+        """Return the first message of the client."""
         return self._first
 
     def respond(self, message: bytes) -> bytes | None:

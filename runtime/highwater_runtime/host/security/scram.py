@@ -75,7 +75,7 @@ class ScramClient:
         self.done = False
 
     def first(self) -> bytes:
-        """What to begin with."""
+        """Return the first message of the client."""
         return str(self._client.get_client_first()).encode()
 
     def respond(self, message: bytes) -> bytes | None:

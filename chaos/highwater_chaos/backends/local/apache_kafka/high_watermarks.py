@@ -34,7 +34,7 @@ class Report(Protocol):
     Events that come in one call happened at one moment."""
 
     def __call__(self, node_id: int, /, *events: NodeEvent) -> None:
-        """Take them."""
+        """Take the high watermarks of one broker."""
 
 
 class Led(NamedTuple):
@@ -66,7 +66,7 @@ class HighWatermarks:
         self._reported: dict[tuple[str, int], tuple[int, int]] = {}
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Ask all brokers, again and again."""
         self._ports.clock.call_later(_EVERY_NS, self._ask)
 
     def on_request(self, request: InboundRequest) -> None:

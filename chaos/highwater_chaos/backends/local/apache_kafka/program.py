@@ -104,7 +104,7 @@ class ApacheKafkaProgram:
         )
 
     def why_no_rules(self, cluster: Cluster) -> str | None:
-        """TLS, or no redirection."""
+        """Return why no message fault is possible: TLS, or no redirection; None: they are."""
         return why_no_proxy(cluster.config)
 
     def _kraft_node(self, plan: ClusterPlan, place: NodePlace) -> dict[str, str | int | bool]:
