@@ -120,7 +120,7 @@ class Cluster:
                 {
                     **common,
                     "process.roles": "broker",
-                    "node.id": i,
+                    "node.id": (0, 5001)[i],  # ids of others begin where they like
                     "listener.security.protocol.map": f"CONTROLLER:SASL_SSL,{protocols}",
                     "listeners": ",".join(f"{name}://127.0.0.1:0" for name in LISTENERS),
                     "inter.broker.listener.name": "INTERNAL",
@@ -183,6 +183,7 @@ class Cluster:
     def topic(self, name, partitions=2):
         """A new topic on both brokers."""
         admin = AdminClient(self.librdkafka("SECURE"))
+        until(lambda: self._sees_all(admin), "brokers of other tests to be fenced")
         (future,) = admin.create_topics([NewTopic(name, partitions, 2)]).values()
         future.result(PATIENCE)
         until(

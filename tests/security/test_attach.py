@@ -100,7 +100,7 @@ def test_a_verdict_on_the_cluster_of_others(driver, stranger):
         ({"cluster: {": "cluster: {brokers: 3, "}, "the cluster has 2; found 3"),
         ({"cluster: {": "cluster: {switches: {replica-epoch-check: off}, "}, "spec.cluster.switches"),
         ({"cluster: {": "cluster: {config: {min.insync.replicas: 2}, "}, "brokers have '1', found '2'"),
-        ({"wait: 1s": "inject: {kill: {target: {broker: 1}}}"}, "the nodes' machines, disks and network belong to"),
+        ({"wait: 1s": "inject: {kill: {target: {broker: 5001}}}"}, "the nodes' machines, disks and network belong to"),
         ({"wait: 1s": "inject: {hold: {rpc: Fetch}}"}, "needs interference by RPC"),
         ({"wait: 1s": "admin: {deleteTopic: {name: others}}"}, "'others' is not the experiment's own"),
         ({"refused": "taken"}, "topic 'taken' exists already"),
@@ -187,7 +187,8 @@ def paused(stranger, cluster, tmp_path):
             return Path(f"/proc/{cluster.brokers[1].process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
     # Our nodes fence a broker sooner than Apache Kafka's, so that less time will do.
-    Paused.file.write_text(text.replace("for: 10s", "for: 3s").replace("wait: 12s", "wait: 4s"))
+    text = text.replace("{broker: 1}", "{broker: 5001}").replace("for: 10s", "for: 3s").replace("wait: 12s", "wait: 4s")
+    Paused.file.write_text(text)
     return Paused()
 
 
@@ -201,7 +202,7 @@ def test_a_fault_by_commands_of_the_user(stranger, paused):
     assert status == 0, output
     (directory,) = stranger.runs.iterdir()
     (fault,) = [json.loads(line) for line in (directory / "faults.jsonl").read_text().splitlines()]
-    assert (fault["kind"], fault["targets"]) == ("external", ["broker-1"])
+    assert (fault["kind"], fault["targets"]) == ("external", ["broker-5001"])
     assert (fault["confirmed"], fault["healed"], paused.is_paused()) == (True, True, False)
     assert list(stranger.state.iterdir()) == []
     assert "the probe command says that it is gone" in (directory / "report.html").read_text()

@@ -52,7 +52,7 @@ def test_librdkafka(cluster, listener, login):
 def test_clients_are_told_of_their_own_listener(cluster, listener, login):
     brokers = AdminClient(cluster.librdkafka(listener, **login)).list_topics(timeout=60).brokers
     assert {b.id: b.port for b in brokers.values()} == {
-        index: broker.ports[listener] for index, broker in enumerate(cluster.brokers)
+        broker.properties["node.id"]: broker.ports[listener] for broker in cluster.brokers
     }
 
 

@@ -152,19 +152,16 @@ def test_a_leader_change_goes_by_tls_and_scram(cluster):
     assert producer.flush(60) == 0
     admin = AdminClient(cluster.librdkafka("SECURE"))
     leader = admin.list_topics(topic, timeout=30).topics[topic].partitions[0].leader
-    victim = cluster.brokers[leader]
+    victim, other = sorted(cluster.brokers, key=lambda broker: broker.properties["node.id"] != leader)
     assert victim.end(signal.SIGTERM) == 0
     cluster.until(
         lambda: (
-            AdminClient(
-                cluster.librdkafka("TLS")
-                | {"bootstrap.servers": f"127.0.0.1:{cluster.brokers[1 - leader].ports['TLS']}"}
-            )
+            AdminClient(cluster.librdkafka("TLS") | {"bootstrap.servers": f"127.0.0.1:{other.ports['TLS']}"})
             .list_topics(topic, timeout=30)
             .topics[topic]
             .partitions[0]
             .leader
-            == 1 - leader
+            == other.properties["node.id"]
         ),
         "another leader",
     )

@@ -19,7 +19,10 @@ TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$", max_length=
 """A topic's name by Kafka's rules."""
 
 NodeIndex = Annotated[int, Field(ge=0, le=999)]
-"""A broker's id, or the index of a controller (``controller: 0`` is the pod or process ``controller-0``)."""
+"""The index of a controller or server: ``controller: 0`` is the pod or process ``controller-0``."""
+
+BrokerId = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""A broker's id: from 0 in our own clusters; in others perhaps from 1001 (``reserved.broker.max.id``)."""
 
 
 class OneOf(Model):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from highwater_chaos.experiment.base import Model, NodeIndex, OneOf, PartitionName
+from highwater_chaos.experiment.base import BrokerId, Model, OneOf, PartitionName
 from highwater_chaos.experiment.quantities import Duration
 
 Partition = Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
@@ -17,9 +17,9 @@ class IsrCondition(OneOf):
     """The committed ISR of a partition, as the controllers have it."""
 
     partition: Partition
-    equals: Annotated[list[NodeIndex] | None, Field(description="The ISR consists of these broker ids.")] = None
-    includes: Annotated[list[NodeIndex] | None, Field(description="These broker ids are in the ISR.")] = None
-    excludes: Annotated[list[NodeIndex] | None, Field(description="These broker ids are not in the ISR.")] = None
+    equals: Annotated[list[BrokerId] | None, Field(description="The ISR consists of these broker ids.")] = None
+    includes: Annotated[list[BrokerId] | None, Field(description="These broker ids are in the ISR.")] = None
+    excludes: Annotated[list[BrokerId] | None, Field(description="These broker ids are not in the ISR.")] = None
     size: Annotated[int | None, Field(ge=0, description="The ISR has this many members.")] = None
 
     @classmethod
@@ -32,8 +32,8 @@ class LeaderCondition(OneOf):
     """The leader of a partition, as the controllers have it. ``none: true``: it has no leader."""
 
     partition: Partition
-    is_: Annotated[NodeIndex | None, Field(alias="is", description="The leader is this broker id.")] = None
-    is_not: Annotated[NodeIndex | None, Field(description="There is a leader, and it is not this broker id.")] = None
+    is_: Annotated[BrokerId | None, Field(alias="is", description="The leader is this broker id.")] = None
+    is_not: Annotated[BrokerId | None, Field(description="There is a leader, and it is not this broker id.")] = None
     none: Annotated[Literal[True] | None, Field(description="true: there is no leader.")] = None
 
     @classmethod
@@ -47,7 +47,7 @@ class BrokerCondition(Model):
     ``unfenced`` (registered in its present incarnation, and so). In ZooKeeper mode nobody fences: a broker is
     ``unfenced`` if it is registered, that is in ``/brokers/ids``, and ``fenced`` if it is not."""
 
-    id: Annotated[NodeIndex, Field(description="The broker's id.")]
+    id: Annotated[BrokerId, Field(description="The broker's id.")]
     state: Annotated[
         Literal["down", "registered", "fenced", "unfenced"],
         Field(description="down: no process; the others as its present incarnation is registered."),
@@ -57,8 +57,8 @@ class BrokerCondition(Model):
 class ActiveControllerCondition(OneOf):
     """Which controller is active: by index (in ZooKeeper mode: by broker id), or whether there is one."""
 
-    is_: Annotated[NodeIndex | None, Field(alias="is", description="It is the controller of this index.")] = None
-    is_not: Annotated[NodeIndex | None, Field(description="It is another than the one of this index.")] = None
+    is_: Annotated[BrokerId | None, Field(alias="is", description="It is the controller of this index.")] = None
+    is_not: Annotated[BrokerId | None, Field(description="It is another than the one of this index.")] = None
     exists: Annotated[bool | None, Field(description="Whether any controller is active.")] = None
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from highwater_chaos.experiment.base import Model, NodeIndex, OneOf, PartitionName, TopicName
+from highwater_chaos.experiment.base import BrokerId, Model, OneOf, PartitionName, TopicName
 from highwater_chaos.experiment.conditions import Await, Holds
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.quantities import Duration
@@ -25,7 +25,7 @@ class CreateTopic(Model):
         Field(ge=1, le=100, description="Replicas of each partition; absent: default.replication.factor."),
     ] = None
     assignment: Annotated[
-        list[list[NodeIndex]] | None,
+        list[list[BrokerId]] | None,
         Field(description="Instead of both: broker ids of each partition's replicas, the preferred leader first."),
     ] = None
     config: dict[str, str | int | bool] = Field(
@@ -54,7 +54,7 @@ class Reassign(Model):
     """
 
     partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
-    replicas: Annotated[list[NodeIndex], Field(min_length=1, description="Broker ids, the preferred leader first.")]
+    replicas: Annotated[list[BrokerId], Field(min_length=1, description="Broker ids, the preferred leader first.")]
     throttle: Annotated[
         int | None,
         Field(ge=0, description="Bytes a second that each broker may send and fetch for moves; absent: any."),

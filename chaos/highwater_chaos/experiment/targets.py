@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from highwater_chaos.experiment.base import NodeIndex, OneOf, PartitionName
+from highwater_chaos.experiment.base import BrokerId, NodeIndex, OneOf, PartitionName
 
 Group = Literal["brokers", "controllers", "zookeepers"]
 
@@ -38,7 +38,7 @@ class NamedNodes(OneOf):
     with the experiment's seed.
     """
 
-    broker: Annotated[NodeIndex | None, Field(description="The broker of this id.")] = None
+    broker: Annotated[BrokerId | None, Field(description="The broker of this id.")] = None
     controller: Annotated[NodeIndex | None, Field(description="The controller of this index.")] = None
     zookeeper: Annotated[NodeIndex | None, Field(description="The ZooKeeper server of this index.")] = None
     leader_of: Annotated[PartitionName | None, Field(description="The leader of a partition.")] = None
