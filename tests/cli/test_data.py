@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from highwater_chaos import data
 from highwater_chaos.cli import execute
 
 DATA = Path(__file__).parents[2] / "docs" / "data.md"
@@ -61,6 +63,34 @@ def test_every_query_has_an_answer(three_runs: Path) -> None:
     block = DATA.read_text(encoding="utf-8").split("```sql\n")[1].split("```")[0]
     for query in block.split(";")[:-1]:
         assert duckdb.sql(query.replace("STORE", str(three_runs))).fetchall(), query
+
+
+def test_the_notebook_runs(highwater: Any, failed_run: Path) -> None:
+    """Cell by cell, in the directory of a run."""
+    (highwater.folder / "runs").mkdir()
+    (highwater.folder / "runs" / failed_run.name).symlink_to(failed_run)
+    notebook = json.loads(DATA.with_name("run.ipynb").read_text(encoding="utf-8"))
+    names: dict[str, Any] = {}
+    for cell in notebook["cells"]:
+        assert not cell.get("outputs")
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), "run.ipynb", "exec"), names)
+    assert names["run"].run_id == json.loads((failed_run / "run.json").read_text())["runId"]
+    assert "acknowledged records are gone" in names["run"].explain()
+    assert {"steady", "fault"} <= names["latency"].keys()
+    assert all(len(kinds) for kinds in names["meanwhile"].values())
+    assert {"lost-write", "stale-isr-join"} <= set(names["findings"].index)
+
+
+@pytest.mark.spark
+def test_runs_and_stores_are_judged_in_python(spark: Any, three_runs: Path, failed_run: Path) -> None:
+    run = data.load(failed_run)
+    verdicts = data.judge(spark, [failed_run, three_runs])
+    assert sorted(one.verdict for one in verdicts) == ["fail", "fail", "pass", "pass"]
+    assert verdicts[0].run_id == run.run_id in {one.run_id for one in verdicts[1:]}
+    assert run.verdict["verdict"] == "fail"
+    recorded = (run.operations, run.events, run.replica_log, run.faults, run.metric_samples)
+    assert all(table is not None and table.num_rows for table in recorded)
 
 
 def test_every_table_is_named(three_runs: Path) -> None:
