@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.base.distribution import missing_extra
-from highwater_pipeline.spark.session import first_lines
+from highwater_pipeline.spark.session import first_lines, settings_for
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
 OF_ANOTHER_SPARK = {
@@ -54,6 +54,24 @@ def test_a_local_master_takes_neither_interpreter_nor_spark_from_the_environment
     assert json.loads(done.stdout)["verdict"] == "fail"
     assert len(done.stderr.splitlines()) == 2
     assert sorted(here.iterdir()) == before  # root may write there, and PySpark 4.0 did
+
+
+def test_what_a_user_has_configured_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two collectors cannot be asked for, so ours goes when the user has options of Java."""
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    ours = settings_for("local[2]", ["-Dx"], "highwater check runs")
+    assert (ours["spark.app.name"], ours["spark.sql.adaptive.enabled"]) == ("highwater check runs", "false")
+    assert ours["spark.driver.extraJavaOptions"] == "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Dx"
+    (tmp_path / "spark-defaults.conf").write_text(
+        "# spark.ui.enabled true\n\nspark.sql.adaptive.enabled true\nspark.app.name=mine\n"
+        "spark.driver.extraJavaOptions  -XX:+UseSerialGC -Dy=1 2\nspark.sql.shuffle.partitions: 9\n"
+        "spark.pyspark.python /x\n"
+    )
+    users = settings_for("local[2]", ["-Dx"], "highwater check runs")
+    gone = {"spark.app.name", "spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions"}
+    assert users == {key: value for key, value in ours.items() if key not in gone} | {
+        "spark.driver.extraJavaOptions": "-Dx -XX:+UseSerialGC -Dy=1 2"
+    }
 
 
 @pytest.mark.spark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -134,7 +135,9 @@ def check(
             print(f"judging {history}{' on Spark' if chosen == 'spark' else ''}", file=sys.stderr)
             try:
                 if chosen == "spark":
-                    _start_spark(session, master or (f"local[{jobs}]" if jobs else None))
+                    _start_spark(
+                        session, master or (f"local[{jobs}]" if jobs else None), f"highwater check {shlex.join(paths)}"
+                    )
                     if str(history) not in together and settings is None:
                         together |= _judge_stored_together(asked, history)
                 run_verdict, verdict = _found(
@@ -336,12 +339,12 @@ def _of_recordings(run_verdict: RunVerdict, inconclusive_reasons: Sequence[str] 
     }
 
 
-def _start_spark(session: ExitStack, master: str | None) -> None:
+def _start_spark(session: ExitStack, master: str | None, name: str) -> None:
     """Start the session that all of this command's runs are judged in, unless it is there."""
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
-        session.enter_context(spark.open_session(master))
+        session.enter_context(spark.open_session(master, name=name))
     except (JavaNotFoundError, spark.SparkFailedError) as error:
         raise UsageError(str(error)) from error
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -38,20 +39,21 @@ from highwater_pipeline.spark.java_home import home_for_spark
 
 DEFAULT_MASTER: Final = "local[*]"
 
-_ALWAYS: Final = {
-    "spark.app.name": "highwater",
+_DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # The kernels are the work, and Spark cannot see how heavy they are: what it would merge into one task as too small
     # to be worth two is exactly what should run side by side.
     "spark.sql.adaptive.enabled": "false",
     "spark.python.worker.reuse": "true",
-    "spark.executorEnv.PYTHONSAFEPATH": "1",  # on other machines; see below
 }
+"""Where ``spark-defaults.conf`` does not say otherwise."""
+_ALWAYS: Final = {"spark.executorEnv.PYTHONSAFEPATH": "1"}  # on other machines; see below
 _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _JVM: Final = ("-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -79,16 +81,19 @@ class SparkFailedError(RuntimeError):
 
 
 @contextmanager
-def open_session(master: str | None = None, jvm_options: Sequence[str] | None = None) -> Iterator[SparkSession]:
+def open_session(
+    master: str | None = None, jvm_options: Sequence[str] | None = None, *, name: str = "highwater"
+) -> Iterator[SparkSession]:
     """A Spark session on ``master`` (None: the active session if there is one, else all cores of this machine).
 
-    ``jvm_options`` are added to the driver's (None: those for the class-data archive, where there is one). A session
-    that this function started ends with it. Raises :class:`~highwater_pipeline.java.JavaNotFoundError` where there
+    ``jvm_options`` are added to the driver's (None: those for the class-data archive, where there is one). ``name``:
+    of the application, unless ``spark-defaults.conf`` has one. A session that this function started ends with it.
+    Raises :class:`~highwater_pipeline.java.JavaNotFoundError` where there
     is no Java for it, :class:`SparkFailedError` where it does not come up.
     """
     _quieten_py4j()
-    for name in _OF_A_SERVER:
-        os.environ.pop(name, None)  # PySpark asks for them with each call
+    for variable in _OF_A_SERVER:
+        os.environ.pop(variable, None)  # PySpark asks for them with each call
     active = SparkSession.getActiveSession()
     if active is not None:
         with _in_one_line():
@@ -98,7 +103,7 @@ def open_session(master: str | None = None, jvm_options: Sequence[str] | None = 
     with as_file(files("highwater_pipeline.spark") / "log4j2.properties") as log4j2:
         options = class_archive.jvm_options(java) if jvm_options is None else jvm_options
         session = _start(
-            master or DEFAULT_MASTER, java, [*_JVM, *options, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
+            master or DEFAULT_MASTER, java, [*options, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"], name
         )
         try:
             with _in_one_line():
@@ -141,15 +146,35 @@ def cores(master: str) -> int:
     return (os.cpu_count() or 1) if inside == "*" else int(inside)
 
 
-def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
-    conf = SparkConf().setMaster(master).setAll(list(_ALWAYS.items()))
-    conf.set("spark.driver.extraJavaOptions", " ".join(jvm_options))
+def settings_for(master: str, jvm_options: Sequence[str], name: str) -> dict[str, str]:
+    """The settings that Spark is started with: what ``spark-defaults.conf`` says of our defaults is the user's."""
     is_local = master.startswith("local")
+    users = _defaults_of_user()
+    ours = {**_DEFAULTS, "spark.app.name": name}
     if is_local:
-        conf.setAll(list(_LOCAL.items()))
-        for name in ("spark.pyspark.python", "spark.pyspark.driver.python"):  # spark-defaults.conf may have others
-            conf.set(name, sys.executable)
-        conf.set("spark.sql.shuffle.partitions", str(max(2, cores(master))))
+        ours |= {**_LOCAL, "spark.sql.shuffle.partitions": str(max(2, cores(master)))}
+    found = {key: value for key, value in ours.items() if key not in users} | _ALWAYS
+    if is_local:  # interpreter and Spark are ours
+        found |= dict.fromkeys(("spark.pyspark.python", "spark.pyspark.driver.python"), sys.executable)
+    # Two collectors cannot be asked for: with options of the user's, ours are those that no other can contradict.
+    java = [*jvm_options, users[_JAVA_OPTIONS]] if _JAVA_OPTIONS in users else [*_JVM, *jvm_options]
+    return {"spark.master": master, **found, _JAVA_OPTIONS: " ".join(java)}
+
+
+def _defaults_of_user() -> dict[str, str]:
+    """What ``spark-defaults.conf`` sets, where Spark looks for it; empty if there is none that can be read."""
+    directory = os.environ.get("SPARK_CONF_DIR") or Path(pyspark.__file__).parent / "conf"
+    try:
+        lines = (Path(directory) / "spark-defaults.conf").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    pairs = (re.split(r"\s*[=:\s]\s*", line.strip(), maxsplit=1) for line in lines)
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and not pair[0].startswith(("#", "!"))}
+
+
+def _start(master: str, java: Java, jvm_options: Sequence[str], name: str) -> SparkSession:
+    conf = SparkConf().setAll(list(settings_for(master, jvm_options, name).items()))
+    is_local = master.startswith("local")
     # The JVM inherits no stream of ours: stdout may be a caller's JSON, and what the JVM says before logging is set up
     # (incubator modules, the launcher's warnings) is of interest only where it then fails.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as stand_in:
