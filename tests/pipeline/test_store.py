@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from highwater_pipeline import store, stored_table
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run, check_stored
+from highwater_pipeline.merged_rows import MergedRows
 from highwater_pipeline.partition_tables import split
 from highwater_pipeline.schemas import BY_PARTITION, WHOLE
 from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
@@ -62,6 +65,38 @@ def test_a_column_that_is_the_same_in_all_rows_of_a_group_is_not_read(
                     assert view.words(field.name) == list(dict.fromkeys(word for word in values if word is not None))
     lists = {field.name for schema in BY_PARTITION.values() for field in schema if pa.types.is_list(field.type)}
     assert (read == lists) == (group == 1)
+
+
+def test_events_of_the_cluster_stand_at_their_places(
+    story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large table, read part by part: some parts have such events, others have none."""
+    monkeypatch.setattr(store, "LARGE", -1)
+    monkeypatch.setattr(store, "GROUP", 3)
+    story.registered(0, epoch=2).registered(1, epoch=3)
+    for hw in range(1, 8):
+        story.moves_hw(0, hw)
+    story.registered(2, epoch=4).moves_hw(0, 8).moves_hw(0, 9).registered(1, epoch=9)
+    write_units(story.send(1, at=0).tables(), tmp_path)
+    (run,) = stored_runs(tmp_path)
+    rows: Any = read_unit(run.facts, run.units[0]).events._columns.table
+    _, (unit,) = split(story.tables())
+    whole = unit.events.to_arrow()
+    assert isinstance(rows, MergedRows)
+    assert rows.starts == [0, 5, 8, 13], "two before the first part, none in the second, two in the last"
+    back = np.arange(whole.num_rows)[::-1]
+    assert rows.take(pa.array(back), whole.schema.names).equals(whole.take(pa.array(back)))
+    for name in whole.schema.names:
+        assert rows.column(name).to_pylist() == whole[name].to_pylist()
+        for part, (start, end) in enumerate(pairwise(rows.starts)):
+            wanted = whole[name].slice(start, end - start).to_pylist()
+            assert rows.some(name, part, slice(1, 3)).to_pylist() == wanted[1:3]
+            if pa.types.is_integer(whole[name].type):
+                array = np.empty(end - start, np.int64)
+                rows.fill(array, name, part, slice(None), -1)
+                assert array.tolist() == [-1 if value is None else value for value in wanted]
+            if pa.types.is_string(whole[name].type):
+                assert rows.words(name, part) == list(dict.fromkeys(word for word in wanted if word is not None))
 
 
 def test_what_an_earlier_version_wrote_is_judged(story: Any, tmp_path: Path) -> None:
