@@ -56,6 +56,22 @@ spec:
     - inject: {powerLoss: {target: {all: brokers}, keep: none, restartAfter: 1s}}
     - wait: 2s
 """
+LEADER_ALONE = """
+# Followers get nothing from the leader before it dies.
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: leader-alone}
+spec:
+  timeout: 1m
+  cluster: {brokers: 2, controllers: 1, topics: [{name: orders, assignment: [[0, 1]]}]}
+  workload: {producers: 1, rate: 20/s, acks: "1", idempotence: false}
+  schedule:
+    - wait: 1s
+    - inject: {partition: {between: [{broker: 0}, {broker: 1}]}, for: 4s}
+    - wait: 2s
+    - inject: {kill: {target: {broker: 0}, restartAfter: 10s}}
+    - wait: 12s
+"""
 BEYOND = "This is beyond what Kafka promises: every member of the ISR lost its records."
 
 
@@ -71,6 +87,16 @@ def test_power_that_all_replicas_lost_at_once_is_beyond_what_kafka_promises(tmp_
     kept = [row for row in rows if (row["kind"], row["node"]) != ("log-appended", "broker-2")]
     events.write_text("".join(json.dumps(row) + "\n" for row in kept))
     assert BEYOND not in explained(RunFiles.read(done.directory)).sentence, "one of the ISR may never have had it"
+
+
+def test_what_acks_1_does_not_promise_is_lost_all_the_same(tmp_path: Path) -> None:
+    """The leader acknowledges alone for two seconds, and dies: what it cuts when it comes back is gone."""
+    experiment = parse_experiment(LEADER_ALONE, "a test")
+    done = run_and_check(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False)
+    rows = [json.loads(line) for line in (done.directory / "events" / "nodes.jsonl").read_text().splitlines()]
+    (cut,) = [row["end_offset"] - row["offset"] for row in rows if row["kind"] == "log-truncated"]
+    assert cut > 20
+    assert (done.verdict["verdict"], done.verdict["lost"]) == ("pass", cut), "nobody promises to keep it"
 
 
 @pytest.mark.parametrize("consumers", [0, 1])

@@ -29,8 +29,10 @@ def test_a_recipe(
     assert execute(["validate", "recipe.yaml"]) == 0
     assert [one.verdict for one in parse_experiment(text, question).spec.expect] == [verdict]
     assert execute(["run", "recipe.yaml"]) == 0
-    assert f"{verdict.upper()} as expected" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"{verdict.upper()} as expected" in printed
     if 'acks: "1"' in text:
+        assert " 102 lost" in printed
         (run,) = (tmp_path / "runs").iterdir()
         assert execute(["truncations", str(run)]) == 0
         assert re.search(r"\b206 +104\b", capsys.readouterr().out), "102 records were cut, as the page says"

@@ -1,13 +1,14 @@
 """How many acknowledged records a log lost, in words that users have for it.
 
 The checks count what broke their own definition: ``lost-write`` does not count a record that a consumer read before it
-was lost, ``committed-loss`` counts records that nobody acknowledged. This counts the acknowledged values that were
-promised to be there at the end (:mod:`.promises`), and that are neither in a replica's log at the end nor in the final
-reads. So one loss has one number, with a consumer or without.
+was lost, ``committed-loss`` counts records that nobody acknowledged. This counts the acknowledged values that neither
+retention nor compaction nor a deletion took (:mod:`.promises`), and that are neither in a replica's log at the end nor
+in the final reads. So one loss has one number, with a consumer or without.
 
-A break (:mod:`.lineages`) excuses what was lost by it: nobody is owed these records. They are lost all the same, and a
-verdict that does not say so would let a run pass as if nothing had happened. So this looks at a partition if a check
-found something in it or if there was a break.
+A break (:mod:`.lineages`) excuses what was lost by it, and so does ``acks=1`` before the high watermark has passed a
+record: these records were not promised to stay. They are lost all the same, and a verdict that does not say so would
+let a run pass as if nothing had happened. So this counts every acknowledged record as one of ``acks=all``, and looks at
+a partition if a check found something in it, if there was a break, and with ``acks=1``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from highwater_pipeline.verdict import Finding
 
 def may_have_lost(unit: PartitionTables, findings: Iterable[Finding]) -> bool:
     """Whether records of a partition may be lost, by what the checks found and by its events."""
-    return any(found.count for found in findings) or bool(breaks(unit))
+    return any(found.count for found in findings) or unit.facts.settings.acks == "1" or bool(breaks(unit))
 
 
 def lost_records(unit: PartitionTables) -> int | None:
@@ -42,7 +43,7 @@ def lost_records(unit: PartitionTables) -> int | None:
     units = [topic.unit for topic in topics] if len(topics) > 1 else [unit]  # of one topic: former lineages, too
     count = 0
     for topic, whole in zip(topics, units, strict=True):
-        promised = Promised(whole, exists=topic.exists)
+        promised = Promised(whole, exists=topic.exists, acks="all")
         for _, part in whole.history.by_range("value"):
             seen = Seen(unit.partition, part)
             kept = seen.value[seen.acknowledged & (promised.of(seen).kept == YES)]

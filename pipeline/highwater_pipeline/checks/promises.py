@@ -27,7 +27,7 @@ from highwater_pipeline.checks.columns import dumped_records, ints, is_any, of_k
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen
 from highwater_pipeline.micro_operations import FAIL, OK
 from highwater_pipeline.partition_tables import PartitionTables, RunFacts
-from highwater_pipeline.settings import is_tombstone
+from highwater_pipeline.settings import Acks, is_tombstone
 from highwater_pipeline.view import View
 
 LOG_START_MOVED: Final = "log-start-moved"
@@ -44,15 +44,17 @@ class Promises:
 
 
 class Promised:
-    """What was promised to the clients of one topic; ``exists``: it has not been deleted.
+    """What was promised to the clients of one topic; ``exists``: it has not been deleted. ``acks``: what an
+    acknowledgement is worth; None: what the settings of the run say.
 
     ``log_start``: what lies below may be gone. ``whole``: whether nothing above may be gone, that is, whether the log
     is not compacted. ``why``: why some answer so far was unknown.
     """
 
-    def __init__(self, unit: PartitionTables, *, exists: bool) -> None:
+    def __init__(self, unit: PartitionTables, *, exists: bool, acks: Acks | None = None) -> None:
         self._unit: Final = unit
         self._exists: Final = exists
+        self._acks: Final = acks or unit.facts.settings.acks
         self._latest: tuple[Seen, Promises] | None = None
         self.why = ""
         self.whole: Final = {False: YES, None: UNKNOWN, True: NO}[unit.facts.settings.compacts(unit.partition)]
@@ -122,7 +124,7 @@ class Promised:
         return Promises(placed, kept)
 
     def _placed(self, seen: Seen) -> tuple[Answers, str]:
-        acks = self._unit.facts.settings.acks
+        acks = self._acks
         if acks == "all":
             return np.where(self._was_removed(seen), NO, YES).astype(np.int8), ""
         are_recorded = recorded(self._unit.facts, "log-appended", "batch-committed")
