@@ -97,6 +97,8 @@ def test_what_acks_1_does_not_promise_is_lost_all_the_same(tmp_path: Path) -> No
     (cut,) = [row["end_offset"] - row["offset"] for row in rows if row["kind"] == "log-truncated"]
     assert cut > 20
     assert (done.verdict["verdict"], done.verdict["lost"]) == ("pass", cut), "nobody promises to keep it"
+    assert f": {cut} acknowledged records are gone. Kafka had not promised" in done.verdict["explanation"]
+    assert "roker 0 cut its log of orders-0 back from offset " in done.verdict["explanation"]
 
 
 @pytest.mark.parametrize("consumers", [0, 1])

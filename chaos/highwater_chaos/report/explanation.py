@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from pydantic import ValidationError
@@ -28,6 +28,7 @@ _LONGEST: Final = 1_000
 """Characters of a sentence."""
 _BYTES: Final = re.compile(r" lost (\d{1,18}) bytes?\b")
 _BEYOND: Final = "This is beyond what Kafka promises: every member of the ISR lost its records."
+_UNPROMISED: Final = "Kafka had not promised that they stay."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,8 @@ def explained(run: RunFiles) -> Explained:
     step = None if story is None else next((one for one in story.steps if one.weight == "bad" and one.row), None)
     beyond = story is not None and step is not None and _causes(clauses, story, step)
     outcome = _outcome(run, lost)
+    if not clauses.said and not anomalies and (cuts := _cuts(run)):
+        return Explained(f"{_sentence(f'{cuts}: {outcome}')} {_UNPROMISED}", stories=stories)
     if story is None or not clauses.said:
         unknown = _sentence(f"{outcome}; the recorded events do not show by which decision")
         return Explained(unknown, stories=stories)
@@ -117,6 +120,16 @@ def explained(run: RunFiles) -> Explained:
     if len(partitions) > 1:
         told, outcome = f"{story.partition}: {told}", f"in all partitions {outcome}"
     return Explained(f"{_sentence(f'{told}: {outcome}')}{f' {_BEYOND}' if beyond else ''}", clauses.faults, stories)
+
+
+def _cuts(run: RunFiles) -> str:
+    """Say where replicas cut their logs back, at most twice: so a deposed leader loses what acks=1 acknowledged."""
+    cuts = list(islice((row for row in run.events if row["kind"] == "log-truncated"), 2))
+    return "; ".join(
+        f"broker {_number(row['node'])} cut its log of {row['partition']} back from offset {row['end_offset']} to"
+        f" {row['offset']} at {_s(row['time_ns'])}"
+        for row in cuts
+    )
 
 
 def _lost_story(run: RunFiles) -> Story | None:
