@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from highwater_chaos.base.distribution import missing_extra
+from highwater_pipeline.java import find_java
+from highwater_pipeline.spark import class_archive
 from highwater_pipeline.spark.session import first_lines, settings_for
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
@@ -191,3 +193,18 @@ def test_a_command_without_its_extra_says_which_one_it_needs(command: str, lacks
     name = {"chaos": "highwater"}.get(extra, f"highwater-{extra}")
     needs = f"expected the package {lacks}; found none: pip install 'highwater-chaos[{extra}]'"
     assert (done.returncode, done.stderr) == (status, f"{name}: {needs}\n")
+
+
+@pytest.mark.thorough
+def test_the_archive_of_classes_is_made_where_sessions_look_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    class_archive._own.cache_clear()
+    assert class_archive.jvm_options(find_java()) == []
+    program = [sys.executable, "-m", "highwater_pipeline.spark.warm_up"]
+    made = subprocess.run(program, check=True, capture_output=True, text=True).stdout
+    assert made == f"{class_archive.archive_path(find_java())}\n"
+    class_archive._own.cache_clear()
+    assert class_archive.jvm_options(find_java())[0] == "-Xshare:auto"
+    class_archive._own.cache_clear()
