@@ -40,7 +40,6 @@ N_CASES = [
 
 @pytest.mark.quick(
     "kraft-n-is-20-as-1.1.1",
-    "kraft-n-is-20-by-leader-epoch",
     "zookeeper-n-above-20-fenced",
     "kraft-two-failures-to-high-watermark",
 )

@@ -37,6 +37,7 @@ def test_a_mutant_is_found(laboratory: Laboratory, tiny_file: Path) -> None:
     assert [one["verdict"] for one in table if one["mutant"] == "follower-skips-crc"] == ["pass"]
 
 
+@pytest.mark.thorough
 def test_one_set_of_mutants_is_run(laboratory: Laboratory, tiny_file: Path) -> None:
     """Each with its three figures, and the rate of all bugs."""
     command = ("campaign", tiny_file, "--mutants", "--seeds", "1", "--json")

@@ -38,6 +38,7 @@ def test_records_come_back_as_they_were_sent_with_every_codec(tell, topic):
     tell("roundtrip", topic, "none", "gzip", "snappy", "lz4", "zstd")
 
 
+@pytest.mark.thorough
 def test_a_group_shares_partitions_and_its_offsets_outlive_its_members(tell, topic_of):
     tell("group", topic_of(partitions=4))
 

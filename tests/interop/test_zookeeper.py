@@ -69,9 +69,8 @@ def test_kafka_python(cluster):
     admin.close()
 
 
-@pytest.mark.parametrize(
-    "story", [*(pytest.param(story, marks=pytest.mark.thorough) for story in ("roundtrip", "group")), "reassign"]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("story", ["roundtrip", "group", "reassign"])
 def test_java(cluster, interop_java, topic_of, story):
     arguments = {
         "roundtrip": lambda: (topic_of(), "none", "lz4"),

@@ -29,6 +29,7 @@ def client_processes(parent: int) -> list[int]:
     return [pid for pid, words in command_lines() if pid in found and b"workload.drivers" in b" ".join(words)]
 
 
+@pytest.mark.thorough
 def test_a_killed_process_of_clients_makes_the_run_inconclusive_and_nothing_worse(
     state: Path, tmp_path: Path, experiment: Callable[..., ChaosExperiment]
 ) -> None:

@@ -53,6 +53,7 @@ def test_what_was_written_after_the_last_flush_is_lost(experiment: Callable[...,
     assert any(item.data.get("lostBytes") == 7 for item in power.inject_evidence)
 
 
+@pytest.mark.thorough
 @pytest.mark.whole_machine
 def test_on_real_disks(experiment: Callable[..., ChaosExperiment], state: Path) -> None:
     run(experiment, local_backend())

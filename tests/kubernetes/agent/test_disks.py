@@ -275,6 +275,7 @@ def test_a_copy_of_a_mount_keeps_no_volume(tmp_path: Path) -> None:
         assert volumes.remove(record.name)
 
 
+@pytest.mark.thorough
 def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World, restart: Callable[[], Agent]) -> None:
     pod = crashable(world, "reboot-broker-0")
     (pod.data / "kept").write_text("kept")

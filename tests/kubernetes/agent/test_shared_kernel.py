@@ -152,6 +152,7 @@ def test_devices_of_both_are_made_where_dev_lacks_them(nodes: tuple[Node, Node])
     assert time.monotonic() - began < 60
 
 
+@pytest.mark.thorough
 def test_a_node_that_crashes_leaves_no_device_and_takes_none(nodes: tuple[Node, Node]) -> None:
     a, b = nodes
     for node in (a, b):

@@ -241,6 +241,7 @@ def test_from_create_to_verdict(kraft: Whole) -> None:
     assert kraft.threads < 200
 
 
+@pytest.mark.thorough
 def test_what_is_too_large_to_be_handed_over_goes_by_a_claim(kraft: Whole) -> None:
     status, uid = kraft.statuses["demo"], kraft.objects["demo"]["metadata"]["uid"]
     assert "demo-verdict-0" in status["run"]
