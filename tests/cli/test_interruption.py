@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 HIGHWATER = Path(sys.executable).with_name("highwater")
@@ -35,6 +36,36 @@ def test_ctrl_c_leaves_no_partial_directory(
     assert [str(path) for path in (Path("runs")).iterdir()] == [finished]
 
 
+def _short_and_endless(folder: Path, tiny: str) -> list[str]:
+    (folder / "short.yaml").write_text(tiny, encoding="utf-8")
+    endless = tiny.replace("tiny", "endless").replace("timeout: 1m", "timeout: 9h").replace("wait: 1s", "wait: 8h")
+    (folder / "endless.yaml").write_text(endless, encoding="utf-8")
+    return ["short.yaml", "endless.yaml"]
+
+
+@pytest.mark.parametrize("victim", ["child", "parent"])
+def test_a_process_that_is_killed_takes_no_other_result_along(tmp_path: Path, tiny: str, victim: str) -> None:
+    """As the system does when memory is short: a run without a verdict. Without its parent no process goes on."""
+    command = [HIGHWATER, "run", *_short_and_endless(tmp_path, tiny), "--jobs", "2", "--json"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        assert any("1 done, endless under way" in line for line in process.stderr)
+        (endless,) = psutil.Process(process.pid).children()
+        (endless if victim == "child" else process).kill()
+        out, err = process.communicate(timeout=120)  # also the end of what its child may write
+    finally:
+        process.kill()
+    if victim == "parent":
+        assert process.returncode == -signal.SIGKILL
+        psutil.wait_procs([endless], timeout=60)
+        assert not endless.is_running()
+        return
+    assert (process.returncode, "INCONCLUSIVE: endless: its process ended: signal SIGKILL" in err) == (2, True), err
+    assert [one["name"] for one in json.loads(out)["runs"]] == ["tiny"]
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
 @pytest.mark.quick("SIGTERM", "SIGINT-jobs")
 @pytest.mark.parametrize(
     ("signal_", "options", "far_enough"),
@@ -48,12 +79,12 @@ def test_ctrl_c_leaves_no_partial_directory(
 def test_a_signal_ends_a_real_process_cleanly(
     tmp_path: Path, tiny: str, signal_: signal.Signals, options: tuple[str, ...], far_enough: str
 ) -> None:
-    """The first run is finished, and reported, when the second is interrupted, which would take minutes."""
-    (tmp_path / "short.yaml").write_text(tiny, encoding="utf-8")
-    endless = tiny.replace("tiny", "endless").replace("timeout: 1m", "timeout: 9h").replace("wait: 1s", "wait: 8h")
-    (tmp_path / "endless.yaml").write_text(endless, encoding="utf-8")
+    """One run is finished, and reported, when the other is interrupted, which would take minutes."""
+    files = _short_and_endless(tmp_path, tiny)
+    if options:
+        files.reverse()  # what has finished is reported, whatever comes before it
     process = subprocess.Popen(
-        [HIGHWATER, "run", "short.yaml", "endless.yaml", *options, "--json", "--junit", "junit.xml"],
+        [HIGHWATER, "run", *files, *options, "--json", "--junit", "junit.xml"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from highwater_chaos.base.child_process import how_it_ended
 from highwater_chaos.campaign.seed import Outcome, Run, SeedJob, failed, prepare_new_process, run_seed_job
 
 ATTEMPTS: Final = 2
@@ -108,19 +109,13 @@ class _Worker:
     def how_it_ended(self) -> str:
         """Why it sent nothing: its exit status or signal."""
         self.process.join(_ENDING_SECONDS)  # the connection may be closed a little before
-        return _how(self.process.exitcode)
+        return how_it_ended(self.process.exitcode)
 
     def end(self) -> None:
         """End the process, whatever it is at."""
         self.process.kill()
         self.process.join()
         self.connection.close()
-
-
-def _how(exit_code: int | None) -> str:
-    if exit_code is None:
-        return "it stopped answering"
-    return f"signal {signal.Signals(-exit_code).name}" if exit_code < 0 else f"exit status {exit_code}"
 
 
 def _work(connection: Connection, run: Any) -> None:

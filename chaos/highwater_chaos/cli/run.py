@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -122,9 +123,10 @@ def run(
             annotated(grafana) as annotations,
         ):
             if jobs > 1:
-                together = side_by_side([one[:2] for one in planned], jobs, out, wire=wire, tables=tables)
-                for (experiment, varied, _), done in zip(planned, together, strict=True):
-                    finished.add(_title(experiment, varied), done)
+                together = [(experiment, varied) for experiment, varied, _ in planned]
+                finished.add_as_they_come(
+                    [_title(*one) for one in together], side_by_side(together, jobs, out, wire=wire, tables=tables)
+                )
                 planned = []
             for number, (experiment, varied, commands_in) in enumerate(planned, start=1):
                 title = _title(experiment, varied)
@@ -194,6 +196,25 @@ class _Finished:
         self.titles.append(title)
         if not self.as_json:
             print_run(done, title)
+
+    def add_as_they_come(self, titles: Sequence[str], results: Iterator[tuple[int, CheckedRun | str]]) -> None:
+        """Take results of these runs in the order of ``titles``; after an interruption those that have come."""
+        waiting: dict[int, CheckedRun | str] = {}
+        at = 0
+        try:
+            for place, found in results:
+                waiting[place] = found
+                while at in waiting:
+                    self._add(titles[at], waiting.pop(at))
+                    at += 1
+        finally:
+            for place in sorted(waiting):
+                self._add(titles[place], waiting[place])
+
+    def _add(self, title: str, found: CheckedRun | str) -> None:
+        if isinstance(found, str):
+            print(f"INCONCLUSIVE: {title}: {found}", file=sys.stderr if self.as_json else sys.stdout)
+        self.add(title, None if isinstance(found, str) else found)
 
 
 def _title(experiment: ChaosExperiment, varied: Mapping[str, str]) -> str:

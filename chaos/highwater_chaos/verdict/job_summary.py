@@ -26,7 +26,7 @@ _LONGEST: Final = 2_000
 def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path]]) -> str:
     """Return the summary of runs, each the content of its ``verdict.json`` and its directory."""
     wrong = [one for one in runs if not one[0]["asExpected"]]
-    outcome = "all as expected" if not wrong else f"{len(wrong)} not as expected"
+    outcome = f"{len(wrong)} not as expected" if wrong else "all as expected" if runs else "none had finished"
     lines = [
         f"## Highwater: {_count(len(runs), 'run')}, {outcome}",
         "",

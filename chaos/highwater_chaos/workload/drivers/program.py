@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import sys
 import time
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
+from highwater_chaos.base.child_process import end_with_parent
 from highwater_chaos.workload.client_group import ClientStatus
 from highwater_chaos.workload.drivers.lines import ProcessSettings, decode_settings, encode_status
 from highwater_chaos.workload.history_files import HistoryWriter
 from highwater_runtime.host.security.client_config import ClientConfig, read_client_config
-
-_PR_SET_PDEATHSIG: Final = 1
-
-
-def end_with_parent() -> None:
-    """Have the kernel send SIGKILL to this process when the thread that started it has ended.
-
-    The end of stdin says the same, but a program that is stopped, or whose loop is stuck, does not read it. If the
-    harness was gone before this call, only stdin says so. Nothing happens on systems other than Linux.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
 
 
 class ClientProgram:
