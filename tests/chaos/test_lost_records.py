@@ -89,12 +89,19 @@ def test_power_that_all_replicas_lost_at_once_is_beyond_what_kafka_promises(tmp_
     assert BEYOND not in explained(RunFiles.read(done.directory)).sentence, "one of the ISR may never have had it"
 
 
-def test_what_acks_1_does_not_promise_is_lost_all_the_same(tmp_path: Path) -> None:
-    """The leader acknowledges alone for two seconds, and dies: what it cuts when it comes back is gone."""
-    experiment = parse_experiment(LEADER_ALONE, "a test")
+@pytest.mark.parametrize(
+    "deleted", ["", "    - admin: {deleteRecords: {partition: orders-0, before: 80}}\n    - wait: 3s\n"]
+)
+def test_what_acks_1_does_not_promise_is_lost_all_the_same(tmp_path: Path, deleted: str) -> None:
+    """The leader acknowledges alone for two seconds, and dies: what it cuts when it comes back is gone. Who deletes
+    records later deletes others of the same offsets."""
+    experiment = parse_experiment(LEADER_ALONE + deleted, "a test")
     done = run_and_check(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False)
     rows = [json.loads(line) for line in (done.directory / "events" / "nodes.jsonl").read_text().splitlines()]
-    (cut,) = [row["end_offset"] - row["offset"] for row in rows if row["kind"] == "log-truncated"]
+    ((begin, cut),) = [
+        (row["offset"], row["end_offset"] - row["offset"]) for row in rows if row["kind"] == "log-truncated"
+    ]
+    assert begin < 70, "some of their offsets are below what is deleted"
     assert cut > 20
     assert (done.verdict["verdict"], done.verdict["lost"]) == ("pass", cut), "nobody promises to keep it"
     assert f": {cut} acknowledged records are gone. Kafka had not promised" in done.verdict["explanation"]

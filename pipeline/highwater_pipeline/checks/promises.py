@@ -154,15 +154,29 @@ class Promised:
         order = np.argsort(time, kind="stable")
         return time[order], np.maximum.accumulate(np.concatenate([np.zeros(1, np.int64), to[order]]))
 
+    def never_committed(self, seen: Seen) -> Bools:
+        """Sends of which no append passed a leader's HW, and at least one was recorded; none if that is not known."""
+        if not recorded(self._unit.facts, "log-appended", "batch-committed"):
+            return np.zeros(seen.table.num_rows, np.bool_)
+        appended, committed = self._appended_and_committed(seen)
+        never: Bools = (appended > 0) & (committed == 0)
+        return never
+
     def _passed_high_watermark(self, seen: Seen) -> Bools:
         """Sends of which every append that may be theirs, and at least one, passed a leader's HW."""
-        sends = np.flatnonzero(seen.is_send & (seen.offset >= 0))
-        passed = np.zeros(seen.table.num_rows, np.bool_)
-        first, last = self._appends.during(seen.table, sends)
-        committed = self._committed_before
-        if len(committed) > 1:
-            passed[sends] = (last > first) & (committed[last] - committed[first] == last - first)
+        appended, committed = self._appended_and_committed(seen)
+        passed: Bools = (appended > 0) & (committed == appended)
         return passed
+
+    def _appended_and_committed(self, seen: Seen) -> tuple[Ints, Ints]:
+        """Of each micro-operation: how many appends may be its own, and how many of these passed a leader's HW."""
+        sends = np.flatnonzero(seen.is_send & (seen.offset >= 0))
+        counts = np.zeros((2, seen.table.num_rows), np.int64)
+        first, last = self._appends.during(seen.table, sends)
+        before = self._committed_before
+        if len(before) > 1:
+            counts[0, sends], counts[1, sends] = last - first, before[last] - before[first]
+        return counts[0], counts[1]
 
     @cached_property
     def _committed_before(self) -> Ints:
