@@ -106,6 +106,10 @@ def test_the_part_in_sight_has_an_address_and_paper_has_the_whole_run(tab: Tab, 
     assert sight(tab) == pytest.approx((22.75, 68.25), abs=0.1)
     tab.value("document.querySelector('[data-do=reset]').click()")
     until(tab, "location.hash === ''")
+    for nonsense in ("1..2,5", ".,.", f"{'9' * 400},{'9' * 400}"):
+        heard = "addEventListener('hashchange', () => done(1), {once: true})"
+        tab.value(f"new Promise(done => {{ {heard}; location.hash = '#t={nonsense}' }})")
+        assert sight(tab) == pytest.approx((0.0, 91.0), abs=0.1)
 
 
 def test_labels_do_not_break_within_a_word(tab: Tab, page: Path) -> None:

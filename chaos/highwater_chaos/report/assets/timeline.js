@@ -445,8 +445,8 @@
   /** Keep the part in sight in the address, as #t=FROM,TO in seconds, so that a link shows it. @param {Timeline[]} views */
   function keepInAddress(views) {
     const go = () => {
-      const [, from, to] = /^#t=([\d.]+),([\d.]+)$/.exec(location.hash) ?? [];
-      if (to) views.forEach(view => view.show((Number(from) * 1e9) / view.end, (Number(to) * 1e9) / view.end));
+      const [, from, to] = /^#t=(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)$/.exec(location.hash) ?? [];
+      if (to && Number.isFinite(Number(from)) && Number.isFinite(Number(to))) views.forEach(view => view.show((Number(from) * 1e9) / view.end, (Number(to) * 1e9) / view.end));
     };
     const [first] = views;
     first.moved = () => {
