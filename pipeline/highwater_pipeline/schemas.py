@@ -195,7 +195,12 @@ RUNS: Final = pa.schema(
         _field("backend", pa.string(), "sim, local, kubernetes or attach", nullable=True),
         _field("switches", pa.map_(pa.string(), pa.string()), "those that were set, and to what"),
         _field("verdict", pa.string(), "pass, fail or inconclusive; null: not judged when stored", nullable=True),
-        _field("explanation", pa.string(), "what was lost, by which decision, in a sentence", nullable=True),
+        _field(
+            "explanation",
+            pa.string(),
+            "what was lost, by which decision, in a sentence; null: not judged when stored",
+            nullable=True,
+        ),
         _field("reasons", pa.list_(pa.string()), "why the verdict is what it is"),
         _field("acknowledged", pa.int64(), "records that were acknowledged", nullable=True),
         _field("lost", pa.int64(), "acknowledged records that are gone; null: not known", nullable=True),

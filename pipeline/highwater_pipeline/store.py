@@ -5,10 +5,10 @@
     STORE/history/run_id=RUN/partition-orders-0.parquet      so are events and replica_log
     STORE/events/run_id=RUN/no-partition.parquet             events of the whole cluster, and others of no partition
     STORE/runs/run_id=RUN/whole.parquet                      so are verdicts, findings, faults, phases, metric_samples
-    STORE/stored/run_id=RUN.json                             written last: without it the run is not whole
+    STORE/stored/run_id=RUN.json                             written last: without it the store does not have the run
 
 Each table has one schema (:mod:`~highwater_pipeline.schemas`). The run's file in ``stored`` names all partitions and
-the number of rows of each of their tables, so a missing file is an error, not a pass.
+the number of rows of each of their tables, and of the run's other tables. So a missing file is an error, not a pass.
 
 The units of a run directory are the same, without ``run_id=RUN`` and the tables of which a run has one file.
 """
@@ -72,11 +72,16 @@ class RunName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 UNNAMED: Final = RunName()
+_NEW: Final = (
+    "a store of an earlier version is neither read nor added to: write the run directories into a new one (highwater"
+    " store)"
+)
 
 
 class _RunEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A run in ``stored``. ``checks``: those that it is to be judged by, None for all; ``schemas``: the version of its
-    tables; ``others``: how many events have no partition."""
+    tables; ``others``: how many events have no partition; ``whole``: rows of the tables that are not split (units
+    of a run directory have none)."""
 
     version: Literal[3] = 3
     schemas: Literal[1] = VERSION
@@ -85,6 +90,7 @@ class _RunEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     checks: tuple[str, ...] | None
     units: tuple[_UnitEntry, ...]
     others: int = 0
+    whole: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,11 @@ class Home:
 
     root: AnyPath
     run: str
+
+    @classmethod
+    def of_run(cls, directory: AnyPath) -> Home:
+        """Where the tables of a run are that is given as :func:`is_stored_run` has it."""
+        return cls(directory.parent.parent, directory.name)
 
     @classmethod
     def in_store(cls, store: AnyPath, run_id: str) -> Home:
@@ -106,6 +117,10 @@ class Home:
     def partition(self, table: str, partition: str) -> AnyPath:
         """The file of a partition in a table of :data:`~highwater_pipeline.schemas.BY_PARTITION`."""
         return self.directory(table) / f"partition-{_segment(partition)}.parquet"
+
+    def whole(self, table: str) -> AnyPath:
+        """The file of a table of :data:`~highwater_pipeline.schemas.WHOLE`."""
+        return self.directory(table) / "whole.parquet"
 
     @property
     def others(self) -> AnyPath:
@@ -163,9 +178,11 @@ def write_units(
 
     Raises:
         FileExistsError: the store has that run already.
-        BadTableError: the run cannot be read.
+        BadTableError: the run cannot be read, or the store is of an earlier version.
     """
     home = Home.in_store(store, run.run_id)
+    if earlier := earlier_runs(store):
+        raise BadTableError(f"{earlier[0]}: expected a store as this version writes it; {_NEW}")
     if home.entry.exists():
         raise FileExistsError(
             f"{home.directory(_RUNS)}: the store has this run already; remove it, or write to another store"
@@ -206,9 +223,11 @@ def _write_run(
     whole: Mapping[str, Iterable[pa.Table]],
 ) -> None:
     facts, units = split(run, apart=True)
-    for name, schema in WHOLE.items():
-        _write(home.directory(name) / "whole.parquet", name, schema, whole.get(name, ()), facts.run_id)
-    write_split(home, complete(facts), units, checks, called)
+    rows = {
+        name: _write(home.whole(name), name, schema, whole.get(name, ()), facts.run_id)
+        for name, schema in WHOLE.items()
+    }
+    write_split(home, complete(facts), units, checks, called, whole=rows)
 
 
 def write_split(
@@ -218,9 +237,10 @@ def write_split(
     checks: tuple[str, ...] | None,
     called: RunName = UNNAMED,
     progress: Callable[[], None] = lambda: None,
+    whole: Mapping[str, int] | None = None,
 ) -> None:
     """Write a run that is split, its events of no partition apart. It is whole when ``stored`` has it, which is written
-    last. ``progress`` is called for each partition.
+    last. ``progress`` is called for each partition. ``whole``: rows of the other tables, which are there already.
 
     The bytes depend on the rows alone, and not on how they lay in memory.
     """
@@ -237,7 +257,9 @@ def write_split(
     if not entries:  # a table has a file, and so its columns, in any case
         for name in BY_PARTITION.keys() - {"events"}:
             _write(home.directory(name) / "no-partition.parquet", name, BY_PARTITION[name], (), facts.run_id)
-    entry = _RunEntry(facts=facts, called=called, checks=checks, units=tuple(entries), others=rows)
+    entry = _RunEntry(
+        facts=facts, called=called, checks=checks, units=tuple(entries), others=rows, whole=dict(whole or {})
+    )
     make_parent(home.entry)
     home.entry.write_bytes(msgspec.json.encode(entry))
 
@@ -283,68 +305,114 @@ def marks(run: str, partition: str | None) -> dict[bytes, bytes]:
 
 
 def is_store(directory: AnyPath) -> bool:
-    """Whether a directory is a store, of this version or an earlier one."""
-    return all((directory / name).is_dir() for name in (_STORED, _RUNS))
+    """Whether a directory is a store that has a run."""
+    return any(_entries(directory))
 
 
 def is_stored_run(directory: AnyPath) -> bool:
-    """Whether a directory is a row of a store's table of runs: so a run of a store is named. Of earlier versions it is
-    the directory that had all of the run."""
+    """Whether a directory is a row of a store's table of runs, or should be: so a run of a store is named. Of earlier
+    versions it is the directory that had all of the run."""
     if not directory.name.startswith(_RUN):
         return False
-    # An object store is not asked: opening the run says whether it is there, and a store may have thousands.
-    there = isinstance(directory, RemotePath) or directory.is_dir()
-    return there and (directory.parent.name == _RUNS or (directory / f"{_STORED}.json").exists())
+    if directory.parent.name == _RUNS:
+        # An object store is not asked: opening the run says whether it is there, and a store may have thousands.
+        return isinstance(directory, RemotePath) or directory.is_dir() or Home.of_run(directory).entry.exists()
+    return (directory / f"{_STORED}.json").exists()
 
 
 def files_of(directory: AnyPath) -> list[AnyPath]:
     """The directories with what checks read of a stored run, given as :func:`is_stored_run` has it."""
-    home = Home(directory.parent.parent, directory.name)
+    home = Home.of_run(directory)
     return [home.directory(table) for table in BY_PARTITION]
 
 
+def is_of_store(directory: AnyPath) -> bool:
+    """Whether a directory in a store is one of its own."""
+    return directory.name in (_STORED, *BY_PARTITION, *WHOLE)
+
+
 def runs_of(store: AnyPath) -> list[AnyPath]:
-    """The runs of a store, as :func:`is_stored_run` has them, in order of their keys."""
-    return sorted((store / _RUNS).glob(f"{_RUN}*"), key=str)
+    """The runs that a store says it has, as :func:`is_stored_run` has them, in order of their keys; then what an
+    earlier version stored there."""
+    named = [store / _RUNS / entry.stem for entry in _entries(store)]
+    return sorted(named, key=str) + earlier_runs(store)
+
+
+def earlier_runs(store: AnyPath) -> list[AnyPath]:
+    """The runs in a store's directory as earlier versions wrote them, which this one does not read."""
+    return sorted(store.glob(f"{_RUN}*"), key=str) if store.is_dir() else []
+
+
+def _entries(store: AnyPath) -> Iterable[AnyPath]:
+    stored = store / _STORED
+    return stored.glob(f"{_RUN}*.json") if stored.is_dir() else ()
 
 
 def stored_runs(store: AnyPath) -> list[StoredRun]:
     """The runs of a store, in order of their keys.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` for a run that was not written to its end, or
-    where there is none.
+    Raises :class:`~highwater_pipeline.files.BadTableError` for a run that is not as it was written, or where there
+    is none.
     """
-    directories = runs_of(store) or sorted(store.glob(f"{_RUN}*"), key=str)
+    directories = runs_of(store)
     if not directories:
-        raise BadTableError(f"{store}: expected a store with directories {_RUNS}/{_RUN}…, found none")
+        raise BadTableError(f"{store}: expected a store with files {_STORED}/{_RUN}….json, found none")
     return [open_stored_run(directory) for directory in directories]
 
 
 def open_stored_run(directory: AnyPath) -> StoredRun:
     """One run of a store, by its directory in the table of runs.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` where it was not written to its end.
+    Raises :class:`~highwater_pipeline.files.BadTableError` where it was not written to its end, or a table that is not
+    split is not the one that was written. The others are looked at when they are read.
     """
     directory = directory.absolute()  # executors of Spark have another working directory
     if directory.parent.name != _RUNS:
         raise BadTableError(
-            f"{directory}: expected a run of a store as this version writes it, {_RUNS}/{_RUN}…; a store of an earlier"
-            " version is not read: write the run directories into a new one (highwater store)"
+            f"{directory}: expected a run of a store as this version writes it, {_RUNS}/{_RUN}…; {_NEW}"
         )
-    return open_run_at(Home(directory.parent.parent, directory.name))
+    home = Home.of_run(directory)
+    entry = _read_entry(home)
+    if not entry.whole:
+        raise BadTableError(f"{home.entry}: expected the number of rows of {', '.join(WHOLE)}, found none; {_NEW}")
+    for name in WHOLE:
+        _opened(home.whole(name), name, ColumnCache(0), entry.facts.run_id, None, entry.whole.get(name))
+    if not entry.units:
+        _cluster_events(home, entry.facts.run_id, entry.others)
+    return _run_of(home, entry)
 
 
 def open_run_at(home: Home) -> StoredRun:
-    """As :func:`open_stored_run`, by where the tables are."""
+    """As :func:`open_stored_run`, by where the tables are, of which none is looked at."""
+    return _run_of(home, _read_entry(home))
+
+
+def _read_entry(home: Home) -> _RunEntry:
     try:
         entry = msgspec.json.decode(home.entry.read_bytes(), type=_RunEntry)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadTableError(
             f"{home.entry}: expected the entry of a run that was written to its end, found: {error}"
         ) from error
+    if home.run and home.run != (expected := Home.in_store(home.root, entry.facts.run_id).run):
+        raise BadTableError(f"{home.entry}: expected the entry of {home.run}, found that of {expected}")
+    return entry
+
+
+def _run_of(home: Home, entry: _RunEntry) -> StoredRun:
     mark = entry.facts.run_id
     units = (StoredUnit(home, one.partition, one.rows, mark, entry.others) for one in entry.units)
     return StoredRun(entry.facts, entry.checks, tuple(units), entry.called)
+
+
+def read_whole(directory: AnyPath, name: str) -> pa.Table:
+    """One table of a stored run that is not split (:data:`~highwater_pipeline.schemas.WHOLE`), whole.
+
+    Raises :class:`~highwater_pipeline.files.BadTableError` where it is not the one that was written.
+    """
+    home = Home.of_run(directory)
+    entry = _read_entry(home)
+    return _opened(home.whole(name), name, ColumnCache(0), entry.facts.run_id, None, entry.whole.get(name)).whole()
 
 
 def read_unit(facts: RunFacts, unit: StoredUnit) -> PartitionTables:

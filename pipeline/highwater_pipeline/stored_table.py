@@ -18,7 +18,7 @@ from highwater_pipeline.column_cache import ALL, ColumnCache, Packed, Place, Whi
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.ranges import take_from_parts, words_of
 from highwater_pipeline.remote import AnyPath, arrow_of
-from highwater_pipeline.schemas import BY_PARTITION
+from highwater_pipeline.schemas import BY_PARTITION, WHOLE
 
 _ADDED: Final = frozenset({"altered"})
 """Columns that files of earlier versions lack: all their rows are null."""
@@ -55,7 +55,7 @@ class StoredTable:
 
     def __init__(self, path: AnyPath, name: str, kept: ColumnCache) -> None:
         """``name``: of the table."""
-        self.schema: Final = (schema := BY_PARTITION[name])
+        self.schema: Final = (schema := (BY_PARTITION | WHOLE)[name])
         self._path: Final[AnyPath] = path
         self._name: Final = name
         self._kept: Final = kept

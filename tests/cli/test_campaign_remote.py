@@ -82,7 +82,7 @@ def test_runs_that_workers_wrote_elsewhere_are_missed(
 
     def elsewhere(unit: SeedJob) -> Outcome:
         found = judged(unit)
-        (highwater.folder / "store" / "runs" / found.stored).rename(highwater.folder / found.stored)
+        (highwater.folder / "store" / "stored" / f"{found.stored}.json").rename(highwater.folder / found.stored)
         return found
 
     monkeypatch.setattr(seed, "_judged", elsewhere)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.campaign.seed import SeedJob, check_experiment, experiment_of
 from highwater_chaos.run.manifest import make_manifest
 
 
@@ -62,6 +63,63 @@ def test_what_the_run_knew_is_no_pass_in_a_store(highwater: Any, tiny_run: Path,
     done = highwater("check", highwater.folder / "store", "--json")
     assert (done.status, done.json["valid"]) == (0 if valid is True else 2, valid)
     assert any("seen by an invariant alone" in reason for reason in done.json["reasons"]) == (valid == "unknown")
+
+
+def test_a_failed_run_does_not_leave_a_store_unseen(highwater: Any, failed_run: Path, tiny_run: Path) -> None:
+    """The list of runs is that of ``stored``, wherever else a run is missing, and whatever else lies there."""
+    store = highwater.folder / "store"
+    assert highwater("store", failed_run, tiny_run, "--out", store).status == 0
+    shutil.copytree(failed_run, store / "beside")
+    assert highwater("check", store, "--json").json["runs"][2]["valid"] is False, "a run directory in the store's"
+    shutil.rmtree(store / "beside")
+    key = json.loads((failed_run / "run.json").read_text(encoding="utf-8"))["runId"]
+    shutil.move(store / "runs" / f"run_id={key}", highwater.folder)
+    for path in (store, store / "runs"):
+        done = highwater("check", path)
+        assert done.status == 254
+        assert f"runs/run_id={key}/whole.parquet: expected a table of a store, found" in done.err
+    (store / "stored" / f"run_id={key}.json").unlink()
+    assert highwater("check", store).status == 0, "it is no run of the store then"
+    (store / "run_id=older").mkdir()
+    (store / "run_id=older" / "stored.json").write_text("{}", encoding="utf-8")
+    done = highwater("check", store)
+    assert (done.status, "a store of an earlier version is neither read" in done.err) == (254, True)
+
+
+def test_a_store_explains_a_run_as_when_it_was_stored(highwater: Any, failed_run: Path, kafka_14139: str) -> None:
+    """If it has the same verdict; else it says nothing of decisions, which it does not look at."""
+    wanted = json.loads((failed_run / "verdict.json").read_text(encoding="utf-8"))["explanation"]
+    assert wanted
+    assert highwater("store", failed_run, "--out", "store").status == 0
+    assert highwater("check", "store", "--json").json["explanation"] == wanted
+    run = shutil.copytree(failed_run, highwater.folder / "unjudged")
+    for name in ("verdict.json", "junit.xml", "report.html"):
+        (run / name).unlink()
+    make_manifest(run)
+    assert highwater("store", run, "--out", "unjudged-store").status == 0
+    found = highwater("check", "unjudged-store", "--json").json["explanation"]
+    assert found
+    assert "events" not in found
+    summary = json.loads((failed_run / "run.json").read_text(encoding="utf-8"))
+    switches, place = tuple(summary["switches"].items()), str(highwater.folder / "campaign")
+    unit = SeedJob("x", summary["seed"], switches=switches, text=kafka_14139, store=place)
+    check_experiment(unit, experiment_of(unit))
+    assert highwater("check", "campaign", "--json").json["explanation"] == wanted
+
+
+@pytest.mark.parametrize("place", ["run", "run/report", "store/runs", "older"])
+def test_a_store_is_a_place_of_its_own(highwater: Any, tiny_run: Path, tiny: str, place: str) -> None:
+    """In a run directory it would be files that the run did not write."""
+    run = shutil.copytree(tiny_run, highwater.folder / "run")
+    assert highwater("store", run, "--out", "store").status == 0
+    (highwater.folder / "older" / "run_id=older").mkdir(parents=True)
+    campaign = ("campaign", highwater.write("tiny.yaml", tiny), "--seeds", "1..1", "--store", place, "--out", "c")
+    for asked in (("store", run, "--out", place), campaign):
+        done = highwater(*asked)
+        assert done.status == 254
+        assert f"{place.partition('/')[0]}" in done.err
+        assert "give another" in done.err
+    assert highwater("check", run).status == 0
 
 
 def test_promises_of_a_history_alone(highwater: Any, tiny_run: Path, failed_run: Path) -> None:

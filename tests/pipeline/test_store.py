@@ -113,7 +113,7 @@ def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> No
     directory = write_units(story.send(1, at=0).tables(), tmp_path)
     (tmp_path / "stored" / f"{directory.name}.json").unlink()
     with pytest.raises(BadTableError, match=r"expected the entry of a run that was written to its end"):
-        stored_runs(tmp_path)
+        open_stored_run(directory)
 
 
 def test_a_damaged_page_is_not_judged(story: Any, tmp_path: Path, thorough: bool) -> None:
@@ -153,6 +153,13 @@ def cut(file: Path) -> None:
 
 def keep_one_row(file: Path) -> None:
     _rewrite(file, pq.read_table(file, partitioning=None).slice(0, 1))
+
+
+def add_a_row(file: Path) -> None:
+    """Of nulls: what is looked at does not say which columns may have them."""
+    schema = pq.read_schema(file)
+    nullable = pa.schema([field.with_nullable(True) for field in schema], schema.metadata)
+    _rewrite(file, pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema=nullable))
 
 
 def rename_a_column(file: Path) -> None:
@@ -218,6 +225,39 @@ def test_what_is_missing_from_a_store_is_no_pass(
         check_stored(open_stored_run(directory))
 
 
+@pytest.mark.parametrize("table", WHOLE)
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        (Path.unlink, "expected a table of a store, found"),
+        (lambda file: shutil.rmtree(file.parent), "expected a table of a store, found"),
+        (cut, "expected a table of a store, found"),
+        (take_from_another_run, "expected run 'run', found 'other'"),
+        (add_a_row, "expected 0 rows, as stored says, found 1"),
+        (rename_a_column, "expected the columns .*, found odd"),
+    ],
+)
+def test_other_tables_of_a_run_are_those_that_were_written(
+    new_story: Any, tmp_path: Path, table: str, damage: Callable[[Path], object], error: str
+) -> None:
+    """A run is in the list of runs even if its row of the table ``runs`` is gone."""
+    _stored(new_story, tmp_path)
+    assert len(stored_runs(tmp_path)) == 2
+    damage(tmp_path / table / "run_id=run" / "whole.parquet")
+    with pytest.raises(BadTableError, match=f"{table}/run_id=run/whole.parquet: {error}"):
+        stored_runs(tmp_path)
+
+
+def test_a_run_of_a_store_has_one_name(new_story: Any, tmp_path: Path) -> None:
+    """A copy would be judged twice, as the same run."""
+    _stored(new_story, tmp_path)
+    for path in [*tmp_path.glob("*/run_id=run"), *tmp_path.glob("*/run_id=run.json")]:
+        copy = path.with_name(path.name.replace("=run", "=copy"))
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, copy)
+    with pytest.raises(BadTableError, match=r"run_id=copy.json: expected .* of run_id=copy, found that of run_id=run$"):
+        stored_runs(tmp_path)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -254,10 +294,18 @@ def test_a_run_that_cannot_be_read_leaves_nothing(story: Any, tmp_path: Path) ->
     assert list((tmp_path / "store").iterdir()) == []
 
 
-def test_a_store_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
+def test_a_store_of_an_earlier_version_is_refused(story: Any, tmp_path: Path) -> None:
     (tmp_path / "run_id=run").mkdir()
     (tmp_path / "run_id=run" / "stored.json").write_text('{"version":2}')
-    with pytest.raises(BadTableError, match=r"run_id=run: expected a run of a store as this version writes it, .*new"):
+    refused = r"run_id=run: expected a run of a store as this version writes it, .*new"
+    with pytest.raises(BadTableError, match=refused):
+        stored_runs(tmp_path)
+    with pytest.raises(BadTableError, match=r"run_id=run: expected a store as this version writes it; .*new"):
+        write_units(story.tables("new"), tmp_path)
+    shutil.rmtree(tmp_path / "run_id=run")
+    write_units(story.tables("new"), tmp_path)
+    (tmp_path / "run_id=run").mkdir()
+    with pytest.raises(BadTableError, match=refused):  # beside one of this version
         stored_runs(tmp_path)
 
 

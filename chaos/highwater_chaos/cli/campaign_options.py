@@ -161,7 +161,7 @@ def plan_of(
         tuple(sorted(switches.items())),
         wire=wire,
         patience=patience,
-        store="" if store is None else str(place_of(store).absolute()),
+        store="" if store is None else str(_place_of_store(store)),
         is_real=backend != "sim",
     )
 
@@ -172,6 +172,18 @@ def place_of(path: str) -> AnyPath:
         return located(path)
     except BadAddressError as error:
         raise UsageError(str(error)) from error
+
+
+def _place_of_store(path: str) -> AnyPath:
+    """Raises :class:`UsageError` if it is the place of something else, or cannot be asked."""
+    from highwater_chaos.cli.histories import ensure_takes_store  # noqa: PLC0415 - PyArrow; few campaigns have a store
+
+    place = place_of(path).absolute()
+    try:
+        ensure_takes_store(place)
+    except OSError as error:
+        raise UsageError(str(error)) from error
+    return place
 
 
 def check_place(place: AnyPath) -> None:

@@ -24,13 +24,14 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.records.removed import acknowledged_text
-from highwater_chaos.report.explanation import explained
+from highwater_chaos.report.explanation import counted, explained
 from highwater_chaos.report.files import BadRunFileError, RunFiles
 from highwater_chaos.report.vacuity import exercised
 from highwater_chaos.run.exercised import warning_texts
 from highwater_chaos.run.manifest import UNVERIFIED, BadSummaryError, has_manifest
 from highwater_chaos.run.summary import RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict.check import check_recordings, check_recordings_on_spark, write_verdict
+from highwater_chaos.verdict.stored import explanation_of_stored
 from highwater_chaos.verdict.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
 from highwater_pipeline.files import BadTableError, write_parquet
@@ -41,7 +42,7 @@ from highwater_pipeline.linearizability import check_registers
 from highwater_pipeline.recordings import UNITS, run_label
 from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import EVERY_TOPIC, UNKNOWN, Acks, Settings
-from highwater_pipeline.store import RunName, is_stored_run, open_stored_run
+from highwater_pipeline.store import Home, RunName, is_stored_run, open_run_at, open_stored_run
 from highwater_pipeline.tables import in_memory, load_run, open_run
 from highwater_pipeline.verdict import RunVerdict
 
@@ -272,8 +273,10 @@ def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, ke
     """
     if not isinstance(history, Path) or not is_run_directory(history):
         found = _of_recordings(run_verdict)
-        called = open_stored_run(history).called if is_stored_run(history) else RunName()
-        return {**found, **_called(called), "explanation": explained(RunFiles(found, (), (), (), "")).sentence}
+        known, called = None, RunName()
+        if is_stored_run(history):
+            known, called = explanation_of_stored(history, found), open_run_at(Home.of_run(history)).called
+        return {**found, **_called(called), "explanation": counted(found) if known is None else known}
     summary = _refuse(lambda: read_summary(history))
     called = RunName(summary.name, summary.seed, summary.backend, summary.switches)
     if model is not None:  # of one model alone, whatever else the run was asked

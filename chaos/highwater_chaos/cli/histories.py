@@ -14,7 +14,7 @@ from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run.summary import is_run_directory
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
 from highwater_pipeline.remote import AnyPath, BadAddressError, RemotePath, located, parent_of_pattern
-from highwater_pipeline.store import files_of, is_store, is_stored_run, runs_of
+from highwater_pipeline.store import earlier_runs, files_of, is_of_store, is_store, is_stored_run, runs_of
 
 _LEVELS: Final = 2
 """How far below a directory runs are looked for: ``runs/campaign/run``."""
@@ -70,7 +70,7 @@ def bytes_of(history: AnyPath) -> int:
     if isinstance(history, RemotePath):
         tables = tuple(f"{name}{suffix}" for name in _TABLES for suffix in (".jsonl", ".parquet"))
         if is_stored_run(history):
-            there = (one for one in files_of(history) if isinstance(one, RemotePath))
+            there = (one for one in files_of(history) if isinstance(one, RemotePath) and one.is_dir())
             return sum(size for directory in there for _, size in directory.files())
         return history.size() or sum(size for file, size in history.files() if str(file).endswith(tables))
     if history.is_file():
@@ -82,6 +82,20 @@ def bytes_of(history: AnyPath) -> int:
         return units
     files = [history / f"{name}{suffix}" for name in _TABLES for suffix in (".jsonl", ".parquet")]
     return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def ensure_takes_store(place: AnyPath) -> None:
+    """Raise :class:`UsageError` unless a store may be at ``place``: a file more makes a run directory unreadable, and a
+    table of another store another one."""
+    if earlier := earlier_runs(place):
+        raise UsageError(
+            f"{earlier[0]}: expected a store as this version writes it, found one of an earlier version; give another"
+        )
+    above = [] if isinstance(place, RemotePath) else [*place.absolute().parents]
+    if (run := next((one for one in (place, *above) if is_run_directory(one)), None)) is not None:
+        raise UsageError(f"{place}: expected a directory for a store, found one of the run {run}; give another")
+    if (store := next((one for one in above if is_store(one)), None)) is not None:
+        raise UsageError(f"{place}: expected a directory for a store, found one of the store {store}; give another")
 
 
 def _named_in_store(path: RemotePath) -> list[AnyPath]:
@@ -117,10 +131,13 @@ def _is_one_run(directory: AnyPath) -> bool:
 
 def _below(directory: AnyPath, levels: int) -> Iterator[AnyPath]:
     """Runs in a directory. What is hidden there is none: a harness writes it still, or was killed."""
-    if is_store(directory):
+    if is_store(directory.parent) and is_of_store(directory):
+        directory = directory.parent  # what its directories have is no list of the runs
+    in_store = is_store(directory)
+    if in_store:
         yield from runs_of(directory)
-        return
-    for child in sorted(one for one in directory.iterdir() if one.is_dir() and not one.name.startswith(".")):
+    named = (one for one in directory.iterdir() if not (one.name.startswith(".") or (in_store and is_of_store(one))))
+    for child in sorted(one for one in named if one.is_dir()):
         if _is_one_run(child):
             yield child
         elif levels > 1:

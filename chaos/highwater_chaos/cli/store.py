@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.histories import at_hand, histories_of
+from highwater_chaos.cli.histories import at_hand, ensure_takes_store, histories_of
 from highwater_chaos.cli.recorded import ensure_unchanged
 from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import is_run_directory
@@ -32,6 +32,11 @@ def store(
 
     Writes them into a store, which 'check' judges without reading a run as a whole.
     """
+    try:
+        place = located(out)
+        ensure_takes_store(place)
+    except (BadAddressError, OSError) as error:
+        raise UsageError(str(error)) from error
     for history in dict.fromkeys(history for path in paths for history in histories_of(path)):
         if is_stored_run(history):
             raise UsageError(f"{history}: expected a run directory or an operations file, found a run of a store")
@@ -39,10 +44,10 @@ def store(
             if is_run_directory(history):
                 with at_hand(history) as here:
                     ensure_unchanged(here)
-                    written = store_run(here, located(out))
+                    written = store_run(here, place)
             else:
-                written = write_units(open_run(history), located(out))
-        except (BadTableError, BadSummaryError, BadAddressError, OSError) as error:
+                written = write_units(open_run(history), place)
+        except (BadTableError, BadSummaryError, OSError) as error:
             raise UsageError(str(error)) from error
         print(f"written: {written}", file=sys.stderr)
     return Exit.OK

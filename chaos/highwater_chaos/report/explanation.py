@@ -10,10 +10,10 @@ Where events show no cause, the sentence says what was found, and no more.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ _LONGEST: Final = 1_000
 """Characters of a sentence."""
 _BYTES: Final = re.compile(r" lost (\d{1,18}) bytes?\b")
 _BEYOND: Final = "This is beyond what Kafka promises: every member of the ISR lost its records."
+_OF_LOSS: Final = ("lost-write", "unseen", "committed-loss")
 _UNPROMISED: Final = "Kafka had not promised that they stay."
 
 
@@ -122,6 +123,17 @@ def explained(run: RunFiles) -> Explained:
     return Explained(f"{_sentence(f'{told}: {outcome}')}{f' {_BEYOND}' if beyond else ''}", clauses.faults, stories)
 
 
+def counted(verdict: Mapping[str, Any]) -> str:
+    """The sentence of :func:`explained` where a run's events and faults are not at hand: what was found, and nothing of
+    how it came about."""
+    run = RunFiles(verdict, (), (), (), "")
+    anomalies, lost = verdict["anomalies"], verdict.get("lost") or 0
+    if not anomalies and not lost:
+        return ""
+    is_loss = lost or any(name in anomalies for name in _OF_LOSS)
+    return _sentence(_outcome(run, lost)) if is_loss else _of_gravest(run)
+
+
 def _cuts(run: RunFiles) -> str:
     """Say where replicas cut their logs back, at most twice: so a deposed leader loses what acks=1 acknowledged."""
     cuts = list(islice((row for row in run.events if row["kind"] == "log-truncated"), 2))
@@ -136,7 +148,7 @@ def _lost_story(run: RunFiles) -> Story | None:
     """Return the story of the first record that the verdict names as lost; if it names none though some are lost, of
     one that a leader lacked. Records of one run are mostly lost in the same way: others are only counted."""
     lost: dict[tuple[str, int], int | None] = {}
-    for name in ("lost-write", "unseen", "committed-loss"):
+    for name in _OF_LOSS:
         for example in run.verdict["anomalies"].get(name, {}).get("examples", ()):
             if example.get("offset") is not None and example.get("partition"):
                 values = example.get("values") or [example.get("value")]

@@ -57,7 +57,7 @@ def store_run(
         return replace(facts, inconclusive_reasons=tuple(dict.fromkeys((*facts.inconclusive_reasons, *known))))
 
     run = highwater_pipeline.open_run(directory)
-    whole = whole_tables(directory, summary, verdict)
+    whole = whole_tables(directory, summary, None if verdict is None else _explained(directory, verdict))
     try:
         return write_units(run, store, tuple(spec.checks), complete, called, whole)
     except FileExistsError:
@@ -65,6 +65,38 @@ def store_run(
         if again and open_run_at(there).facts == complete(split(highwater_pipeline.open_run(directory))[0]):
             return there.directory("runs")
         raise
+
+
+def _explained(directory: Path, verdict: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The content of ``verdict.json`` with its explanation, which a campaign leaves out."""
+    if not verdict or "explanation" in verdict:
+        return verdict
+    if not verdict["anomalies"] and not verdict.get("lost"):
+        return {**verdict, "explanation": ""}
+    from highwater_chaos.report.explanation import explained  # noqa: PLC0415 - few runs fail
+    from highwater_chaos.report.files import RunFiles  # noqa: PLC0415
+
+    return {**verdict, "explanation": explained(RunFiles.read(directory, verdict)).sentence}
+
+
+def explanation_of_stored(directory: AnyPath, found: Mapping[str, Any]) -> str | None:
+    """The explanation that a run of a store was stored with; None unless its verdict then, what it lost and its
+    anomalies are those that were ``found`` again.
+
+    Raises:
+        BadTableError: a table of the store is not the one that was written.
+    """
+    from highwater_pipeline.store import read_whole  # noqa: PLC0415
+
+    rows, states, examples = (read_whole(directory, name).to_pylist() for name in ("runs", "verdicts", "findings"))
+    anomalies = found["anomalies"]
+    if not rows or (rows[0]["verdict"], rows[0]["lost"]) != (found["verdict"], found.get("lost")):
+        return None
+    counts = {name: anomaly["count"] for name, anomaly in anomalies.items()}
+    stories = [(name, one["story"]) for name, anomaly in anomalies.items() for one in anomaly["examples"]]
+    same = {row["check"]: row["count"] for row in states if row["count"]} == counts
+    same = same and sorted((row["check"], row["story"]) for row in examples) == sorted(stories)
+    return rows[0]["explanation"] if same else None
 
 
 def whole_tables(

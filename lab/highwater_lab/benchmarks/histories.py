@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import RunFacts
-from highwater_pipeline.schemas import BY_PARTITION
+from highwater_pipeline.schemas import BY_PARTITION, WHOLE
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.store import Home, marks
 from highwater_pipeline.stored_table import table_writer
@@ -89,10 +89,14 @@ def write_store(store: Path, operations: int, *, partitions: int = 8, planted: i
             rows[table] = _write(path, marked, getattr(partition, table)())
         units.append({"partition": partition.name, "rows": rows})
     _write(Path(str(home.others)), BY_PARTITION["events"].with_metadata(marks(run_id, None)), iter(()))
-    Path(str(home.directory("runs"))).mkdir(parents=True)
+    for table, schema in WHOLE.items():
+        Path(str(home.directory(table))).mkdir(parents=True)
+        _write(Path(str(home.whole(table))), schema.with_metadata(marks(run_id, None)), iter(()))
     entry = Path(str(home.entry))
     entry.parent.mkdir(exist_ok=True)
-    entry.write_bytes(msgspec.json.encode({**_FORMAT, "facts": facts, "units": units}))
+    entry.write_bytes(
+        msgspec.json.encode({**_FORMAT, "facts": facts, "units": units, "whole": dict.fromkeys(WHOLE, 0)})
+    )
     return facts.operations
 
 
