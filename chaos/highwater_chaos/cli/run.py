@@ -18,16 +18,16 @@ from highwater_chaos.backends.protocol import Backend as RunsExperiments
 from highwater_chaos.cli.attach import Attachment, Bootstrap, ClientConfig, attached
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.interrupts import EndedEarlyError, ending_early
+from highwater_chaos.cli.interrupts import EarlyEnd, EndedEarlyError, ending_early
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.output import check_files, check_output, writing
-from highwater_chaos.cli.plan import AllowExternal, Kafka, MetadataVersion, plan, switch_values, versions_of
+from highwater_chaos.cli.plan import AllowExternal, Kafka, MetadataVersion, Planned, plan, switch_values, versions_of
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.cli.side_by_side import side_by_side
 from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.monitoring import RunMetrics
+from highwater_chaos.monitoring import Annotations, RunMetrics
 from highwater_chaos.records.removed import acknowledged_text
 from highwater_chaos.run.exercised import exercised_text, warning_texts
 from highwater_chaos.run.live import LiveRun
@@ -128,33 +128,26 @@ def run(
                     [_title(*one) for one in together], side_by_side(together, jobs, out, wire=wire, tables=tables)
                 )
                 planned = []
-            for number, (experiment, varied, commands_in) in enumerate(planned, start=1):
-                title = _title(experiment, varied)
-                # A simulated run can be run again; one of real nodes is kept as far as it went.
-                with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend in REAL) as early:
-                    if backend in ELSEWHERE:
-                        one = _on_kubernetes(experiment, out, progress, namespace, context)
-                    else:
-                        watching = [one.turn for one in (watched, annotations) if one is not None]
-                        one = run_and_check(
-                            experiment,
-                            backend,
-                            out,
-                            progress,
-                            varied=varied,
-                            wire=wire,
-                            on_turn=_all_of([progress.on_turn, *watching]),
-                            ends_early=early,
-                            tables=tables,
-                            make=partial(_made, backend, attachment, wire, commands_in),
-                        )
-                for watcher in (watched, annotations):
-                    if watcher is not None and one is not None:
-                        watcher.judged(one.verdict)
-                finished.add(title, one)
-                if early.why is not None:
-                    ended_early = True
-                    break
+            watchers = [one for one in (watched, annotations) if one is not None]
+
+            def judged(one: Planned, progress: Progress, early: EarlyEnd) -> CheckedRun | None:
+                experiment, varied, commands_in = one
+                if backend in ELSEWHERE:
+                    return _on_kubernetes(experiment, out, progress, namespace, context)
+                return run_and_check(
+                    experiment,
+                    backend,
+                    out,
+                    progress,
+                    varied=varied,
+                    wire=wire,
+                    on_turn=_all_of([progress.on_turn, *(watcher.turn for watcher in watchers)]),
+                    ends_early=early,
+                    tables=tables,
+                    make=partial(_made, backend, attachment, wire, commands_in),
+                )
+
+            ended_early = _one_after_the_other(planned, finished, judged, watchers, on_real_nodes=backend in REAL)
     except KeyboardInterrupt:  # of the runs before it all is reported as if there had been no further ones
         interrupted = True
     runs, titles, verdicts = finished.runs, finished.titles, finished.verdicts
@@ -175,6 +168,29 @@ def run(
     if ended_early:
         raise EndedEarlyError
     return exit_status(verdicts) if against is None else _status_beside(verdicts)
+
+
+def _one_after_the_other(
+    planned: Sequence[Planned],
+    finished: _Finished,
+    judged: Callable[[Planned, Progress, EarlyEnd], CheckedRun | None],
+    watchers: Sequence[RunMetrics | Annotations],
+    *,
+    on_real_nodes: bool,
+) -> bool:
+    """Return whether the last of these runs was ended early. A simulated run can be run again; one of real nodes is
+    kept as far as it went."""
+    for number, one in enumerate(planned, start=1):
+        title = _title(*one[:2])
+        with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(on_real_nodes) as early:
+            done = judged(one, progress, early)
+        for watcher in watchers:
+            if done is not None:
+                watcher.judged(done.verdict)
+        finished.add(title, done)
+        if early.why is not None:
+            return True
+    return False
 
 
 @dataclass
