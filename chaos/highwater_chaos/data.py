@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from highwater_chaos.experiment import load_experiment
+from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import read_summary
 from highwater_chaos.verdict.check import check_recordings, write_verdict
 from highwater_chaos.verdict.stored import whole_tables
 from highwater_pipeline.micro_operations import micro_operations
 from highwater_pipeline.schemas import WHOLE
-from highwater_pipeline.store import is_store
+from highwater_pipeline.store import is_store, is_stored_run
 from highwater_pipeline.tables import RunTables, load_run
 from highwater_pipeline.verdict import RunVerdict
 
@@ -109,6 +110,11 @@ def load(run: str | Path) -> Run:
         BadSummaryError: it is no run directory, or not what the run wrote.
         BadTableError: a table of it cannot be read (also when it is asked for).
     """
+    if is_store(Path(run)) or is_stored_run(Path(run)):
+        raise BadSummaryError(
+            f"{run}: expected a run directory, found a store or a run of one: read its tables as docs/data.md shows"
+            " (pandas.read_parquet), or judge it (data.judge, highwater check)"
+        )
     return Run(Path(run))
 
 

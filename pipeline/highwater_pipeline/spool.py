@@ -133,6 +133,12 @@ class Spool:
 
     def _write(self) -> None:
         """Write what is in memory: for each partition a batch."""
+        try:
+            self._write_batches()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror or str(error), tempfile.gettempdir()) from error
+
+    def _write_batches(self) -> None:
         if self._writer is None:
             self._file = tempfile.TemporaryFile(prefix="highwater-")  # noqa: SIM115 - it goes with this object
             options = pa.ipc.IpcWriteOptions(compression="lz4")

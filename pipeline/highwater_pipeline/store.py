@@ -18,7 +18,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,6 +33,7 @@ from highwater_pipeline.column_cache import ColumnCache
 from highwater_pipeline.files import BadTableError, make_parent
 from highwater_pipeline.merged_rows import MergedRows
 from highwater_pipeline.micro_operations import in_order
+from highwater_pipeline.partial_directory import locked, partial_directory
 from highwater_pipeline.partition_tables import CLUSTER_EVENTS, PartitionTables, RunFacts, SplitRun, split
 from highwater_pipeline.ranges import Rows
 from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
@@ -183,27 +183,30 @@ def write_units(
     home = Home.in_store(store, run.run_id)
     if earlier := earlier_runs(store):
         raise BadTableError(f"{earlier[0]}: expected a store as this version writes it; {_NEW}")
-    if home.entry.exists():
-        raise FileExistsError(
-            f"{home.directory(_RUNS)}: the store has this run already; remove it, or write to another store"
-        )
+    _ensure_new(home)
     if isinstance(store, RemotePath):  # nothing can be renamed there
         _write_run(run, home, checks, complete, called, whole or {})
         return home.directory(_RUNS)
     store.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=".", dir=store))
-    try:
+    with partial_directory(store) as partial:
         _write_run(run, Home(partial, home.run), checks, complete, called, whole or {})
-        for made in sorted(partial.glob("*/*"), key=lambda path: path.parent.name == _STORED):
-            _move(made, store / made.relative_to(partial))
-    finally:
-        shutil.rmtree(partial)
+        with locked(store):
+            _ensure_new(home)  # still: another may have written the same run meanwhile
+            for made in sorted(partial.glob("*/*"), key=lambda path: path.parent.name == _STORED):
+                _move(made, store / made.relative_to(partial))
     return home.directory(_RUNS)
+
+
+def _ensure_new(home: Home) -> None:
+    if home.entry.exists():
+        raise FileExistsError(
+            f"{home.directory(_RUNS)}: the store has this run already; remove it, or write to another store"
+        )
 
 
 def _move(made: Path, place: Path) -> None:
     """Give a directory or a file its name. A directory that is there was left by a writer that did not come to its
-    end, or is made by one that writes the same run."""
+    end."""
     place.parent.mkdir(exist_ok=True)
     try:
         made.rename(place)

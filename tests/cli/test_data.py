@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from highwater_chaos import data
 from highwater_chaos.cli import execute
+from highwater_chaos.run.manifest import BadSummaryError
 
 DATA = Path(__file__).parents[2] / "docs" / "data.md"
 
@@ -80,6 +82,12 @@ def test_the_notebook_runs(highwater: Any, failed_run: Path) -> None:
     assert {"steady", "fault"} <= names["latency"].keys()
     assert all(len(kinds) for kinds in names["meanwhile"].values())
     assert {"lost-write", "stale-isr-join"} <= set(names["findings"].index)
+
+
+@pytest.mark.parametrize("of_store", [lambda store: store, lambda store: next((store / "runs").iterdir())])
+def test_a_store_is_no_run(three_runs: Path, of_store: Callable[[Path], Path]) -> None:
+    with pytest.raises(BadSummaryError, match=r"found a store or a run of one: read its tables as docs/data\.md shows"):
+        data.load(of_store(three_runs))
 
 
 @pytest.mark.spark

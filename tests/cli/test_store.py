@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,27 @@ def test_a_store_is_a_place_of_its_own(highwater: Any, tiny_run: Path, tiny: str
         assert f"{place.partition('/')[0]}" in done.err
         assert "give another" in done.err
     assert highwater("check", run).status == 0
+
+
+def test_a_store_on_a_full_disk_is_named(highwater: Any, tiny_run: Path) -> None:
+    limit, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))  # beyond, writing fails as on a full disk (EFBIG)
+    try:
+        done = highwater("store", tiny_run, "--out", "store")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    assert done.status == 254
+    assert "store: expected a directory that takes a run; found: File too large; free some space, or give" in done.err
+
+
+def test_files_of_one_name_are_told_apart(highwater: Any, tiny_run: Path) -> None:
+    """Their names are their keys."""
+    files = [highwater.folder / name / "operations.jsonl" for name in "ab"]
+    for file in files:
+        file.parent.mkdir()
+        shutil.copy(tiny_run / "history" / "operations.jsonl", file)
+    done = highwater("store", *files, "--out", "store")
+    assert (done.status, f"if {files[1]} is another run, rename it" in done.err) == (254, True)
 
 
 def test_promises_of_a_history_alone(highwater: Any, tiny_run: Path, failed_run: Path) -> None:

@@ -17,7 +17,8 @@ from highwater_pipeline import store, stored_table
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.merged_rows import MergedRows
-from highwater_pipeline.partition_tables import split
+from highwater_pipeline.partial_directory import partial_directory
+from highwater_pipeline.partition_tables import RunFacts, split
 from highwater_pipeline.schemas import BY_PARTITION, WHOLE
 from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
 from highwater_pipeline.tables import open_run
@@ -314,7 +315,10 @@ def test_what_a_killed_writer_left_is_no_part_of_a_run(story: Any, tmp_path: Pat
     write_units(story.send(1, at=0).send(2, at=1).tables(), tmp_path)
     (tmp_path / "stored" / "run_id=tiny.json").unlink()
     (tmp_path / "history" / "run_id=tiny" / "partition-orders-7.parquet").write_bytes(b"torn")
-    write_units(story.tables(), tmp_path)
+    with partial_directory(tmp_path) as living:
+        shutil.copytree(tmp_path / "events", tmp_path / ".partial-of-a-killed-one")
+        write_units(story.tables(), tmp_path)
+        assert list(tmp_path.glob(".*")) == [living]
     (run,) = stored_runs(tmp_path)
     assert check_stored(run) == check_run(story.tables())
     assert [path.name for path in tmp_path.glob("history/*/*")] == ["partition-orders-0.parquet"]
@@ -349,3 +353,16 @@ def test_a_run_is_never_written_over(story: Any, tmp_path: Path) -> None:
     write_units(story.tables(), tmp_path)
     with pytest.raises(FileExistsError):
         write_units(story.tables(), tmp_path)
+
+
+def test_of_two_that_write_a_run_at_once_the_first_stays(story: Any, tmp_path: Path) -> None:
+    tables, inodes = story.send(1, at=0).tables(), set[int]()
+
+    def meanwhile(facts: RunFacts) -> RunFacts:
+        write_units(tables, tmp_path)
+        inodes.update(path.stat().st_ino for path in tmp_path.glob("[a-z]*/*/*.parquet"))
+        return facts
+
+    with pytest.raises(FileExistsError, match="has this run already"):
+        write_units(tables, tmp_path, complete=meanwhile)
+    assert {path.stat().st_ino for path in tmp_path.glob("[a-z]*/*/*.parquet")} == inodes

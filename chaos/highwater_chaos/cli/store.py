@@ -10,11 +10,12 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, ensure_takes_store, histories_of
 from highwater_chaos.cli.recorded import ensure_unchanged
+from highwater_chaos.run.directory import NO_ROOM, CannotWriteError
 from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import is_run_directory
 from highwater_chaos.verdict.stored import store_run
 from highwater_pipeline.files import BadTableError
-from highwater_pipeline.remote import BadAddressError, located
+from highwater_pipeline.remote import AnyPath, BadAddressError, located
 from highwater_pipeline.store import is_stored_run, write_units
 from highwater_pipeline.tables import open_run
 
@@ -46,8 +47,17 @@ def store(
                     ensure_unchanged(here)
                     written = store_run(here, place)
             else:
-                written = write_units(open_run(history), place)
+                written = _store_file(history, place)
         except (BadTableError, BadSummaryError, OSError) as error:
+            if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:  # Arrow's name none
+                raise CannotWriteError(place, error) from error
             raise UsageError(str(error)) from error
         print(f"written: {written}", file=sys.stderr)
     return Exit.OK
+
+
+def _store_file(file: AnyPath, store: AnyPath) -> AnyPath:
+    try:
+        return write_units(open_run(file), store)
+    except FileExistsError as error:
+        raise UsageError(f"{error}; or, if {file} is another run, rename it: a file's name is its key") from error

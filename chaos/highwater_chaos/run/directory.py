@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import msgspec
 
@@ -25,18 +25,21 @@ from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.portable import PortableError
 
+if TYPE_CHECKING:
+    from highwater_pipeline.remote import AnyPath
+
 _OWNED: Final = "harness-lives.lock"
 """A file of a spool directory that its harness holds a lock on, as long as it lives."""
 
 _KIND: Final = b'"kind":"'
-_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class CannotWriteError(PortableError, UserError):
-    """A run directory cannot be written. The incomplete one has been removed."""
+    """A run directory or a store cannot be written. The incomplete one has been removed."""
 
-    def __init__(self, parent: Path, error: OSError) -> None:
-        advice = "free some space, or give" if error.errno in _NO_ROOM else "give"
+    def __init__(self, parent: AnyPath, error: OSError) -> None:
+        advice = "free some space, or give" if error.errno in NO_ROOM else "give"
         reason = os.strerror(error.errno) if error.errno else str(error)
         super().__init__(f"{parent}: expected a directory that takes a run; found: {reason}; {advice} another --out")
 
@@ -64,7 +67,7 @@ def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
                     (spool / f"{_OWNED}.part").rename(spool / _OWNED)  # it is never visible without its lock
                 yield spool
         except OSError as error:
-            if error.errno in _NO_ROOM:
+            if error.errno in NO_ROOM:
                 raise CannotWriteError(parent, error) from error
             raise
 
