@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
@@ -19,6 +19,7 @@ from highwater_chaos.assertions import check_assertions
 from highwater_chaos.base.machine_record import machine_troubles, new_disks
 from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.base.user_error import UserError
+from highwater_chaos.cli.check_document import row_of, row_of_refused, valid
 from highwater_chaos.cli.choices import Engine, Format, Model
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
@@ -155,8 +156,8 @@ def check(
                 _print(run_verdict.run_id, verdict)
     if as_json:
         names = [str(one) for one in asked]
-        rows = [_row(*found[name]) if name in found else _row_of_refused(name, refused[name]) for name in names]
-        print(json.dumps(rows[0] if len(rows) == 1 else {"valid": _valid(rows), "runs": rows}, indent=2))
+        rows = [row_of(*found[name]) if name in found else row_of_refused(name, refused[name]) for name in names]
+        print(json.dumps(rows[0] if len(rows) == 1 else {"valid": valid(rows), "runs": rows}, indent=2))
     statuses = [_STATUS[verdict["verdict"]] for *_, verdict in found.values()]
     return max([*statuses, *(Exit.USAGE for _ in refused)], key=_WORST.index)
 
@@ -209,48 +210,6 @@ def _refuse_early(history: AnyPath, settings: Settings | None, written: Format, 
                 f"{history}: its run.json says what was promised; leave out --acks, --idempotence, --retention and"
                 " --unrecorded-sends"
             )
-
-
-def _row(history: AnyPath, run_verdict: RunVerdict, found: Mapping[str, Any]) -> dict[str, Any]:
-    """A run in the JSON document."""
-    shown = {name: found[name] for name in ("verdict", "reasons", "anomalies", "checks", "assertions")}
-    unseen: int | None = None  # not known
-    if shown["checks"].get("unseen") in ("ok", "failed"):
-        unseen = shown["anomalies"].get("unseen", {"count": 0})["count"]
-    return {
-        "run_id": run_verdict.run_id,
-        **{name: found[name] for name in ("name", "seed", "backend", "switches")},
-        "path": str(history),
-        "valid": _valid_of(found["verdict"]),
-        **shown,
-        "unseen": unseen,
-        "lost": run_verdict.lost,
-        "explanation": found.get("explanation", ""),
-        "exercised": found.get("exercised"),
-        "stats": run_verdict.stats,
-        "removed": run_verdict.removed,
-        "verified": found.get("verified"),
-        "asRecorded": found.get("asRecorded", []),
-    }
-
-
-def _row_of_refused(name: str, error: str) -> dict[str, Any]:
-    """What cannot be judged, in the JSON document."""
-    return {"path": name, "valid": "unknown", "error": error}
-
-
-Valid = Literal[True, False, "unknown"]
-
-
-def _valid_of(verdict: str) -> Valid:
-    """Return what Jepsen's checkers call a verdict."""
-    return False if verdict == "fail" else "unknown" if verdict == "inconclusive" else True
-
-
-def _valid(rows: Sequence[Mapping[str, Any]]) -> Valid:
-    """Return what they all come to."""
-    every = [row["valid"] for row in rows]
-    return False if False in every else "unknown" if "unknown" in every else True
 
 
 def _settings(
