@@ -154,7 +154,7 @@ def _fault(row: Row) -> Mapping[str, Any]:
         "healed": row["healed_ns"],
         "kind": fault_label({**row, "targets": []}),
         "name": row["name"] or "",
-        "targets": ", ".join(row["targets"]),
+        "targets": row["targets"],
         "doubt": doubt,
         "evidence": [{"first": side[0], "more": side[1:]} for side in sides if side],
     }
