@@ -35,7 +35,7 @@ from highwater_runtime.sim.garbage import freeze_collector
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "shared"))  # for ``import waiting`` and its neighbours from any test
 
-from forked_workers import fork_workers, report_briefly  # noqa: E402
+from forked_workers import fork_workers  # noqa: E402
 from work_units import rank, unit_of, waits  # noqa: E402
 
 SHORT_NS = 2_000_000_000
@@ -63,8 +63,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if os.geteuid() == 0 and sys.platform == "linux":
         _own_mounts()
-    if hasattr(config, "workerinput"):
-        report_briefly(config)
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)

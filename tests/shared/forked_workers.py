@@ -22,7 +22,7 @@ import psutil
 import pytest
 import xdist.plugin
 from _pytest.pathlib import ImportMode, import_path
-from execnet.gateway_base import Channel, Popen2IO
+from execnet.gateway_base import Popen2IO
 from hypothesis.internal.conjecture import providers
 
 from highwater_runtime.sim.garbage import freeze_collector
@@ -58,23 +58,6 @@ def fork_workers(config: pytest.Config, count: int) -> None:
             Popen2IO.__init__(self, to_worker, from_worker, execmodel=execmodel)
 
     execnet.gateway_io.Popen2IOMaster = Forked  # type: ignore[misc]
-
-
-def report_briefly(config: pytest.Config) -> None:
-    """Let this worker keep to itself what nobody shows: each report costs both processes half a millisecond."""
-    if config.option.durations is not None or config.option.xmlpath or config.option.verbose > 0:
-        return
-    plugins = config.pluginmanager.get_plugins()
-    (worker,) = (plugin for plugin in plugins if isinstance(getattr(plugin, "channel", None), Channel))
-    send = worker.sendevent
-
-    def send_event(name: str, **event: Any) -> None:
-        report = event.get("data", {}) if name == "testreport" else {}
-        passed_by_the_way = report.get("when") in ("setup", "teardown") and report["outcome"] == "passed"
-        if name not in ("logstart", "logfinish") and not passed_by_the_way:
-            send(name, **event)
-
-    worker.sendevent = send_event
 
 
 def _import_tests(config: pytest.Config) -> None:
