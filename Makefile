@@ -35,11 +35,13 @@ style: setup
 lint: style
 	$(BIN)/mypy
 
-# System packages first: Java is among them. Types are checked beside the tests, some of which wait.
+# System packages first: Java is among them. Types are checked beside the tests, some of which wait. What pytest makes of the
+# tests' files is made once, and not by each worker.
 test:
 	@sh scripts/system-packages
 	@$(MAKE) --no-print-directory style
 	@$(BIN)/mypy >$(VENV)/types.log 2>&1 & types=$$!; \
+	test -d tests/__pycache__ || $(BIN)/pytest --collect-only --quiet --quiet >/dev/null 2>&1; \
 	$(BIN)/pytest -n 6; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/types.log; test $$tests = 0 -a $$types = 0
 

@@ -7,7 +7,6 @@ import fcntl
 import functools
 import gc
 import hashlib
-import multiprocessing
 import os
 import shutil
 import signal
@@ -35,7 +34,6 @@ from highwater_runtime.sim.garbage import freeze_collector
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "shared"))  # for ``import waiting`` and its neighbours from any test
 
-from forked_workers import fork_workers  # noqa: E402
 from work_units import rank, unit_of, waits  # noqa: E402
 
 SHORT_NS = 2_000_000_000
@@ -178,28 +176,10 @@ def _lacking() -> str:
     return "; ".join(f"{capability}: {reason}" for capability, reason in available().items() if reason is not None)
 
 
-_lacking_of_workers = pytest.StashKey[str]()
-
-
-@pytest.hookimpl(optionalhook=True)  # absent under -p no:xdist
-def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
-    """Do once for all workers what each would do: import the tests, and meanwhile try what the machine can do."""
-    sys.stdout.flush()  # or the copy says it once more
-    context = multiprocessing.get_context("fork")
-    answer, to_answer = context.Pipe(duplex=False)
-    process = context.Process(target=lambda: to_answer.send(_lacking()))
-    process.start()
-    to_answer.close()
-    if "coverage" not in sys.modules:  # it counts what is started, and not what is copied
-        fork_workers(config, len(specs))
-    config.stash[_lacking_of_workers] = answer.recv()
-    process.join()
-
-
 @pytest.hookimpl(optionalhook=True)  # absent under -p no:xdist
 def pytest_configure_node(node: Any) -> None:
-    """Volumes are made to find that out, and namespaces: once for all."""
-    node.workerinput["lacking"] = node.config.stash[_lacking_of_workers]
+    """Try once for all workers what the machine can do: volumes are made for that, and namespaces."""
+    node.workerinput["lacking"] = _lacking()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
