@@ -78,13 +78,17 @@ def node_among(pod: Pod, containers: Iterable[Container]) -> Container | None:
     for container in living:
         if container.id == pod.container:
             return container
-    nodes = [one for one in living if any(_is_node(command) for command in one.commands())]
-    candidates = nodes or living
-    if len(candidates) > 1:
+    others = {container for name, container in pod.containers.items() if name != pod.chosen}
+    candidates = [one for one in living if one.id not in others]
+    # One that has started again has an id that the API server may not know yet: it could be any of several.
+    unknown = bool(candidates) and not others <= {one.id for one in living}
+    if not pod.containers.keys() - {pod.chosen}:
+        candidates = [one for one in living if any(_is_node(command) for command in one.commands())] or living
+    if unknown or len(candidates) > 1:
         raise RefusalError(
             409,
             f"pod {pod.namespace}/{pod.name} has several containers and none of them is known to be its node",
-            expected="one container with highwater-node or a JVM in it",
+            expected=f"container {pod.chosen}, or one container with highwater-node or a JVM in it",
             found=", ".join(one.id[:12] for one in candidates),
         )
     return candidates[0] if candidates else None

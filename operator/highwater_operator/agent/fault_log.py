@@ -32,6 +32,12 @@ def log_refusal(record: FaultRecord, refusal: RefusalError) -> None:
     _write(logging.WARNING, "fault refused", record, **refusal.body)
 
 
+def log_refused_look(namespace: str, pod: str, path: str, refusal: RefusalError) -> None:
+    """Log that a pod that must not be touched was to be looked at."""
+    about = {"namespace": namespace[:63], "kind": "Pod", "name": pod[:253]}
+    log_event(_log, logging.WARNING, "request refused", **{**refusal.body, **about, "path": path[:500]})
+
+
 def _write(level: int, event: str, record: FaultRecord, **fields: object) -> None:
     request = record.request or {}
     pod = request.get("pod") or {}

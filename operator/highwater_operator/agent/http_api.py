@@ -16,6 +16,7 @@
 ``GET /v1/machine``                      load, disk space and starts of the agent (:mod:`~.machine_record`) since
                                          ``?since=`` (seconds since the epoch): ``{"items": […]}``
 ``GET /v1/pods/…?uid=``                  409 if the pod of this name is another one by now
+``GET /v1/pods/…?container=``            which of its containers is the node (without: ``node``)
 ``GET /v1/clock``                        the machine's clocks and which boot it is: ``{"monotonicNs": 1, "wallNs": 2,
                                          "bootId": "…"}``. Nothing is waited for
 ``GET /healthz``, ``/metrics``           the agent's own, without a token
@@ -41,13 +42,15 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.link_probes import answering
 from highwater_chaos.machine.proc import boot_id
 from highwater_operator.agent import metrics, pod_files
+from highwater_operator.agent.admission import Admission
 from highwater_operator.agent.authentication import authenticate
+from highwater_operator.agent.fault_log import log_refused_look
 from highwater_operator.agent.faults.base import PodNode
 from highwater_operator.agent.faults.derived import MACHINE_PROBES
 from highwater_operator.agent.faults.kinds import read_fault
 from highwater_operator.agent.faults.node_program import session
 from highwater_operator.agent.machine_record import MachineRecord
-from highwater_operator.agent.pods import Pod, Pods, check
+from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.pools import Pools
 from highwater_operator.agent.records import FAULT_ID
 from highwater_operator.agent.refusals import RefusalError
@@ -63,6 +66,7 @@ QUIET: Final[dict[str, Any]] = {"access_log": None, "logger": _SILENT}
 """For aiohttp's server, which logs a traceback for every request that is none: a stranger could fill the node's disk,
 and slow everybody else down. Errors of handlers are answers (:meth:`Api.application`)."""
 _OPEN: Final = frozenset({"/healthz", "/metrics"})
+_POD_QUERY: Final = frozenset({"uid", "container"})
 _BODY_WITHIN: Final = 30.0
 """Seconds."""
 _ANSWERS_WITHIN: Final = 0.7
@@ -89,14 +93,14 @@ class Api:
         self,
         settings: Settings,
         faults: Faults,
-        pods: Pods,
+        admission: Admission,
         volumes: Volumes,
         machine: MachineRecord,
         healthy: Callable[[], str | None],
     ) -> None:
         self._settings = settings
         self._faults = faults
-        self._pods = pods
+        self._admission = admission
         self._volumes = volumes
         self._machine = machine
         self._healthy = healthy
@@ -252,21 +256,19 @@ class Api:
 
     async def _probe(self, look: Callable[..., Any], model: type[Model], request: web.Request) -> web.Response:
         pod = await self._readable(request)
-        parameters = read_query(model, {name: text for name, text in request.query.items() if name != "uid"})
+        parameters = read_query(model, {name: text for name, text in request.query.items() if name not in _POD_QUERY})
         found = await self._read(pod, lambda: look(self._faults.node(pod), **dict(parameters)))
         return web.json_response({"result": found})
 
     async def _readable(self, request: web.Request) -> Pod:
         namespace, name = request.match_info["namespace"], request.match_info["pod"]
-        known = [pod for pod in self._pods.known() if (pod.namespace, pod.name) == (namespace, name)]
-        found = known[0] if known else await self._pools.own.run("", lambda: self._pods.read(namespace, name))
-        if found is None:
-            raise RefusalError(404, f"there is no pod {namespace}/{name}", expected="a pod", found="none")
-        if (uid := request.query.get("uid", found.uid)).lower() != found.uid.lower():
-            what = f"pod {namespace}/{name} has been replaced since"
-            raise RefusalError(409, what, expected=f"uid {uid[:60]}", found=f"uid {found.uid}")
-        check(found, self._settings.node)
-        return found
+        uid, container = request.query.get("uid"), request.query.get("container")
+        try:
+            return await self._pools.own.run("", lambda: self._admission.readable(namespace, name, uid, container))
+        except RefusalError as refusal:
+            if refusal.status == 403:
+                log_refused_look(namespace, name, request.path, refusal)
+            raise
 
     # --- the agent itself ---
 

@@ -26,6 +26,7 @@ from highwater_chaos.kube.client import Kube, local_configuration
 from highwater_chaos.kube.kinds import VOLUME_USED
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics
+from highwater_operator.agent.admission import Admission, ApiNamespaces
 from highwater_operator.agent.attachments import Attachments
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.health import Health
@@ -116,10 +117,11 @@ class Agent:
         configuration = _configuration()
         self._pods = ApiPods(configuration, settings.node, lambda _: self._wanted.set())
         self._events = PodEvents(Kube(configuration, manager="highwater-agent"), settings.node, self._log_once)
+        clusters = ApiClusters(configuration)
+        self._admission = Admission(settings.node, self._pods, ApiNamespaces(configuration), clusters)
         self._faults = Faults(
-            settings.node,
+            self._admission,
             machine,
-            self._pods,
             self._volumes,
             Records(settings.state / "faults"),
             settings.kubelet,
@@ -130,7 +132,7 @@ class Agent:
             settings.node,
             self._volumes,
             self._pods,
-            ApiClusters(configuration),
+            clusters,
             self._faults.all,
             self._log_once,
         )
@@ -164,7 +166,7 @@ class Agent:
             thread.start()
             self._health.watch(thread.name, thread.is_alive, within)
         self._health.watch("pod-watch", self._pods.alive)
-        api = Api(self._settings, self._faults, self._pods, self._volumes, self._machine, self._health.wrong)
+        api = Api(self._settings, self._faults, self._admission, self._volumes, self._machine, self._health.wrong)
         runner = web.AppRunner(api.application(), keepalive_timeout=IDLE_S, **QUIET)
         await runner.setup()
         assert runner.server is not None

@@ -1,7 +1,8 @@
-"""Which pods the agent may touch: those on its own node that say they are a Highwater cluster's.
+"""Pods of the agent's node, by the API server.
 
-A watch keeps what is known of them, for reading and for making volumes. Before anything is broken the API server is
-asked again: a watch may be behind, and a pod of the same name may be another one by now.
+A watch keeps what is known of those with the label of a LogCluster, for reading and for making volumes; others are read
+when they are asked for. Before anything is broken the API server is asked again (:mod:`~.admission`): a watch may be
+behind, and a pod of the same name may be another one by now.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ import kubernetes
 from kubernetes.client.exceptions import ApiException
 
 from highwater_chaos.kube.client import Kube, KubeError
-from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD, STATEFUL_SET
 from highwater_operator.agent.metrics import WATCH_FAILURES
 from highwater_operator.agent.refusals import RefusalError
-from highwater_operator.agent.requests import PodReference
 
 NODE_CONTAINER: Final = "node"
 _WATCH_SECONDS: Final = 240
@@ -29,8 +29,9 @@ _EXPIRED: Final = 410
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """What matters of one. ``container``: id of its node's container by the API server, which may be behind; ``user``
-    and ``group``: as what it runs."""
+    """What matters of one. ``containers``: ids of all its containers by name, by the API server, which may be behind
+    (empty: not started yet); ``chosen``: name of the one that is the node; ``user`` and ``group``: as what it runs;
+    ``stateful_set``: name and uid of the StatefulSet that is its controller, by its own word."""
 
     namespace: str
     name: str
@@ -39,10 +40,17 @@ class Pod:
     address: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
-    container: str = ""
+    containers: dict[str, str] = field(default_factory=dict)
+    chosen: str = NODE_CONTAINER
     user: int = 0
     group: int = 0
     host_network: bool = False
+    stateful_set: tuple[str, str] | None = None
+
+    @property
+    def container(self) -> str:
+        """Return the id of its node's container; empty: not known."""
+        return self.containers.get(self.chosen, "")
 
     @property
     def volume(self) -> str:
@@ -54,11 +62,6 @@ class Pod:
         """From the API server's JSON."""
         meta, spec, status = manifest["metadata"], manifest.get("spec") or {}, manifest.get("status") or {}
         security = spec.get("securityContext") or {}
-        ids = [
-            str(one.get("containerID") or "").rpartition("//")[2]
-            for one in status.get("containerStatuses") or []
-            if one.get("name") == NODE_CONTAINER
-        ]
         user = int(security.get("runAsUser") or 0)
         return cls(
             namespace=meta["namespace"],
@@ -68,11 +71,30 @@ class Pod:
             address=status.get("podIP") or "",
             labels=dict(meta.get("labels") or {}),
             annotations=dict(meta.get("annotations") or {}),
-            container=ids[0] if ids else "",
+            containers=_containers(spec, status),
             user=user,
             host_network=bool(spec.get("hostNetwork")),
             group=int(security.get("fsGroup") or security.get("runAsGroup") or user),
+            stateful_set=controller_of(manifest, STATEFUL_SET.api_version, STATEFUL_SET.kind),
         )
+
+
+def controller_of(manifest: dict[str, Any], api_version: str, kind: str) -> tuple[str, str] | None:
+    """Name and uid of an object's controller, if it is of this kind."""
+    for owner in manifest["metadata"].get("ownerReferences") or []:
+        if owner.get("controller") is True and (owner.get("apiVersion"), owner.get("kind")) == (api_version, kind):
+            return str(owner.get("name")), str(owner.get("uid"))
+    return None
+
+
+def _containers(spec: dict[str, Any], status: dict[str, Any]) -> dict[str, str]:
+    found = {str(one.get("name")): "" for one in spec.get("containers") or []}
+    for part in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for one in status.get(part) or []:
+            # Of containers that begin before the others, only those that go on beside them.
+            if part == "containerStatuses" or "running" in (one.get("state") or {}):
+                found[str(one.get("name"))] = str(one.get("containerID") or "").rpartition("//")[2]
+    return found
 
 
 class Pods(Protocol):
@@ -82,40 +104,7 @@ class Pods(Protocol):
         """As the API server has it now; None: there is none. Raises ``RefusalError`` (503) where it does not answer."""
 
     def known(self) -> list[Pod]:
-        """This node's pods of Highwater clusters, as last heard."""
-
-
-def admitted(pods: Pods, reference: PodReference, node: str) -> Pod:
-    """The pod that a request is about, if it may be touched.
-
-    Raises:
-        RefusalError: 404 there is none; 403 it is another node's or no cluster's; 409 it has been replaced since.
-    """
-    pod = pods.read(reference.namespace, reference.name)
-    place = f"{reference.namespace}/{reference.name}"
-    if pod is None:
-        raise RefusalError(404, f"there is no pod {place}", expected=f"pod {place}", found="none")
-    check(pod, node)
-    if pod.uid.lower() != reference.uid.lower():
-        raise RefusalError(
-            409, f"pod {place} has been replaced since", expected=f"uid {reference.uid}", found=f"uid {pod.uid}"
-        )
-    return pod
-
-
-def check(pod: Pod, node: str) -> None:
-    """Raises ``RefusalError`` (403) for a pod that must not be touched."""
-    place = f"{pod.namespace}/{pod.name}"
-    if pod.node != node:
-        found = f"node {pod.node}" if pod.node else "no node yet"
-        raise RefusalError(403, f"pod {place} does not live on this agent's node", expected=f"node {node}", found=found)
-    if not pod.labels.get(CLUSTER_LABEL):
-        raise RefusalError(
-            403,
-            f"pod {place} is not of a Highwater cluster",
-            expected=f"a label {CLUSTER_LABEL}",
-            found=f"labels {', '.join(sorted(pod.labels)) or 'none'}",
-        )
+        """This node's pods with the label of a LogCluster, as last heard."""
 
 
 class ApiPods:

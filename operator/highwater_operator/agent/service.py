@@ -21,12 +21,13 @@ from highwater_chaos.machine.journal import Entry
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.run import MachineRun
 from highwater_operator.agent import metrics
+from highwater_operator.agent.admission import Admission
 from highwater_operator.agent.background import Background
 from highwater_operator.agent.fault_log import log_change, log_refusal
 from highwater_operator.agent.faults.base import Context, Fault, HealContext, PodNode
 from highwater_operator.agent.faults.kinds import KINDS, read_stored
 from highwater_operator.agent.faults.processes import bar
-from highwater_operator.agent.pods import Pod, Pods, admitted
+from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence, FaultRecord, Records, State, now_text
 from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import Volumes
@@ -36,15 +37,14 @@ _MOST_SAID: Final = 1000
 
 
 class Faults:
-    """The faults of this node. ``kubelet``: where it keeps pods' volumes."""
+    """The faults of one node. ``kubelet``: where it keeps pods' volumes."""
 
     def __init__(
-        self, node: str, run: MachineRun, pods: Pods, volumes: Volumes, records: Records, kubelet: Path
+        self, admission: Admission, run: MachineRun, volumes: Volumes, records: Records, kubelet: Path
     ) -> None:
-        self._node = node
+        self._admission = admission
         self._kubelet = kubelet
         self._run = run
-        self._pods = pods
         self._volumes = volumes
         self._records = records
         self._locks: dict[str, threading.Lock] = {}
@@ -198,7 +198,7 @@ class Faults:
 
     def _admitted(self, request: Fault) -> Pod:
         try:
-            return admitted(self._pods, request.pod, self._node)
+            return self._admission.injectable(request.pod)
         except RefusalError:
             metrics.INJECTIONS.labels(request.kind, "refused").inc()
             raise

@@ -25,7 +25,7 @@ import yaml
 from processes import command_lines
 from waiting import until
 
-from highwater_chaos.kube.kinds import VOLUME_CLUSTER_UID
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, VOLUME_CLUSTER_UID
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.heal import heal
@@ -192,8 +192,10 @@ class World:
         node: str = NODE,
         labels: dict[str, str] | None = None,
         annotations: dict[str, str] | None = None,
+        owner: dict[str, Any] | None = None,
+        containers: Sequence[str] = ("node",),
     ) -> Pod:
-        """A pod with its pause container."""
+        """A pod with its pause container. ``owner``: its controller, in place of a StatefulSet of its LogCluster."""
         number = next(_addresses)
         labels = {"highwater.dev/cluster": "demo"} if labels is None else labels
         pod = Pod(name, self, labels, annotations or {})
@@ -206,13 +208,39 @@ class World:
         spec = {
             "nodeName": node,
             "securityContext": {"runAsUser": 10001, "fsGroup": 10002},
-            "containers": [{"name": "node", "image": "highwater/node:0.2.0"}],
+            "containers": [{"name": one, "image": "highwater/node:0.2.0"} for one in containers],
         }
         meta = {"name": name, "namespace": "default", "uid": pod.uid, "labels": labels, "annotations": pod.annotations}
+        if (owner := owner or self.owner_of(name, labels)) is not None:
+            meta["ownerReferences"] = [owner]
         made = self.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
         pod.uid = made["metadata"]["uid"] if made["metadata"]["uid"] != pod.uid else pod.uid
         pod.control.mkdir(parents=True)
         return pod
+
+    def owner_of(self, name: str, labels: dict[str, str]) -> dict[str, Any] | None:
+        """The StatefulSet of a LogCluster whose pod it is; both are made where they are missing."""
+        if (cluster := labels.get(CLUSTER_LABEL)) is None:
+            return None
+        group = {"apiVersion": "highwater.dev/v1alpha1", "kind": "LogCluster"}
+        owner = self._made({**group, "metadata": {"name": cluster, "namespace": "default"}, "spec": {}})
+        set_name = name.rpartition("-")[0]
+        meta = {"name": set_name, "namespace": "default", "ownerReferences": [owner]}
+        selector = {"app": set_name}
+        template = {"metadata": {"labels": selector}, "spec": {"containers": [{"name": "node", "image": "node"}]}}
+        spec = {"serviceName": set_name, "selector": {"matchLabels": selector}, "template": template}
+        return self._made({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec})
+
+    def _made(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        api_version, kind, name = manifest["apiVersion"], manifest["kind"], manifest["metadata"]["name"]
+        there = self.api.get(api_version, kind, name, "default") or self.api.create(manifest)
+        return {
+            "apiVersion": api_version,
+            "kind": kind,
+            "name": name,
+            "uid": there["metadata"]["uid"],
+            "controller": True,
+        }
 
     def close(self) -> None:
         """And see that nothing is left."""

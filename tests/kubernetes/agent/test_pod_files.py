@@ -15,6 +15,7 @@ import pytest
 from aiohttp import web
 
 from highwater_operator.agent import pod_files
+from highwater_operator.agent.admission import Admission
 from highwater_operator.agent.http_api import Api
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.settings import Settings
@@ -36,9 +37,23 @@ class OnePod:
         raise AssertionError(f"{namespace}/{name} is known")
 
 
+class OfACluster:
+    """Every StatefulSet is of a LogCluster."""
+
+    def opted_in(self, namespace: str) -> None:
+        del namespace
+
+    def owner_of(self, *_: str) -> str:
+        return "a-uid"
+
+    def uids(self, namespace: str) -> frozenset[str]:
+        del namespace
+        return frozenset({"a-uid"})
+
+
 @pytest.fixture
 def pod() -> Pod:
-    return Pod("ns", "demo-broker-0", str(uuid.uuid4()), "node-1", labels={"highwater.dev/cluster": "demo"})
+    return Pod("ns", "demo-broker-0", str(uuid.uuid4()), "node-1", stateful_set=("demo-broker", "a-uid"))
 
 
 @pytest.fixture
@@ -56,7 +71,7 @@ def ask(pod: Pod, kubelet: Path, query: str = "", status: int = 200) -> bytes:
     api = Api(
         Settings("node-1", token, Path("/none"), Path("/none"), kubelet=kubelet),
         unasked,
-        OnePod(pod),
+        Admission("node-1", OnePod(pod), OfACluster(), OfACluster()),
         unasked,
         unasked,
         lambda: None,

@@ -136,6 +136,8 @@ def agent_http() -> Target:
     from aiohttp import web
 
     from highwater_chaos.base.scratch import ScratchDirectory
+    from highwater_chaos.kube.kinds import CHAOS_ALLOWED
+    from highwater_operator.agent.admission import Admission
     from highwater_operator.agent.http_api import QUIET, Api
     from highwater_operator.agent.machine_record import MachineRecord
     from highwater_operator.agent.pods import Pod
@@ -149,7 +151,7 @@ def agent_http() -> Target:
     folder = Path(scratch.name)
     token = "a-token-that-nobody-guesses"
     (folder / "token").write_text(token)
-    pod = Pod("ns", "demo-broker-0", str(UUID(int=7)), "node-1", labels={"highwater.dev/cluster": "demo"})
+    pod = Pod("ns", "demo-broker-0", str(UUID(int=7)), "node-1")
 
     class OnePod:
         def known(self) -> list[Pod]:
@@ -157,6 +159,17 @@ def agent_http() -> Target:
 
         def read(self, namespace: str, name: str) -> Pod | None:
             return pod if (namespace, name) == (pod.namespace, pod.name) else None
+
+    class OptedIn:
+        def opted_in(self, namespace: str) -> str | None:
+            return CHAOS_ALLOWED if namespace == pod.namespace else None
+
+        def owner_of(self, *_: str) -> None:
+            return None
+
+        def uids(self, namespace: str) -> frozenset[str]:
+            del namespace
+            return frozenset()
 
     class NothingKept(Records):
         def put(self, record: FaultRecord) -> FaultRecord:
@@ -172,10 +185,11 @@ def agent_http() -> Target:
 
     volumes: Any = NothingMade(folder / "state", folder / "mounts")
     machine: Any = None  # whatever would need it must be refused before
-    faults = Faults("node-1", machine, OnePod(), volumes, NothingKept(folder / "faults"), folder)
+    admission = Admission("node-1", OnePod(), OptedIn(), OptedIn())
+    faults = Faults(admission, machine, volumes, NothingKept(folder / "faults"), folder)
     settings = Settings("node-1", folder / "token", folder, folder, kubelet=folder)
     record = MachineRecord("node-1", folder / "state")
-    api = Api(settings, faults, OnePod(), volumes, record, lambda: None)
+    api = Api(settings, faults, admission, volumes, record, lambda: None)
     loop, path, up = asyncio.new_event_loop(), str(folder / "socket"), threading.Event()
 
     async def serve() -> None:

@@ -1,0 +1,130 @@
+"""Pods of no LogCluster: touched only while their namespace allows it, whatever a pod says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from agent_world import Agent, Pod, World, confirmed, in_seconds, states
+from log_schema import parsed
+from waiting import until
+
+from highwater_operator.agent.http_api import PROBES
+
+CLUSTER = {"highwater.dev/cluster": "demo"}
+LABEL = "highwater.dev/chaos"
+Label = Callable[[str | None], None]
+
+
+@pytest.fixture
+def label(world: World) -> Iterator[Label]:
+    """Sets or removes the label of the pods' namespace."""
+
+    def patch(value: str | None) -> None:
+        world.api.patch("v1", "Namespace", "default", "", {"metadata": {"labels": {LABEL: value}}})
+
+    yield patch
+    patch(None)
+
+
+def owner(world: World, **other: Any) -> dict[str, Any]:
+    """The StatefulSet of a LogCluster that exists, or one that differs in something."""
+    found = world.owner_of("liar-broker-0", CLUSTER)
+    assert found is not None
+    return {**found, **other}
+
+
+def running(world: World, pod: Pod, ids: dict[str, str]) -> None:
+    """What the API server says of a pod's containers."""
+    ready: dict[str, Any] = {"image": "", "imageID": "", "ready": True, "restartCount": 0}
+    status = [{**ready, "name": name, "containerID": f"containerd://{one}"} for name, one in ids.items()]
+    world.api.patch("v1", "Pod", pod.name, "default", {"status": {"containerStatuses": status}}, "status")
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "lie"),
+    [
+        ("postgres-0", {"app": "postgres"}, None),
+        ("liar-broker-7", CLUSTER, {"uid": "00000000-0000-4000-8000-000000000000"}),
+        ("other-name-0", CLUSTER, {}),
+        ("liar-broker-x", CLUSTER, {}),
+        ("liar-broker-8", CLUSTER, {"controller": False}),
+        ("liar-broker-9", CLUSTER, {"kind": "ReplicaSet"}),
+        ("nobodys-0", CLUSTER, {"name": "nobodys"}),
+    ],
+    ids=["none", "uid", "name", "no ordinal", "no controller", "kind", "StatefulSet of nobody"],
+)
+def test_what_a_pod_says_about_itself_opts_nobody_in(
+    agent: Agent, world: World, name: str, labels: dict[str, str], lie: dict[str, Any] | None
+) -> None:
+    if lie == {"name": "nobodys"}:
+        meta = {"name": "nobodys", "namespace": "default", "labels": CLUSTER}
+        spec = world.api.get("apps/v1", "StatefulSet", owner(world)["name"], "default")["spec"]  # type: ignore[index]
+        made = world.api.create({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec})
+        lie["uid"] = made["metadata"]["uid"]
+    pod = world.pod(name, labels=labels, owner=None if lie is None else owner(world, **lie))
+    if lie is not None and "controller" in lie:
+        assert "ownerReferences" in world.api.get("v1", "Pod", name, "default")["metadata"]  # type: ignore[index]
+    node = pod.start_node()
+    answer = agent.put(f"refused-{name}", "kill", pod)
+    assert answer.status_code == 403
+    assert answer.json() == {
+        "error": f"pod default/{name} is of no LogCluster, and its namespace does not allow faults",
+        "expected": f"kubectl label namespace default {LABEL}=allowed",
+        "found": "no such label",
+    }
+    looks = ["events", "dump", "metrics", *PROBES]
+    for what in looks:
+        assert agent.ask("GET", f"/v1/pods/default/{name}/{what}").status_code == 403
+    assert node.poll() is None
+    lines = [one for one in parsed(agent.log.read_text().splitlines()) if one.get("name") == name]
+    assert [one["event"] for one in lines] == ["fault refused", *["request refused"] * len(looks)]
+
+
+def test_a_pod_of_a_namespace_that_has_opted_in_is_touched_until_it_opts_out(
+    agent: Agent, world: World, label: Label
+) -> None:
+    pod = world.pod("kafka-0", labels={}, containers=("kafka", "sidecar"))
+    containers = {one: pod.start_container("/bin/sleep", "100000") for one in ("kafka", "sidecar")}
+    ids = [group.name.removeprefix("cri-containerd-").removesuffix(".scope") for group in pod.groups[1:]]
+    running(world, pod, dict(zip(containers, ids, strict=True)))
+    reference = {**pod.reference, "container": "kafka"}
+
+    def put(fault: str, seconds: float = 600, **more: Any) -> Any:
+        body = {"kind": "pause", "pod": {**reference, **more}, "deadline": in_seconds(seconds)}
+        return agent.ask("PUT", f"/v1/faults/{fault}", body)
+
+    for other in (None, "denied", "Allowed", ""):
+        label(other)
+        assert put("opt-in-1").status_code == 403
+    label("allowed")
+    assert put("opt-in-1").json()["state"] == "inForce"
+    assert [*states(containers["kafka"].pid, containers["sidecar"].pid)] == ["stopped", "running"]
+    state = "/v1/pods/default/kafka-0/process_state"
+    assert agent.ask("GET", f"{state}?container=kafka").json() == {"result": "stopped"}
+    assert agent.ask("GET", f"{state}?container=sidecar").json() == {"result": "running"}
+    nothing = put("opt-in-2", container="postgres")
+    assert (nothing.status_code, nothing.json()["found"]) == (422, "kafka, sidecar")
+    assert put("opt-in-3", seconds=2).json()["state"] == "inForce"
+    # The namespace opts out: nothing more is done to it, and all that was done is undone.
+    label(None)
+    assert put("opt-in-4").status_code == 403
+    assert agent.ask("GET", f"{state}?container=kafka").status_code == 403
+    assert confirmed(agent.heal("opt-in-1"), "heal")
+    until(lambda: agent.state("opt-in-3") == "expired", "the deadline is noticed")
+    assert states(containers["kafka"].pid) == ["running"]
+    assert agent.ask("GET", "/v1/faults/opt-in-1").json()["request"]["pod"] == reference
+
+
+def test_a_container_that_is_not_known_is_not_guessed(agent: Agent, world: World, label: Label) -> None:
+    """Both have just started again, and the API server has the ids of those before."""
+    label("allowed")
+    pod = world.pod("behind-0", labels={}, containers=("kafka", "sidecar"))
+    sidecar = pod.start_container("/bin/sleep", "100000", executable="java")
+    running(world, pod, {"kafka": "a" * 64, "sidecar": "b" * 64})
+    body = {"kind": "kill", "pod": {**pod.reference, "container": "kafka"}, "deadline": in_seconds(60)}
+    answer = agent.ask("PUT", "/v1/faults/behind-1", body)
+    assert answer.status_code == 409
+    assert "none of them is known" in answer.json()["error"]
+    assert states(sidecar.pid) == ["running"]
