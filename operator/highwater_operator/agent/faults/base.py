@@ -135,8 +135,11 @@ class Fault(Model):
         return []
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it; equal for equal requests."""
-        return self.model_dump(mode="json", by_alias=True)
+        """As JSON has it; equal for equal requests, also of callers and agents that know no ``container``."""
+        plain = self.model_dump(mode="json", by_alias=True)
+        if plain["pod"]["container"] is None:
+            del plain["pod"]["container"]
+        return plain
 
 
 class DownFault(Fault):
