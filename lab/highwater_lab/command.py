@@ -21,7 +21,6 @@ from highwater_chaos.cli.campaign_options import (
     Jobs,
     Json,
     Keep,
-    Master,
     Options,
     Out,
     Patience,
@@ -37,6 +36,7 @@ from highwater_chaos.cli.campaign_options import (
 from highwater_chaos.cli.campaign_run import run_campaign
 from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import UsageError
+from highwater_chaos.cli.spark_options import Master
 from highwater_chaos.cli.watching import Metrics
 from highwater_lab.guided import GuidedProgress, guided_plan
 from highwater_lab.mutants import SETS, Mutant, mutant_named

@@ -154,6 +154,7 @@ def test_exit_statuses(
         (["random", "--seeds", "all"], "--seeds 'all': expected A..B"),
         ([], "expected an experiment, or 'random'"),
         (["random", "--master", "local[2]"], "--master needs --engine spark"),
+        (["random", "--conf", "spark.x=1"], "--conf needs --engine spark"),
         (["random", "--resume"], "--resume needs --out"),
         (["random", "--out", "c", "--junit", "c/journal.jsonl"], "the campaign itself writes that file"),
         (["random", "--patience", "99999999999"], "'--patience': expected"),

@@ -59,6 +59,11 @@ def test_many_runs_at_once(highwater: Any, failed_run: Path, tiny_run: Path) -> 
         assert (row["path"], row["valid"], said in row["error"]) == (path, "unknown", True), "one document always"
     assert highwater("check", history, "--master", "local[1]", "--engine", "process").status == 254
     assert highwater("check", history, "--master", "local[1]", "--jobs", "2").status == 254
+    assert highwater("check", history, "--conf", "spark.x=1", "--engine", "process").status == 254
+    for wrong in ("spark.x", "memory=4g", "spark. x=1"):
+        refused = highwater("check", history, "--conf", wrong)
+        assert refused.status == 254
+        assert f"--conf {wrong}: expected KEY=VALUE" in refused.stderr
 
 
 def test_what_cannot_be_judged_does_not_stop_the_rest(highwater: Any, failed_run: Path, tiny_run: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_local_master_takes_neither_interpreter_nor_spark_from_the_environment
     failed_run: Path, poisoned_directory: Callable[[Path, Path], Path], tmp_path: Path
 ) -> None:
     """Nor code from the working directory."""
-    (tmp_path / "spark-defaults.conf").write_text("spark.pyspark.python /nonexistent\nspark.master spark://nowhere:1\n")
+    (tmp_path / "spark-defaults.conf").write_text("spark.pyspark.python /nonexistent\nspark.master local[1]\n")
     environment = {**os.environ, **OF_ANOTHER_SPARK, "SPARK_CONF_DIR": str(tmp_path)}
     here = poisoned_directory(tmp_path / "here", tmp_path / "found")
     environment["PATH"] = f":.:{environment['PATH']}"
@@ -74,6 +74,18 @@ def test_what_a_user_has_configured_is_not_ours(tmp_path: Path, monkeypatch: pyt
     assert users == {key: value for key, value in ours.items() if key not in gone} | {
         "spark.driver.extraJavaOptions": "-Dx -XX:+UseSerialGC -Dy=1 2"
     }
+    asked = settings_for("local[2]", ["-Dx"], "highwater check runs", {"spark.app.name": "hers", "spark.python.x": "1"})
+    assert asked == users | {"spark.app.name": "hers", "spark.python.x": "1"}
+
+
+def test_the_master_is_asked_for_or_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert settings_for(None, [], "x")["spark.master"] == "local[*]"
+    (tmp_path / "spark-defaults.conf").write_text("spark.master spark://configured:7077\n")
+    assert settings_for(None, [], "x")["spark.master"] == "spark://configured:7077"
+    conf = {"spark.master": "local[1]"}
+    assert settings_for(None, [], "x", conf)["spark.master"] == "local[1]"
+    assert settings_for("local[3]", [], "x", conf)["spark.master"] == "local[3]"
 
 
 @pytest.mark.spark

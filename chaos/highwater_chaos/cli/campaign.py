@@ -11,7 +11,6 @@ from highwater_chaos.cli.campaign_options import (
     Json,
     Junit,
     Keep,
-    Master,
     Options,
     Out,
     Patience,
@@ -28,6 +27,7 @@ from highwater_chaos.cli.campaign_options import (
 )
 from highwater_chaos.cli.campaign_run import run_campaign
 from highwater_chaos.cli.plan import Kafka, MetadataVersion, versions_of
+from highwater_chaos.cli.spark_options import Conf, Master, spark_properties
 from highwater_chaos.cli.watching import Metrics
 
 
@@ -39,6 +39,7 @@ def campaign(
     switch: Switch = None,
     engine: Engine = "process",
     master: Master = None,
+    conf: Conf = None,
     jobs: Jobs = None,
     until_failure: UntilFailure = False,
     resume: Resume = False,
@@ -74,5 +75,8 @@ def campaign(
         budget=budget,
     )
     title = plan.series[0].experiment.replace(" ", "-") if len(plan.series) == 1 else "campaign"
-    options = Options(engine, master, jobs, resume, out, keep, shrink, as_json, metrics, budget, junit, summary)
+    properties = spark_properties(conf)
+    options = Options(
+        engine, master, jobs, resume, out, keep, shrink, as_json, metrics, budget, junit, summary, properties
+    )
     return run_campaign(Campaign(title, plan), options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -68,10 +68,6 @@ Summary = Annotated[
 ]
 Switch = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a switch.")]
 Engine = Annotated[EngineName, typer.Option(help="Run seeds on processes of this machine, or in tasks of Spark.")]
-Master = Annotated[
-    str | None,
-    typer.Option(metavar="URL", show_default=False, help="Use this Spark master, not this machine's cores."),
-]
 Jobs = Annotated[
     int | None, typer.Option(min=1, metavar="N", show_default=False, help="Processes; by default one a core.")
 ]
@@ -115,6 +111,7 @@ class Options:
     budget: str | None = None
     junit: Path | None = None
     summary: Path | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def budget_seconds(self) -> float | None:
@@ -129,6 +126,8 @@ class Options:
             raise UsageError("--shrink runs seeds again, in the simulator; leave it out with --backend local")
         if self.engine == "process" and self.master is not None:
             raise UsageError("--master needs --engine spark; leave it out, or add it")
+        if self.engine == "process" and self.conf:
+            raise UsageError("--conf needs --engine spark; leave it out, or add it")
         if self.resume and self.out is None:
             raise UsageError("--resume needs --out: the directory of the campaign to go on with")
         files = {"--junit": self.junit, "--summary": self.summary}

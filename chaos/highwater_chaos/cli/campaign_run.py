@@ -255,9 +255,9 @@ def _engine(campaign: Campaign, options: Options, seeds: int, out: Path) -> Iter
     if jobs is not None and master is not None:
         raise UsageError("--jobs counts processes of this machine; with --master leave it out")
     try:
-        with open_session(
-            master or (f"local[{jobs}]" if jobs else None), name=f"highwater campaign {campaign.title}"
-        ) as spark:
+        here = f"local[{jobs}]" if jobs else None
+        name = f"highwater campaign {campaign.title}"
+        with open_session(master or here, name=name, conf=options.conf) as spark:
             size = batch_size(seeds, spark.sparkContext.defaultParallelism) if options.budget is None else _TIMELY
             yield lambda units: on_spark(units, spark, size, campaign.run)
     except (JavaNotFoundError, SparkFailedError) as error:

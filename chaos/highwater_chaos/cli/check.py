@@ -23,6 +23,7 @@ from highwater_chaos.cli.check_document import row_of, row_of_refused, valid
 from highwater_chaos.cli.choices import Engine, Format, Model
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
+from highwater_chaos.cli.spark_options import Conf, Master, spark_properties, start_spark
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.records.removed import acknowledged_text
 from highwater_chaos.report.explanation import counted, explained
@@ -110,10 +111,8 @@ def check(
         bool, typer.Option("--retention", help="Old records may have been deleted, if there is no run.json.")
     ] = False,
     unrecorded_sends: UnrecordedSends = False,
-    master: Annotated[
-        str | None,
-        typer.Option(metavar="URL", show_default=False, help="Use this Spark master, not this machine's cores."),
-    ] = None,
+    master: Master = None,
+    conf: Conf = None,
     jobs: Jobs = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
@@ -122,8 +121,10 @@ def check(
     Takes run directories and the history of any run. Exits by the verdicts: 0 if all pass, 1 if one fails, else 2 if
     one is inconclusive. What cannot be judged is named, the rest is judged, and the status is 254.
     """
-    if master is not None and engine == "process":
-        raise UsageError("--master is for Spark: leave out --engine process")
+    for option, given in (("--master", master), ("--conf", conf)):
+        if given and engine == "process":
+            raise UsageError(f"{option} is for Spark: leave out --engine process")
+    properties = spark_properties(conf)
     if master is not None and jobs is not None:
         raise UsageError("--jobs counts processes of this machine; with --master leave it out")
     settings = _settings(acks, idempotence, retention=retention, unrecorded_sends=unrecorded_sends)
@@ -132,14 +133,14 @@ def check(
     with ExitStack() as session:
         together: dict[str, RunVerdict] = {}
         for history in (one for one in asked if not isinstance(one, str)):
-            chosen: Engine = engine or ("spark" if master is not None or bytes_of(history) > _FOR_SPARK else "process")
+            chosen: Engine = engine or ("spark" if master or conf or bytes_of(history) > _FOR_SPARK else "process")
             began = time.monotonic()
             print(f"judging {history}{' on Spark' if chosen == 'spark' else ''}", file=sys.stderr)
             try:
                 if chosen == "spark":
-                    _start_spark(
-                        session, master or (f"local[{jobs}]" if jobs else None), f"highwater check {shlex.join(paths)}"
-                    )
+                    here = None if engine or conf else "local[*]"  # nobody asked for the user's own cluster
+                    where = master or (f"local[{jobs}]" if jobs else here)
+                    start_spark(session, where, f"highwater check {shlex.join(paths)}", properties)
                     if str(history) not in together and settings is None:
                         together |= _judge_stored_together(asked, history)
                 run_verdict, verdict = _found(
@@ -299,16 +300,6 @@ def _of_recordings(run_verdict: RunVerdict, inconclusive_reasons: Sequence[str] 
         "assertions": [],
         "acknowledged": run_verdict.stats.get("acknowledged", 0),
     }
-
-
-def _start_spark(session: ExitStack, master: str | None, name: str) -> None:
-    """Start the session that all of this command's runs are judged in, unless it is there."""
-    from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
-
-    try:
-        session.enter_context(spark.open_session(master, name=name))
-    except (JavaNotFoundError, spark.SparkFailedError) as error:
-        raise UsageError(str(error)) from error
 
 
 def _judge_stored_together(asked: Sequence[AnyPath | str], first: AnyPath) -> dict[str, RunVerdict]:

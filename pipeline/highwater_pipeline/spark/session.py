@@ -53,6 +53,7 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
+_MASTER: Final = "spark.master"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _JVM: Final = ("-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
 
@@ -82,12 +83,18 @@ class SparkFailedError(RuntimeError):
 
 @contextmanager
 def open_session(
-    master: str | None = None, jvm_options: Sequence[str] | None = None, *, name: str = "highwater"
+    master: str | None = None,
+    jvm_options: Sequence[str] | None = None,
+    *,
+    name: str = "highwater",
+    conf: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A Spark session on ``master`` (None: the active session if there is one, else all cores of this machine).
+    """A Spark session on ``master`` (None: the active session if there is one, else ``spark.master`` of ``conf`` or of
+    ``spark-defaults.conf``, else all cores of this machine).
 
-    ``jvm_options`` are added to the driver's (None: those for the class-data archive, where there is one). ``name``:
-    of the application, unless ``spark-defaults.conf`` has one. A session that this function started ends with it.
+    ``jvm_options`` are added to the driver's (None: those for the class-data archive, where there is one). ``conf``:
+    Spark's properties, which ``spark-defaults.conf`` does not override. ``name``: of the application, unless one of
+    both has one. A session that this function started ends with it.
     Raises :class:`~highwater_pipeline.java.JavaNotFoundError` where there
     is no Java for it, :class:`SparkFailedError` where it does not come up.
     """
@@ -102,9 +109,8 @@ def open_session(
     java = find_java()
     with as_file(files("highwater_pipeline.spark") / "log4j2.properties") as log4j2:
         options = class_archive.jvm_options(java) if jvm_options is None else jvm_options
-        session = _start(
-            master or DEFAULT_MASTER, java, [*options, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"], name
-        )
+        options = [*options, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
+        session = _start(java, settings_for(master, options, name, conf or {}))
         try:
             with _in_one_line():
                 yield session
@@ -146,19 +152,23 @@ def cores(master: str) -> int:
     return (os.cpu_count() or 1) if inside == "*" else int(inside)
 
 
-def settings_for(master: str, jvm_options: Sequence[str], name: str) -> dict[str, str]:
-    """The settings that Spark is started with: what ``spark-defaults.conf`` says of our defaults is the user's."""
+def settings_for(
+    master: str | None, jvm_options: Sequence[str], name: str, conf: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The settings that Spark is started with: what ``conf`` or ``spark-defaults.conf`` says of our defaults is the
+    user's."""
+    users = {**_defaults_of_user(), **(conf or {})}
+    master = master or users.get(_MASTER) or DEFAULT_MASTER
     is_local = master.startswith("local")
-    users = _defaults_of_user()
     ours = {**_DEFAULTS, "spark.app.name": name}
     if is_local:
         ours |= {**_LOCAL, "spark.sql.shuffle.partitions": str(max(2, cores(master)))}
-    found = {key: value for key, value in ours.items() if key not in users} | _ALWAYS
+    found = {key: value for key, value in ours.items() if key not in users} | dict(conf or {}) | _ALWAYS
     if is_local:  # interpreter and Spark are ours
         found |= dict.fromkeys(("spark.pyspark.python", "spark.pyspark.driver.python"), sys.executable)
     # Two collectors cannot be asked for: with options of the user's, ours are those that no other can contradict.
     java = [*jvm_options, users[_JAVA_OPTIONS]] if _JAVA_OPTIONS in users else [*_JVM, *jvm_options]
-    return {"spark.master": master, **found, _JAVA_OPTIONS: " ".join(java)}
+    return {**found, _MASTER: master, _JAVA_OPTIONS: " ".join(java)}
 
 
 def _defaults_of_user() -> dict[str, str]:
@@ -172,8 +182,8 @@ def _defaults_of_user() -> dict[str, str]:
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and not pair[0].startswith(("#", "!"))}
 
 
-def _start(master: str, java: Java, jvm_options: Sequence[str], name: str) -> SparkSession:
-    conf = SparkConf().setAll(list(settings_for(master, jvm_options, name).items()))
+def _start(java: Java, settings: Mapping[str, str]) -> SparkSession:
+    conf, master = SparkConf().setAll(list(settings.items())), settings[_MASTER]
     is_local = master.startswith("local")
     # The JVM inherits no stream of ours: stdout may be a caller's JSON, and what the JVM says before logging is set up
     # (incubator modules, the launcher's warnings) is of interest only where it then fails.
