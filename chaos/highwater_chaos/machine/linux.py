@@ -18,9 +18,11 @@ from highwater_chaos.machine import proc
 CLONE_FS: Final = 0x00000200
 CLONE_NEWNS: Final = 0x00020000
 CLONE_NEWNET: Final = 0x40000000
+MS_RDONLY: Final = 1
 MS_NODEV: Final = 4
 MS_NOSUID: Final = 2
 MS_NOATIME: Final = 1024
+MS_REMOUNT: Final = 32
 MS_BIND: Final = 4096
 MS_REC: Final = 16384
 MS_PRIVATE: Final = 1 << 18

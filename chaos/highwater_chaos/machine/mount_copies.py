@@ -61,8 +61,9 @@ def device_of(point: Path) -> str:
     return f"{os.major(device)}:{os.minor(device)}"
 
 
-def holders(devices: Collection[str]) -> list[Identity]:
-    """Processes of other mount namespaces with copies of mounts of these devices (``7:3``) that outlive the others."""
+def holders(devices: Collection[str], *, staying: bool = True) -> list[Identity]:
+    """Processes of other mount namespaces with copies of mounts of these devices (``7:3``) that outlive the others, or
+    with any (``staying`` false)."""
     own = proc.namespace_of(os.getpid(), "mnt")
     looked: dict[str, bool] = {}
     found = []
@@ -71,7 +72,9 @@ def holders(devices: Collection[str]) -> list[Identity]:
         if namespace in (None, own):
             continue
         if namespace not in looked:
-            looked[namespace] = any(mount.device in devices and mount.stays for mount in proc.mounts(pid))
+            looked[namespace] = any(
+                mount.device in devices and (mount.stays or not staying) for mount in proc.mounts(pid)
+            )
         if looked[namespace] and (identity := Identity.of(pid)) is not None:
             found.append(identity)
     return found

@@ -15,6 +15,7 @@ still write can reach it.
 **Frozen ones** (:mod:`~.freezing`) are thawed before umount: what waits for one neither ends nor lets go of it.
 
 A pod has a copy on purpose (:mod:`~.mount_copies`), at another mount point: its processes are ended before umount.
+A pod of someone else has a directory of the volume where the kubelet wants it (:mod:`~.shares`).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from highwater_chaos.machine.freezing import thaw
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.mount_copies import holders
 from highwater_chaos.machine.processes import RUN_MARK, marked
+from highwater_chaos.machine.shares import Share
 from highwater_chaos.machine.sparse import copy_sparse
 
 FileSystem = Literal["ext4", "xfs"]
@@ -61,7 +63,8 @@ class Volume:
     """``file_system`` of ``size`` bytes in the file ``image``, mounted at ``mount_point``; of the run at ``run``.
 
     ``keep_image``: undoing leaves the image with its data, to be made into a volume again; one that exists already is
-    taken as it is. ``group``: processes in control groups that carry this (a pod's uid) count as the run's own."""
+    taken as it is. ``group``: processes in control groups that carry this (a pod's uid) count as the run's own, as do
+    those for which a directory of it is mounted elsewhere (``share``)."""
 
     KIND: ClassVar[str] = "volume"
     ALONE: ClassVar[bool] = True
@@ -73,6 +76,7 @@ class Volume:
     size: int = 1024 * MIB
     keep_image: bool = False
     group: str = ""
+    share: Share | None = None
 
     def make(self, held: Sequence[int]) -> Self:
         """Create, attach, make the file system, mount."""
@@ -121,13 +125,19 @@ class Volume:
         return f"{self.file_system} volume {self.name} at {self.mount_point}"
 
     def mounted(self) -> bool:
-        """Whether it is mounted."""
-        return bool(linux.mounted_at(Path(self.mount_point)))
+        """Whether it is mounted, everywhere where it has to be."""
+        point = Path(self.mount_point)
+        return bool(linux.mounted_at(point)) and (self.share is None or self.share.mounted(point))
 
     def mount(self) -> None:
-        """Attach and mount, replaying the file system's journal; nothing where it is mounted."""
+        """Attach and mount, replaying the file system's journal, and share; nothing where that is so."""
+        self._mount()
+        if self.share is not None:
+            self.share.mount(Path(self.mount_point))
+
+    def _mount(self) -> None:
         point, image = Path(self.mount_point), Path(self.image)
-        if self.mounted():
+        if linux.mounted_at(point):
             if linux.device_at(point) in loop.numbers_of(image):
                 return
             self.unmount()  # of an image that was deleted under its mount
@@ -172,7 +182,7 @@ class Volume:
 
     def _settle(self) -> None:
         # Another process's copy of the mount may keep the file system from writing everything at umount.
-        if not self.mounted():
+        if not linux.mounted_at(Path(self.mount_point)):
             return
         fd = os.open(self.mount_point, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -190,8 +200,11 @@ class Volume:
         point = Path(self.mount_point)
         deadline, pause = time.monotonic() + _FREE_WITHIN, 0.01
         self.thaw()
-        if self.group:
-            self._end_copies()
+        groups = self._groups()
+        if groups:
+            self._end_copies(groups)
+        if self.share is not None:
+            self.share.unmount()
         while linux.mounted_at(point):
             try:
                 linux.umount(point)
@@ -200,7 +213,7 @@ class Volume:
                 if error.errno != errno.EBUSY:
                     raise
             users = users_of(point)
-            ours = [*marked(RUN_MARK, self.run), *(in_group(self.group) if self.group else ())]
+            ours = [*marked(RUN_MARK, self.run), *(one for group in groups for one in in_group(group))]
             for user in users:
                 if user in ours:
                     user.send(signal.SIGKILL)
@@ -219,13 +232,16 @@ class Volume:
             if error.errno != errno.ENOTEMPTY:
                 raise
 
-    def holders(self) -> list[Identity]:
-        """Processes elsewhere that have a copy of the mount, which would outlive it."""
-        return holders(loop.numbers_of(Path(self.image)))
+    def holders(self, *, shared: bool = False) -> list[Identity]:
+        """Processes elsewhere that have a copy of the mount, which would outlive it; ``shared``: or that would not."""
+        return holders(loop.numbers_of(Path(self.image)), staying=not shared)
 
-    def _end_copies(self) -> None:
-        ours = in_group(self.group)
-        for process in self.holders():
+    def _groups(self) -> list[str]:
+        return [one for one in (self.group, *(() if self.share is None else self.share.groups())) if one]
+
+    def _end_copies(self, groups: Sequence[str]) -> None:
+        ours = [one for group in groups for one in in_group(group)]
+        for process in self.holders(shared=self.share is not None):
             if process in ours:
                 process.send(signal.SIGKILL)
                 process.wait_gone(_FREE_WITHIN)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
-from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import bring_up, down
 from highwater_chaos.machine.volumes import Volume, make_file_system
@@ -32,7 +31,7 @@ class Wipe:
 
     def undo(self) -> None:
         """Mount the volume, where a wipe stopped half way. What was on it stays lost."""
-        if linux.mounted_at(Path(self.volume.mount_point)) or not Path(self.volume.image).exists():
+        if self.volume.mounted() or not Path(self.volume.image).exists():
             return
         try:
             bring_up(self.volume)
@@ -59,4 +58,7 @@ class Wipe:
 
 def is_empty(volume: Volume) -> bool:
     """Probe: whether a volume holds nothing but what mkfs makes."""
-    return {path.name for path in Path(volume.mount_point).iterdir()} <= {"lost+found"}
+    point = Path(volume.mount_point)
+    shared = point / volume.share.name if volume.share is not None else None
+    names = {path.name for path in point.iterdir() if path != shared}
+    return names <= {"lost+found"} and (shared is None or not shared.exists() or not any(shared.iterdir()))

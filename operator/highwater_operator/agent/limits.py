@@ -24,8 +24,8 @@ class Limits:
     free: int = 1 * GIB
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
-    def check(self, name: str, size: int, others: Iterable[tuple[str, int]]) -> None:
-        """Raises ``RefusalError`` (422) for a volume that is too large. ``others``: names and sizes of those there
+    def check(self, name: str, namespace: str, size: int, others: Iterable[tuple[str, int]]) -> None:
+        """Raises ``RefusalError`` (422) for a volume that is too large. ``others``: namespaces and sizes of those there
         are."""
         if size > self.largest:
             raise RefusalError(
@@ -34,8 +34,7 @@ class Limits:
                 expected=f"at most {self.largest} bytes",
                 found=str(size),
             )
-        namespace = name.partition("_")[0]
-        taken = sum(one for other, one in others if other != name and other.partition("_")[0] == namespace)
+        taken = sum(one for other, one in others if other == namespace)
         if taken + size > self.namespace:
             raise RefusalError(
                 422,
@@ -44,6 +43,11 @@ class Limits:
                 expected=f"at most {self.namespace} bytes together",
                 found=f"{taken} and {size}",
             )
+
+    def room(self, directory: Path) -> int:
+        """Return the bytes that a new volume may have, on the disk of a directory."""
+        status = os.statvfs(directory)
+        return max(0, min(self.largest, status.f_bavail * status.f_frsize - self.free))
 
     def allocate(self, image: Path, size: int) -> None:
         """Have every block of an image, which may be there already: a write to it never finds the node's disk full.

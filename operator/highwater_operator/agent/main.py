@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -172,6 +173,7 @@ class Agent:
         assert runner.server is not None
         listener = Listener(runner.server, self._certificate.context)
         port = listener.start(self._settings.host, self._settings.port)
+        driver = self._start_driver()
         log("the agent works", port=port)
         _write_port(self._settings.state, port)
         try:
@@ -184,8 +186,24 @@ class Agent:
             self._ended.set()
             self._wanted.set()
             self._pods.close()
+            if driver is not None:
+                driver()
             await listener.close()
             await runner.cleanup()
+
+    def _start_driver(self) -> Callable[[], None] | None:
+        """Serve the CSI driver, if there is to be one; returns what ends it."""
+        if self._settings.csi_socket is None:
+            return None
+        # Here alone: gRPC takes 40 MiB and a second, which agents without a driver need not spend.
+        from highwater_operator.agent.csi.claims import Claims  # noqa: PLC0415
+        from highwater_operator.agent.csi.server import CsiServer  # noqa: PLC0415
+
+        settings = self._settings
+        claims = Claims(self._volumes, settings.limits, settings.state, settings.kubelet)
+        server = CsiServer(claims, settings.node, version("highwater-chaos"), self._log_once)
+        server.start(self._settings.csi_socket)
+        return server.stop
 
     def _repeat(self, step: Callable[[], object], pause: float) -> None:
         """Call ``step`` every ``pause`` seconds until the end. Logs each new error once, and goes on."""

@@ -23,6 +23,7 @@ environment:
   HIGHWATER_AGENT_NAMESPACE_VOLUMES  most that all volumes of a namespace on this node may have (default: 256Gi)
   HIGHWATER_AGENT_FREE_SPACE       what volumes leave free on the node's disk (default: 1Gi)
   HIGHWATER_KUBELET_DIR            directory of the kubelet (default: /var/lib/kubelet)
+  HIGHWATER_AGENT_CSI_SOCKET       socket of the CSI driver; empty: there is none (default)
   HIGHWATER_AGENT_HOST             address on which to listen (default: 0.0.0.0)
   HIGHWATER_AGENT_PORT             port on which to listen; 0: any free port (default: 9405)
   HIGHWATER_AGENT_TLS_CERT         file with the certificate that callers are shown (required: there is no plain HTTP)
@@ -43,7 +44,8 @@ exit status:
 class Settings:
     """``node``: name of the Kubernetes node. ``state`` and ``volumes`` are on the node's disk, at the same paths inside
     the agent as outside. ``kubelet``: where the kubelet keeps pods' volumes. ``limits``: what volumes may take of the
-    node's disk. ``tls_client_authority``: if there is one, callers must show a certificate of its beside the token."""
+    node's disk. ``tls_client_authority``: if there is one, callers must show a certificate of its beside the token.
+    ``csi_socket``: where the CSI driver listens; None: there is none."""
 
     node: str
     token_file: Path
@@ -56,6 +58,7 @@ class Settings:
     host: str = "0.0.0.0"  # noqa: S104 - a pod's own network
     port: int = 9405
     tls_client_authority: Path | None = None
+    csi_socket: Path | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
@@ -108,4 +111,5 @@ class Settings:
             host=environment.get("HIGHWATER_AGENT_HOST") or cls.host,
             port=int(port),
             tls_client_authority=optional("HIGHWATER_AGENT_TLS_CLIENT_CA"),
+            csi_socket=optional("HIGHWATER_AGENT_CSI_SOCKET"),
         )

@@ -9,6 +9,9 @@ Volumes of a LogCluster are mounted in a folder of its own, ``<namespace>_<uid>`
 beside them. A pod sees nothing of either: its own volume is copied into its container (:mod:`~.attachments`). The data
 lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never taken for
 the node's.
+
+A volume of a PersistentVolumeClaim (:mod:`~.claims`) has ``claim``: it goes only when its claim goes, and its data
+directory belongs to whom the pod's containers gave it.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from highwater_chaos.kube.kinds import (
 from highwater_chaos.machine import loop
 from highwater_chaos.machine.control_groups import in_container
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.shares import Place, Share
 from highwater_chaos.machine.tree import directories
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system, users_of
 from highwater_operator.agent import metrics
@@ -61,7 +65,9 @@ _LONGEST_SIZE: Final = 64
 class VolumeRecord:
     """One volume. ``made``: its file system is whole. ``cluster``: uid of the LogCluster whose data are on it; empty:
     the request did not say. ``retain``: the data are to be kept when that LogCluster is deleted. ``generation``: how
-    many volumes of that pod were given up before."""
+    many volumes of that pod were given up before. ``claim``: ``<namespace>/<name>`` of its PersistentVolumeClaim, or
+    what stands for it; empty: it is for no claim. ``places``: where it is published to pods. ``user``, ``group`` and
+    ``mode``: of the data directory, where it has to be made."""
 
     name: str
     size_bytes: int
@@ -72,6 +78,14 @@ class VolumeRecord:
     cluster: str = ""
     retain: bool = False
     generation: int = 0
+    claim: str = ""
+    mode: int = 0o750
+    places: tuple[Place, ...] = ()
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace whose volume it is."""
+        return self.claim.partition("/")[0] or self.name.partition("_")[0]
 
     @classmethod
     def of(cls, name: str, request: VolumeRequest) -> Self:
@@ -137,7 +151,28 @@ class Volumes:
             size=record.size_bytes,
             keep_image=True,
             group="" if pod is None else pod.uid,
+            share=Share(DATA, record.user, record.group, record.mode, record.places) if record.claim else None,
         )
+
+    def of_pod(self, namespace: str, name: str, uid: str) -> str:
+        """Return the name of the volume that a pod has: its own, or that of its claim. Where it has neither, the name
+        that its own would have.
+
+        Raises:
+            RefusalError: 422, it has claims of several volumes.
+        """
+        own = f"{namespace}_{name}"
+        if self.get(own) is not None:
+            return own
+        claims = [one for one in self.all() if any(place.group == uid.lower() for place in one.places)]
+        if len(claims) > 1:
+            raise RefusalError(
+                422,
+                f"pod {namespace}/{name} has several crashable volumes, and a fault is of one",
+                expected="a pod with one claim of this class",
+                found=", ".join(one.claim for one in claims),
+            )
+        return claims[0].name if claims else own
 
     def ensure(self, wanted: VolumeRecord) -> VolumeRecord:
         """Have a volume, mounted, with its data directory. Idempotent.
@@ -156,6 +191,13 @@ class Volumes:
             )
         with self.busy(wanted.name):
             there = self.get(wanted.name)
+            if there is not None and there.claim != wanted.claim:
+                raise RefusalError(
+                    409,
+                    f"volume {wanted.name} is another's",
+                    expected=wanted.claim or "a volume of no claim",
+                    found=there.claim or "a volume of no claim",
+                )
             if there is not None and there.cluster and wanted.cluster and there.cluster != wanted.cluster:
                 if there.retain:
                     raise RefusalError(
@@ -185,12 +227,14 @@ class Volumes:
                     cluster=wanted.cluster or there.cluster,
                     retain=wanted.retain if wanted.cluster else there.retain,
                     generation=wanted.generation if wanted.cluster else there.generation,
+                    places=there.places,
                 )
             self._leave_other_points(record)
             if not record.made:
-                self._limits.check(record.name, record.size_bytes, [(one.name, one.size_bytes) for one in self.all()])
+                others = [(one.namespace, one.size_bytes) for one in self.all() if one.name != record.name]
+                self._limits.check(record.name, record.namespace, record.size_bytes, others)
             if record != there:
-                self._write(record)
+                self.write(record)
             try:
                 if record.made:
                     self._limits.allocate(self._image(record.name), record.size_bytes)
@@ -227,7 +271,8 @@ class Volumes:
             was_mounted = volume.mounted()
             volume.mount()
             try:
-                self.ensure_data(record)
+                if not record.claim:
+                    self.ensure_data(record)
             except OSError as error:
                 # Mounted and failing: a fault's doing, which undoes it and has the directory made then.
                 if not was_mounted or error.errno != errno.EIO:
@@ -236,6 +281,9 @@ class Volumes:
     def ensure_data(self, record: VolumeRecord) -> None:
         """The data directory, owned by whom the pod runs as. Before the node's first write it may not have been
         durable; on a replaced disk it is not there."""
+        if record.claim:
+            Share(DATA, record.user, record.group, record.mode).give(self._point(record))
+            return
         data = self._point(record) / DATA
         with suppress(FileExistsError):
             data.mkdir(mode=0o750)
@@ -248,11 +296,11 @@ class Volumes:
         finally:
             os.close(fd)
 
-    def remove(self, name: str) -> bool:
-        """Unmount and delete, with the data; whether there was one.
+    def remove(self, name: str, *, claim: bool = False) -> bool:
+        """Unmount and delete, with the data; whether there was one. ``claim``: its claim has been deleted.
 
         Raises:
-            RefusalError: 400 for a name that cannot be.
+            RefusalError: 400 for a name that cannot be; 409 it is a claim's.
             MachineError: it is in use.
         """
         ensure_name(name)
@@ -260,6 +308,10 @@ class Volumes:
             record = self.get(name)
             if record is None:
                 return False
+            if record.claim and not claim:
+                raise RefusalError(
+                    409, f"volume {name} goes with its claim; delete that", expected="no claim", found=record.claim
+                )
             volume = replace(self.machine_volume(record), keep_image=False)
             if users := [user for user in volume.holders() if in_container(user)]:
                 who = ", ".join(f"pid {user.pid}" for user in users)
@@ -281,6 +333,10 @@ class Volumes:
                 failures.append(f"volume {path.stem}: {error}")
         self._count()
         return failures
+
+    def write(self, record: VolumeRecord) -> None:
+        """Keep a record."""
+        write_durably(self._records / f"{record.name}.json", json.dumps(asdict(record)))
 
     def leave_folder(self, record: VolumeRecord) -> None:
         """Remove the folder of a LogCluster that has been deleted, if its last volume is gone."""
@@ -310,7 +366,7 @@ class Volumes:
         self._limits.allocate(image, record.size_bytes)
         make_file_system(record.file_system, str(image), ())
         made = replace(record, made=True)
-        self._write(made)
+        self.write(made)
         return made
 
     def _forget(self, record: VolumeRecord) -> None:
@@ -330,9 +386,6 @@ class Volumes:
         if record.name != name or not _NAME.fullmatch(name):
             raise MachineError(f"{path} is no record of its volume: expected {name}, found {record.name!r:.120}")
         return record
-
-    def _write(self, record: VolumeRecord) -> None:
-        write_durably(self._records / f"{record.name}.json", json.dumps(asdict(record)))
 
     def _count(self) -> None:
         metrics.VOLUMES.set(len(list(self._records.glob("*.json"))))

@@ -93,14 +93,13 @@ def test_what_has_no_room_is_refused_and_leaves_nothing(disk: Path, tmp_path: Pa
 
 def test_one_namespace_does_not_take_the_disk_of_all() -> None:
     limits = Limits(largest=100, namespace=150)
-    others = [("default_a", 100), ("other_a", 100)]
-    limits.check("default_b", 50, others)
-    limits.check("default_a", 100, others)  # itself again
-    limits.check("other_b", 50, others)
+    others = [("default", 100), ("other", 100)]
+    limits.check("b", "default", 50, others)
+    limits.check("b", "other", 50, others)
     with pytest.raises(RefusalError, match="beside the others of namespace default"):
-        limits.check("default_b", 51, others)
+        limits.check("b", "default", 51, others)
     with pytest.raises(RefusalError, match="too large for this node's agent"):
-        limits.check("third_a", 101, others)
+        limits.check("a", "third", 101, others)
 
 
 def test_a_refusal_is_an_event_about_the_pod(agent: Agent, world: World) -> None:
