@@ -205,6 +205,7 @@ class Volume:
             self._end_copies(groups)
         if self.share is not None:
             self.share.unmount()
+            self._end_copies(groups)  # a container that began in between has what is down now
         while linux.mounted_at(point):
             try:
                 linux.umount(point)
@@ -241,7 +242,7 @@ class Volume:
 
     def _end_copies(self, groups: Sequence[str]) -> None:
         ours = [one for group in groups for one in in_group(group)]
-        for process in self.holders(shared=self.share is not None):
+        for process in self.holders(shared=self.share is not None) if ours else ():
             if process in ours:
                 process.send(signal.SIGKILL)
                 process.wait_gone(_FREE_WITHIN)

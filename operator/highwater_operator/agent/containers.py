@@ -8,7 +8,7 @@ later than it happens; so what is alive decides.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -48,7 +48,11 @@ def containers_of(pod: Pod) -> list[Container]:
 
 def containers_by_pod(pods: Iterable[Pod]) -> dict[str, list[Container]]:
     """The same of several pods, by their uids in small letters, in one look at the machine's processes."""
-    uids = {pod.uid.lower() for pod in pods}
+    return containers_by_uid({pod.uid.lower() for pod in pods})
+
+
+def containers_by_uid(uids: Collection[str]) -> dict[str, list[Container]]:
+    """The same by uids in small letters."""
     found: dict[str, dict[str, list[Identity]]] = {}
     for pid, path in group_paths():
         plain = path.replace("_", "-")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,6 +20,7 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.journal import Entry
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.volumes import Volume
 from highwater_operator.agent import metrics
 from highwater_operator.agent.admission import Admission
 from highwater_operator.agent.background import Background
@@ -220,7 +221,7 @@ class Faults:
             if down:
                 barring = replace(context, id=_barred(context.id), lasts_ns=_left_ns(record.until))
                 bar(barring, context.id, self._kubelet)
-            with self._disks_held(request):
+            with self._disks_held(request, None):
                 evidence = request.inject(context)
         except Exception as error:  # whatever it is: what was half made is undone
             refused = isinstance(error, RefusalError)
@@ -253,7 +254,8 @@ class Faults:
         began = time.monotonic()
         request = read_stored(record.request)
         seen = self._observed(record) if by == "request" else []
-        with self._disks_held(request):
+        entries = self._run.tagged(record.id)
+        with self._disks_held(request, entries):
             self._ensure(record.id, self._undone(record.id))
             entries = self._run.tagged(record.id)
             try:
@@ -288,11 +290,19 @@ class Faults:
         return HealContext(self._run, self._volumes, [from_journal(one.kind, one.resource) for one in entries])
 
     @contextmanager
-    def _disks_held(self, request: Fault) -> Iterator[None]:
-        if request.ON_DISK:
-            with self._volumes.busy(f"{request.pod.namespace}_{request.pod.name}"):
-                yield
+    def _disks_held(self, request: Fault, entries: list[Entry] | None) -> Iterator[None]:
+        # What was made says which volume it was: the pod may have gone, and its claim to another one.
+        if not request.ON_DISK:
+            yield
+            return
+        if entries is None:
+            names = {self._volumes.of_pod(request.pod.namespace, request.pod.name, request.pod.uid)}
         else:
+            volumes = [getattr(from_journal(one.kind, one.resource), "volume", None) for one in entries]
+            names = {one.name for one in volumes if isinstance(one, Volume)}
+        with ExitStack() as held:
+            for name in sorted(names):
+                held.enter_context(self._volumes.busy(name))
             yield
 
     @contextmanager

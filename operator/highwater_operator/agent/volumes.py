@@ -296,6 +296,20 @@ class Volumes:
         finally:
             os.close(fd)
 
+    def note_owner(self, record: VolumeRecord) -> None:
+        """Remember whose the data directory of a claim's volume is, before it is lost."""
+        if not record.claim:
+            return
+        try:
+            found = Share(DATA).as_is(self._point(record))
+        except OSError as error:
+            if error.errno not in (errno.EIO, errno.ENOENT):
+                raise
+            return  # it fails already: what was noted before is the best there is
+        noted = replace(record, user=found.user, group=found.group, mode=found.mode)
+        if noted != record:
+            self.write(noted)
+
     def remove(self, name: str, *, claim: bool = False) -> bool:
         """Unmount and delete, with the data; whether there was one. ``claim``: its claim has been deleted.
 

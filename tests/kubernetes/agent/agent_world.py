@@ -275,7 +275,7 @@ class World:
         deadline = time.monotonic() + 60
         while True:
             try:
-                Volumes(self.state, self.volumes).remove(name)
+                Volumes(self.state, self.volumes).remove(name, claim=name.startswith("csi_"))
             except MachineError:
                 if time.monotonic() > deadline:
                     raise

@@ -17,7 +17,7 @@ from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import Volume
-from highwater_operator.agent.containers import Container, network_of, node_container, running_node
+from highwater_operator.agent.containers import Container, containers_by_uid, network_of, node_container, running_node
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
 from highwater_operator.agent.refusals import RefusalError
@@ -55,14 +55,24 @@ class PodNode:
     def volume(self) -> Volume:
         return self.volumes.machine_volume(self.volume_record(), run=self.run.directory, pod=self.pod)
 
+    def on_volume(self) -> list[Container]:
+        """Return the living containers that have the pod's volume: its node, or all of all pods that share a claim."""
+        record = self.volume_record()
+        if not record.claim:
+            node = node_container(self.pod)
+            return [] if node is None else [node]
+        living = containers_by_uid({place.group for place in record.places})
+        having = set(self.volumes.machine_volume(record).holders(shared=True))
+        return [one for containers in living.values() for one in containers if having.intersection(one.processes)]
+
     def volume_record(self) -> VolumeRecord:
         """Return the record of the pod's crashable volume."""
-        record = self.volumes.get(self.pod.volume)
+        record = self.volumes.get(self.volumes.of_pod(self.pod.namespace, self.pod.name, self.pod.uid))
         if record is None:
             raise RefusalError(
                 422,
                 f"pod {self.name} has no volume that can be broken",
-                expected=f"a crashable volume {self.pod.volume}",
+                expected=f"a crashable volume {self.pod.volume}, or a claim of the class highwater-crashable",
                 found="none on this node",
             )
         return record
@@ -98,7 +108,9 @@ class HealContext:
     def ensure_data(self, fault: Resource) -> None:
         """Have the data directory of the volume that a fault of a disk was done to; nothing where that has gone."""
         volume = getattr(fault, "volume", None)
-        if isinstance(volume, Volume) and volume.mounted() and (record := self.volumes.get(volume.name)) is not None:
+        if not isinstance(volume, Volume) or volume.share is not None:
+            return  # a claim's directory is made where the volume is mounted
+        if volume.mounted() and (record := self.volumes.get(volume.name)) is not None:
             self.volumes.ensure_data(record)
 
 

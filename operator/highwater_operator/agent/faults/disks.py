@@ -1,7 +1,8 @@
 """``powerLoss`` and ``diskWipe``: what happens at once to a pod's crashable volume.
 
 The same as on one machine, :mod:`highwater_chaos.machine`; what is added is that the data directory must belong to
-whom the pod runs as when the disk is back.
+whom the pod runs as when the disk is back. All containers that have the volume end: one that went on would have the
+dead file system for ever.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from highwater_chaos.machine.node_fault import met_by_write
 from highwater_chaos.machine.power_loss import PowerLoss as Loss
 from highwater_chaos.machine.volumes import Volume
 from highwater_chaos.machine.wipe import Wipe, is_empty
-from highwater_operator.agent.containers import node_container
 from highwater_operator.agent.faults.base import Context, DownFault, HealContext
 from highwater_operator.agent.faults.processes import gone, kill
 from highwater_operator.agent.records import Evidence
@@ -37,10 +37,10 @@ class PowerLoss(_DiskDown):
 
     def inject(self, context: Context) -> list[Evidence]:
         """The volume is mounted again when this returns. A node that is down loses power too: what it left unsynced."""
-        volume, container = context.volume(), node_container(context.pod)
-        processes = () if container is None else (context.processes_of(container),)
-        loss = context.make(Loss(volume, processes, self.keep))
-        evidence = [] if container is None else [gone(container)]
+        context.volumes.note_owner(context.volume_record())
+        volume, containers = context.volume(), context.on_volume()
+        loss = context.make(Loss(volume, tuple(context.processes_of(one) for one in containers), self.keep))
+        evidence = [gone(one) for one in containers]
         evidence.append(
             Evidence(
                 f"{loss.lost_bytes} bytes and {loss.lost_files} files were lost of {loss.bytes} bytes in {loss.files} "
@@ -67,8 +67,9 @@ class DiskWipe(_DiskDown):
     kind: Literal["diskWipe"]
 
     def inject(self, context: Context) -> list[Evidence]:
-        volume, container = context.volume(), node_container(context.pod)
-        evidence = [] if container is None else [kill(context, container)]
+        context.volumes.note_owner(context.volume_record())
+        volume = context.volume()
+        evidence = [kill(context, one) for one in context.on_volume()]
         return [*evidence, _wipe(context, volume)]
 
 
