@@ -18,6 +18,7 @@ CHART = ROOT / "helm" / "highwater"
 BASE = ROOT / "manifests" / "base"
 MONITORING = ROOT / "manifests" / "components" / "monitoring"
 JUDGING = ROOT / "manifests" / "components" / "judging"
+STORAGE_CLASS = ROOT / "manifests" / "components" / "storage-class"
 EVERYTHING = {
     "podMonitor": {"enabled": True},
     "prometheusRule": {"enabled": True},

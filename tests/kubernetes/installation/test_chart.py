@@ -6,12 +6,13 @@ import base64
 import json
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 
 from highwater_operator.experiments.context import JudgingSettings, RunnerSettings
 
-from .conftest import BASE, CHART, EVERYTHING, JUDGING, MONITORING, placed_by, resources
+from .conftest import BASE, CHART, EVERYTHING, JUDGING, MONITORING, STORAGE_CLASS, placed_by, resources
 
 CHART_LABELS = ("app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart")
 # Helm makes no namespace of its own, keeps CRDs apart from templates, and makes the token itself instead of by a Job.
@@ -38,7 +39,7 @@ def without_chart_labels(value: Any) -> Any:
 
 
 def test_lint_finds_nothing(helm):
-    for values in ({}, EVERYTHING):
+    for values in ({}, EVERYTHING, {"agent": {"storageClass": {"enabled": True}}}):
         report = helm.chart.lint(CHART, values, strict=True)
         assert report["errors"] == []
         assert [message for message in report["messages"] if message["severity"] > 1] == []
@@ -80,6 +81,46 @@ def test_judging_is_the_same_as_the_component(render):
     assert {**after, "env": before["env"]} == before
     for other in set(plain) - {key, *CHART_ONLY}:  # the token is another each time
         assert judging[other] == plain[other], other
+
+
+def test_the_storage_class_is_the_same_as_the_component(render):
+    plain, storing = render(), render({"agent": {"storageClass": {"enabled": True}}})
+    component = {(obj["kind"], obj["metadata"]["name"]): obj for obj in resources(STORAGE_CLASS)}
+    assert set(storing) - set(plain) == set(component)
+    for key, obj in component.items():
+        assert without_chart_labels(storing[key]) == obj, key
+    (patch,) = yaml.safe_load((STORAGE_CLASS / "kustomization.yaml").read_text())["patches"]
+    key = ("DaemonSet", "highwater-agent")
+    assert key == (patch["target"]["kind"], patch["target"]["name"])
+    (wanted,) = yaml.safe_load(patch["patch"])["spec"]["template"]["spec"]["containers"]
+    (before,), (after,) = (one[key]["spec"]["template"]["spec"]["containers"] for one in (plain, storing))
+    for part in ("env", "volumeMounts"):
+        assert [one for one in after[part] if one not in before[part]] == wanted[part]
+        assert len(after[part]) - len(before[part]) == (part == "env")
+    for other in set(plain) - {key, *CHART_ONLY}:
+        assert storing[other] == plain[other], other
+    for key in component:
+        kubernetes_validate.validate(storing[key], "1.34.0", strict=True)
+    # The provisioner's rights are its own: the privileged agents may not make and delete PersistentVolumes.
+    pods = [storing["DaemonSet", f"highwater-{one}"]["spec"]["template"]["spec"] for one in ("agent", "csi")]
+    assert [one["serviceAccountName"] for one in pods] == ["highwater-agent", "highwater-csi"]
+    for container in pods[1]["containers"]:
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert container["resources"]["limits"]["memory"]
+    rights = [rule for kind in ("Role", "ClusterRole") for rule in storing[kind, "highwater-csi"]["rules"]]
+    assert {"secrets", "*"}.isdisjoint(word for rule in rights for word in (*rule["resources"], *rule["verbs"]))
+    placed = {"nodeSelector": {"faults": "allowed"}, "tolerations": [{"key": "faults", "operator": "Exists"}]}
+    objects = render({"agent": {**placed, "storageClass": {"enabled": True}, "kubeletDirectory": "/data/kubelet"}})
+    spec = objects["DaemonSet", "highwater-csi"]["spec"]["template"]["spec"]
+    assert {name: spec[name] for name in placed} == placed, "beside every agent"
+    paths = [one["hostPath"]["path"] for one in spec["volumes"]]
+    assert paths == ["/data/kubelet/plugins/csi.highwater.dev", "/data/kubelet/plugins_registry"]
+    (agent,) = objects["DaemonSet", "highwater-agent"]["spec"]["template"]["spec"]["containers"]
+    assert {"name": "HIGHWATER_AGENT_CSI_SOCKET", "value": f"{paths[0]}/csi.sock"} in agent["env"]
 
 
 def test_judging_takes_what_it_is_given(render):

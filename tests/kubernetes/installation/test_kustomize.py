@@ -16,7 +16,7 @@ import yaml
 from highwater_chaos.experiment import load_experiment
 from highwater_operator.resources import LogCluster
 
-from .conftest import BASE, JUDGING, MONITORING, ROOT, Key, Object, by_key, documents, placed_by, pods
+from .conftest import BASE, JUDGING, MONITORING, ROOT, STORAGE_CLASS, Key, Object, by_key, documents, placed_by, pods
 
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = ("kind", "minikube", "production")
@@ -32,7 +32,7 @@ def kustomizations() -> Iterator[Path]:
 def test_what_is_listed_is_there_and_nothing_is_forgotten():
     reached: set[Path] = set()
     found = list(kustomizations())
-    assert len(found) == 3 + len(OVERLAYS)
+    assert len(found) == 4 + len(OVERLAYS)
     for path in found:
         content = yaml.safe_load(path.read_text())
         assert content["kind"] in {"Kustomization", "Component"}
@@ -43,7 +43,7 @@ def test_what_is_listed_is_there_and_nothing_is_forgotten():
             reached.add(listed)
         for generator in content.get("configMapGenerator", []):
             reached |= {(path.parent / name).resolve() for name in generator["files"]}
-    for folder in (BASE, MONITORING, JUDGING):
+    for folder in (BASE, MONITORING, JUDGING, STORAGE_CLASS):
         for path in folder.rglob("*"):
             if path.suffix in {".yaml", ".json"} and path.name != "kustomization.yaml":
                 assert path.resolve() in reached, f"{path} is in no kustomization"
