@@ -9,6 +9,7 @@ import msgspec
 
 from highwater_chaos.machine.commands import Command
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.frozen_group import FrozenGroup
 from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.links import Hub, Link
 from highwater_chaos.machine.namespaces import Namespace
@@ -30,6 +31,7 @@ _OTHERS: Final[tuple[type[Any], ...]] = (
     Process,
     Instruction,
     StartBarrier,
+    FrozenGroup,
     Command,
 )
 _NODE_FAULTS: Final = [one.fault for one in MACHINE_PRIMITIVES.values()]

@@ -20,7 +20,7 @@ from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import API_VERSION, CHAOS_ALLOWED, CHAOS_LABEL, NAMESPACE, STATEFUL_SET
 from highwater_chaos.machine.proc import groups_of
 from highwater_operator.agent.orphans import Clusters
-from highwater_operator.agent.pods import Pod, Pods, controller_of
+from highwater_operator.agent.pods import NODE_CONTAINER, Pod, Pods, controller_of
 from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.requests import PodReference
 
@@ -66,20 +66,19 @@ class Admission:
         place = f"{namespace}/{name}"
         if pod is None:
             raise RefusalError(404, f"there is no pod {place}", expected=f"pod {place}", found="none")
-        self._check(pod, again)
+        pod = replace(pod, of_cluster=self._check(pod, again))
         if uid is not None and pod.uid.lower() != uid.lower():
             what = f"pod {place} has been replaced since"
             raise RefusalError(409, what, expected=f"uid {uid[:60]}", found=f"uid {pod.uid}")
         if container is None:
-            return pod
-        if container not in pod.containers:
-            names = ", ".join(sorted(pod.containers)) or "none"
-            raise RefusalError(
-                422, f"pod {place} has no container {container[:80]}", expected="one of its containers", found=names
-            )
+            container = next(iter(pod.containers)) if len(pod.containers) == 1 else NODE_CONTAINER
+        if container not in pod.containers and pod.containers:
+            what = f"pod {place} has no container {container[:80]}"
+            raise RefusalError(422, what, expected="one of its containers", found=", ".join(sorted(pod.containers)))
         return replace(pod, chosen=container)
 
-    def _check(self, pod: Pod, again: bool) -> None:
+    def _check(self, pod: Pod, again: bool) -> bool:
+        """Whether it is a LogCluster's. Raises ``RefusalError`` for one that must not be touched."""
         place = f"{pod.namespace}/{pod.name}"
         if pod.node != self._node:
             found = f"node {pod.node}" if pod.node else "no node yet"
@@ -88,10 +87,10 @@ class Admission:
         if any(pod.uid.lower() in path.replace("_", "-") for path in groups_of(os.getpid())):
             raise RefusalError(403, f"pod {place} is this agent's own", expected="another pod", found=place)
         if not again and pod.uid in self._own:
-            return
+            return True
         if self._is_of_a_cluster(pod):
             self._remember(pod.uid)
-            return
+            return True
         found_label = self._namespaces.opted_in(pod.namespace)
         if found_label != CHAOS_ALLOWED:
             raise RefusalError(
@@ -100,6 +99,7 @@ class Admission:
                 expected=f"kubectl label namespace {pod.namespace} {CHAOS_LABEL}={CHAOS_ALLOWED}",
                 found="no such label" if found_label is None else f"{CHAOS_LABEL}={found_label[:63]}",
             )
+        return False
 
     def _is_of_a_cluster(self, pod: Pod) -> bool:
         if pod.stateful_set is None:

@@ -82,7 +82,7 @@ def node_among(pod: Pod, containers: Iterable[Container]) -> Container | None:
     for container in living:
         if container.id == pod.container:
             return container
-    others = {container for name, container in pod.containers.items() if name != pod.chosen}
+    others = {container for name, container in pod.containers.items() if name != pod.chosen} - {""}
     candidates = [one for one in living if one.id not in others]
     # One that has started again has an id that the API server may not know yet: it could be any of several.
     unknown = bool(candidates) and not others <= {one.id for one in living}

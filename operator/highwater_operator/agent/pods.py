@@ -31,7 +31,8 @@ _EXPIRED: Final = 410
 class Pod:
     """What matters of one. ``containers``: ids of all its containers by name, by the API server, which may be behind
     (empty: not started yet); ``chosen``: name of the one that is the node; ``user`` and ``group``: as what it runs;
-    ``stateful_set``: name and uid of the StatefulSet that is its controller, by its own word."""
+    ``stateful_set``: name and uid of the StatefulSet that is its controller, by its own word; ``of_cluster``: it was
+    found to be a LogCluster's."""
 
     namespace: str
     name: str
@@ -46,6 +47,7 @@ class Pod:
     group: int = 0
     host_network: bool = False
     stateful_set: tuple[str, str] | None = None
+    of_cluster: bool = False
 
     @property
     def container(self) -> str:

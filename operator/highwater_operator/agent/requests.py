@@ -34,7 +34,7 @@ ContainerName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9]
 
 class PodReference(Model):
     """Which pod. ``uid``: of the one that the caller saw; a pod that has been replaced since is another one.
-    ``container``: name of the container that is the node; None: ``node``, as LogClusters have it."""
+    ``container``: name of the container that is the node; None: ``node``, as LogClusters have it, or the only one."""
 
     namespace: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$")]

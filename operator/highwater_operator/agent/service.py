@@ -27,7 +27,7 @@ from highwater_operator.agent.background import Background
 from highwater_operator.agent.fault_log import log_change, log_refusal
 from highwater_operator.agent.faults.base import Context, Fault, HealContext, PodNode
 from highwater_operator.agent.faults.kinds import KINDS, read_stored
-from highwater_operator.agent.faults.processes import bar
+from highwater_operator.agent.faults.processes import bar, freeze, group_of
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence, FaultRecord, Records, State, now_text
 from highwater_operator.agent.refusals import RefusalError
@@ -71,6 +71,8 @@ class Faults:
                         return there
                 lasts_ns = _lasts_ns(request)
                 pod = self._admitted(request)
+                if request.TALKS and not pod.of_cluster:
+                    raise _only_ours(request, pod)
             except RefusalError as refusal:
                 log_refusal(FaultRecord(fault, "failed", body), refusal)
                 raise
@@ -217,12 +219,15 @@ class Faults:
     def _inject(self, context: Context, request: Fault, record: FaultRecord) -> FaultRecord:
         began = time.monotonic()
         down = request.keeps_down_ns is not None
+        barring = replace(context, id=_barred(context.id), lasts_ns=_left_ns(record.until))
         try:
-            if down:
-                barring = replace(context, id=_barred(context.id), lasts_ns=_left_ns(record.until))
+            if down and context.pod.of_cluster:
                 bar(barring, context.id, self._kubelet)
+            group = group_of(barring) if down and not context.pod.of_cluster else None
             with self._disks_held(request, None):
                 evidence = request.inject(context)
+            if group is not None:
+                evidence.append(freeze(barring, group))
         except Exception as error:  # whatever it is: what was half made is undone
             refused = isinstance(error, RefusalError)
             metrics.INJECTIONS.labels(request.kind, "refused" if refused else "failed").inc()
@@ -329,6 +334,11 @@ def _ensure_same(there: FaultRecord, body: dict[str, object]) -> None:
             expected=", ".join(f"{name}={there.request.get(name)!r}" for name in different),
             found=", ".join(f"{name}={body.get(name)!r}" for name in different),
         )
+
+
+def _only_ours(request: Fault, pod: Pod) -> RefusalError:
+    what = f"{request.kind} is made by the program of a node, and pod {pod.namespace}/{pod.name} is of no LogCluster"
+    return RefusalError(422, what, expected="a pod of a LogCluster", found="a pod of other software")
 
 
 def _lasts_ns(request: Fault) -> int:

@@ -204,7 +204,6 @@ class World:
         self.run.make(Namespace(pod.namespace, self.run.directory))
         self.run.make(Link(self.hub, pod.namespace, f"p{number}", f"{pod.address}/16"))
         self.pods.append(pod)
-        pod.start_container("/bin/sleep", "100000", executable="/pause")
         spec = {
             "nodeName": node,
             "securityContext": {"runAsUser": 10001, "fsGroup": 10002},
@@ -214,7 +213,8 @@ class World:
         if (owner := owner or self.owner_of(name, labels)) is not None:
             meta["ownerReferences"] = [owner]
         made = self.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
-        pod.uid = made["metadata"]["uid"] if made["metadata"]["uid"] != pod.uid else pod.uid
+        pod.uid = made["metadata"]["uid"]
+        pod.start_container("/bin/sleep", "100000", executable="/pause")
         pod.control.mkdir(parents=True)
         return pod
 

@@ -128,3 +128,38 @@ def test_a_container_that_is_not_known_is_not_guessed(agent: Agent, world: World
     assert answer.status_code == 409
     assert "none of them is known" in answer.json()["error"]
     assert states(sidecar.pid) == ["running"]
+
+
+def test_a_node_of_other_software_is_kept_down_by_its_control_group(
+    agent: Agent, world: World, label: Label, restart: Callable[[], Agent]
+) -> None:
+    """It reads no hold file, whatever volumes its pod has."""
+    label("allowed")
+    pod = world.pod("down-0", labels={}, containers=("kafka",))
+    node = pod.start_container("/bin/sleep", "100000")
+    record = agent.inject("frozen-1", "kill", pod, restartAfter="1h")
+    assert node.wait(10) == -9
+    assert record["state"] == "inForce"
+    assert any("what the kubelet starts in pod default/down-0 waits" in saw for saw in confirmed(record, "inject"))
+    assert list(pod.control.iterdir()) == []
+    replacement = pod.start_container("/bin/echo", "up")
+    refused = agent.put("frozen-2", "kill", pod, restartAfter="1h")
+    assert refused.status_code == 409, "its end would thaw it for both"
+    assert refused.json()["error"] == "the node of pod default/down-0 is kept down by another fault"
+    assert agent.state("frozen-2") == "failed"
+    talks = agent.put("frozen-3", "clockSkew", pod, offset="1s")
+    assert (talks.status_code, talks.json()["found"]) == (422, "a pod of other software")
+    # The namespace opts out, the agent dies: the next one heals.
+    label(None)
+    agent.kill()
+    agent = restart()
+    assert replacement.poll() is None
+    assert confirmed(agent.heal("frozen-1"), "heal")
+    assert replacement.stdout is not None
+    assert replacement.stdout.readline() == "up\n"
+    label("allowed")
+    node = pod.start_container("/bin/sleep", "100000")
+    assert agent.inject("frozen-4", "kill", pod, seconds=3, restartAfter="1h")["state"] == "inForce"
+    replacement = pod.start_container("/bin/echo", "up")
+    assert replacement.stdout is not None
+    assert replacement.stdout.readline() == "up\n", "the guardian thaws it at the deadline"

@@ -2,7 +2,8 @@
 
 All processes of the container are meant: a JVM's launcher, a node's helpers. The kubelet restarts the container; the
 new one is another container and never hit by what was meant for the old one. A node that is to stay down for a while
-waits, in its new container, for a file to go that was there before the old one was killed (:func:`bar`).
+waits, in its new container, for a file to go that was there before the old one was killed (:func:`bar`). A pod of other
+software reads no such file: its control group is frozen once its node is dead (:func:`freeze`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ import time
 from pathlib import Path
 from typing import Final, Literal
 
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.frozen_group import FrozenGroup
 from highwater_chaos.machine.start_barrier import StartBarrier
-from highwater_operator.agent.containers import Container, running_node
+from highwater_operator.agent.containers import Container, node_container, running_node
 from highwater_operator.agent.faults.base import Context, DownFault
 from highwater_operator.agent.places import CONTROL_VOLUME, HOLD_FILES, volume_directory
 from highwater_operator.agent.records import Evidence
 from highwater_operator.agent.refusals import RefusalError
 
 _STOPS_WITHIN: Final = 75.0
+_FROZEN_WITHIN: Final = 15.0
 
 
 def kill(context: Context, container: Container) -> Evidence:
@@ -51,6 +55,44 @@ def bar(context: Context, fault: str, kubelet: Path) -> None:
             found="no such directory",
         )
     context.make(StartBarrier(f"{directory}/{Path(HOLD_FILES).name}{fault}"))
+
+
+def group_of(context: Context) -> FrozenGroup:
+    """The control group of a pod of other software, by which its node is kept down.
+
+    Raises:
+        RefusalError: 422 where it cannot be frozen; 409 where it is: the end of one fault would be that of another.
+    """
+    try:
+        group = FrozenGroup.of(context.pod.uid)
+    except MachineError as error:
+        raise RefusalError(
+            422,
+            f"the node of pod {context.name} could not be kept down: {error}",
+            expected="a control group of the pod that can be frozen",
+            found="none",
+        ) from error
+    if (left := group.left()) is not None:
+        what = f"the node of pod {context.name} is kept down by another fault"
+        raise RefusalError(409, what, expected="a node that runs", found=left)
+    return group
+
+
+def freeze(context: Context, group: FrozenGroup) -> Evidence:
+    """Keep whatever the kubelet starts in a pod from beginning, now that its node has ended. What it has started since
+    is killed. Raises ``MachineError``: the group does not freeze."""
+    until = time.monotonic() + _FROZEN_WITHIN
+    while True:
+        held = context.run.make(group, lasts_ns=context.lasts_ns, tag=context.id)
+        container = node_container(context.pod)
+        if container is None:
+            saw = f"{group.describe()}: what the kubelet starts in pod {context.name} waits"
+            return Evidence(saw, group.left() is not None, details={"frozen": group.group})
+        # It began before the group was frozen. What is frozen does not die in version 1.
+        context.run.undo(held)
+        if time.monotonic() > until:
+            raise MachineError(f"the kubelet starts container {container.id[:12]} of pod {context.name} too fast")
+        kill(context, container)
 
 
 class Kill(DownFault):
