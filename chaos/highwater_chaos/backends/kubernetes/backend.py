@@ -17,16 +17,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, get_type_hints
+from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.capabilities import KubernetesCapabilities
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
 from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
-from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault
 from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
@@ -36,24 +36,21 @@ from highwater_chaos.backends.kubernetes.message_rules import MessageRules
 from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import PodEvents
+from highwater_chaos.backends.kubernetes.pod_nodes import PodNode, PodNodes
 from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.host_faults import Skew
 from highwater_chaos.backends.local.real_nodes import RealNodes
-from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import Needs
 from highwater_chaos.backends.protocol import BackendError, HeldUp, InvariantViolation, MetricRow, NodeState, TimedEvent
 from highwater_chaos.base.machine_record import MACHINES_FILE
 from highwater_chaos.base.quantities import format_signed_duration
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
 from highwater_chaos.machine.disk_error import DiskError
-from highwater_chaos.machine.node_fault import NodeFault
-from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.primitives import Begins, Probes
+from highwater_chaos.machine.primitives import Begins
 from highwater_chaos.records.dump import Dumped
 from highwater_runtime.ports import MS, SECOND, Endpoint
 from highwater_runtime.ports.trace import NodeStarted
@@ -67,27 +64,16 @@ _CONTAINER: Final = "node"
 _LOGS_PATIENCE: Final = 5.0
 
 
-@dataclass(slots=True)
-class _Node:
-    name: str
-    place: PodPlace
+@dataclass(slots=True, kw_only=True)
+class _Node(PodNode):
+    """``stall`` and ``skew`` are the last ones, also after their heal."""
+
     events: PodEvents
-    down: list[InjectedFault] = field(default_factory=list)
-    """Faults that keep it down."""
-    stopping: Future[InjectedFault] | None = None
-    faults: dict[type[NodeFault], InjectedFault] = field(default_factory=dict)
-    """The last of each kind, also after its heal; so are ``stall`` and ``skew``."""
-    trouble: type[NodeFault] | None = None
-    """The last fault that was done to its volume; None: a stall, or none."""
     stall: HostFault | None = None
     skew: HostFault | None = None
-    wiped_empty: bool = False
-    troubled: bool = False
-    wiped: bool = False
 
 
-@with_machine_methods("processes", "network", in_pods=True)
-class KubernetesBackend(KubernetesCapabilities, RealNodes):
+class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks cannot be harmed: those that can be
     harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 
@@ -122,6 +108,7 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
         self._at = at
         self._watched = WatchedCluster(api, place)
         self._own_topics = own_topics
+        self._inconclusive_reasons = []
         self._timeout_ns = timeout_ns
         self._client = FaultClient(journal, timeout_ns + _AFTER_NS)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
@@ -129,11 +116,10 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
         self._ensemble: PodEnsemble | None = None
         self._metrics = MetricPolls(self._threads)
         self._cluster: Cluster
-        self._nodes: dict[str, _Node] = {}
+        self._nodes: Mapping[str, _Node] = {}
         self._host_faults: HostFaults
         self._rules: MessageRules
         self._cuts: Cuts
-        self._inconclusive_reasons: list[str] = []
         self._wiped: set[tuple[str, int]] = set()
         self._since = 0
         self._closed = False
@@ -155,7 +141,9 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
             bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
         self._watched.begin()
         places = find_pods(self._api, self._agents, self._place, cluster)
-        self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
+        self._nodes = {
+            name: _Node(name=name, place=place, events=PodEvents(name, place)) for name, place in places.items()
+        }
         self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
         self._host_faults = HostFaults(self._client, places, self.state)
         self._rules = MessageRules(self._client, places, self._host_faults)
@@ -223,18 +211,6 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
         """Return the addresses of all controllers."""
         return tuple(self._at(self._place.endpoint(name)) for name in controller_names(self._cluster))
 
-    def state(self, node: str) -> NodeState:
-        """What was done to it last, as the agent confirmed it."""
-        one = self._nodes[node]
-        if one.stopping is not None:
-            if not one.stopping.done():
-                return NodeState.STOPPING
-            self._has_stopped(one, one.stopping)
-        if one.down:
-            return NodeState.DOWN
-        paused = one.faults.get(Pause)
-        return NodeState.UP if paused is None or paused.healed else NodeState.PAUSED
-
     def incarnation(self, node: str) -> int:
         """Starts that its events tell."""
         return self._nodes[node].events.incarnation
@@ -256,10 +232,6 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
         """All of them, by time."""
         self._take_events()
         return self._intake.lines()
-
-    def reachable(self, source: str, destination: str) -> bool:
-        """By a connection from inside the source's pod; waits for what is under way on the link."""
-        return self._cuts.reachable(source, destination)
 
     def clock_error(self, node: str) -> tuple[int, float]:
         """Return offset (ns) and rate as the node reported them to its agent, at the skew and when it was undone."""
@@ -334,13 +306,6 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
 
     # --- nodes ---
 
-    def start(self, node: str) -> None:
-        """Heal what keeps it down: the container that waits runs on."""
-        one = self._nodes[node]
-        down, one.down = one.down, []
-        for fault in reversed(down):
-            self._client.heal(fault)
-
     def held_up(self, node: str) -> HeldUp | None:
         """Return the kubelet's back-off from the pod's status; None if there is none or it cannot be read."""
         place = self._nodes[node].place
@@ -351,49 +316,12 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
         pod = next((one for one in pods if one["metadata"]["name"] == place.name), None)
         return None if pod is None else held_up(pod, _CONTAINER)
 
-    def kill(self, node: str) -> None:
-        """SIGKILL to the container; its successor is held."""
-        self._bring_down(self._nodes[node], "kill", "kill")
-
-    def stop(self, node: str) -> None:
-        """SIGTERM; its successor is held."""
-        one = self._nodes[node]
-        if one.down or one.stopping is not None:
-            return
-        one.events.ending = "stop"
-        one.stopping = self._client.inject_soon(one.place, "stop", f"stop {node}", None, self._held())
-
     def begin_fault(self, node: str, begins: Begins, parameters: Mapping[str, Any], until_ns: int | None) -> None:
-        one, what = self._nodes[node], f"{begins.kind} {node}"
-        one.troubled |= begins.fault.MAY_END_NODES
-        one.faults[begins.fault] = self._client.inject(one.place, begins.kind, what, self._lasts(until_ns), parameters)
+        super().begin_fault(node, begins, parameters, until_ns)
         if begins.fault.ACTS_ON == "volume":
-            one.trouble, one.stall = begins.fault, None
+            self._nodes[node].stall = None
 
-    def end_faults(self, node: str, *faults: type[NodeFault]) -> None:
-        one, state = self._nodes[node], self.state(node)
-        for fault in faults:
-            if fault in one.faults:
-                self._client.heal(one.faults[fault])
-        if state is NodeState.PAUSED and self.state(node) is NodeState.UP:
-            self._host_faults.resumed(node)
-
-    def probe_node(self, node: str, declared: Callable[..., Any], probe: Probes, parameters: Mapping[str, Any]) -> Any:
-        del probe  # the agent's
-        name, result = declared.__name__, get_type_hints(declared)["return"]
-        try:
-            return self._nodes[node].place.look(name, result, parameters)
-        except AgentError as error:
-            raise BackendError(f"{name} of {node} cannot be seen: {error}") from error
-
-    # --- network, disk, clock ---
-
-    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
-        """A rule in the destination's pod."""
-        self._cuts.cut(cut, source, destination, self._lasts(until_ns))
-
-    def uncut(self, cut: str) -> None:
-        self._cuts.uncut(cut)
+    # --- disk, clock ---
 
     def stall_disk(self, node: str, until_ns: int | None = None) -> None:
         """Ask the node to hold its flushes."""
@@ -439,38 +367,19 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
 
     # --- small things ---
 
-    def _bring_down(self, one: _Node, kind: str, reason: str, **parameters: Any) -> InjectedFault:
-        one.events.ending = reason
-        what = f"{kind} {one.name}"
-        try:
-            fault = self._client.inject(one.place, kind, what, None, {**self._held(), **parameters})
-        except BackendError as error:
-            held = self.held_up(one.name)
-            if held is None:
-                raise
-            raise BackendError(f"{error} ({held.why})") from error
-        one.down.append(fault)
-        one.faults = {kind: had for kind, had in one.faults.items() if kind.ACTS_ON != "processes"}
-        self._ended(one, reason, fault)
-        return fault
+    def _resumed(self, one: PodNode) -> None:
+        self._host_faults.resumed(one.name)
 
-    def _has_stopped(self, one: _Node, stopping: Future[InjectedFault]) -> None:
-        one.stopping = None
-        try:
-            fault = stopping.result()
-        except BackendError as error:
-            one.events.ending = None
-            self._inconclusive_reasons.append(str(error))
-            return
-        one.down.append(fault)
-        self._ended(one, "stop", fault)
+    def _ending(self, one: PodNode, reason: str | None) -> None:
+        self._nodes[one.name].events.ending = reason
 
-    def _ended(self, one: _Node, reason: str, fault: InjectedFault) -> None:
+    def _ended(self, one: PodNode, reason: str, fault: InjectedFault) -> None:
         """Note the end of an incarnation, behind all of its events."""
-        one.events.silent_since = None  # its agent has just answered, so wait for the node's last events
+        events = self._nodes[one.name].events
+        events.silent_since = None  # its agent has just answered, so wait for the node's last events
         self._take_events()
         lost = int(fault.details("lostBytes") or 0)
-        self._intake.stopped(one.events, reason, fault.seen_at_ns, lost)
+        self._intake.stopped(events, reason, fault.seen_at_ns, lost)
 
     def _crashed(self, node: str, incarnation: int) -> None:
         if not self._nodes[node].troubled:
@@ -486,10 +395,3 @@ class KubernetesBackend(KubernetesCapabilities, RealNodes):
                     node.wiped = False
                     self._wiped.add((one.node, one.incarnation))
                 self._host_faults.started(one.node)
-
-    def _held(self) -> dict[str, str]:
-        return {"restartAfter": format_duration(self._client.longest_ns)}
-
-    def _lasts(self, until_ns: int | None) -> int | None:
-        """The agent ends a fault later than the engine would, which may be busy looking for evidence."""
-        return None if until_ns is None else until_ns - self.now_ns() + _GRACE_NS
