@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.proc import freezers
 
 _FROZEN_WITHIN: Final = 2.0
 """Seconds: it is frozen with the run's lock held."""
@@ -44,7 +45,7 @@ class FrozenGroup:
             MachineError: there is none.
         """
         wanted = token.lower()
-        for tree in _trees():
+        for tree in freezers():
             for directory in _groups(tree):
                 named = wanted in Path(directory).name.replace("_", "-")
                 if named and _control(directory) is not None and _has_processes(directory):
@@ -126,18 +127,6 @@ def _has_processes(directory: str) -> bool:
 
 def _is_group(directory: str) -> bool:
     return os.path.exists(f"{directory}/cgroup.procs")  # noqa: PTH110
-
-
-def _trees() -> Iterator[str]:
-    """Where groups that can be frozen may be mounted, here and at the machine's first process."""
-    for process, root in (("self", ""), ("1", "/proc/1/root")):
-        with suppress(OSError):
-            for line in Path(f"/proc/{process}/mountinfo").read_bytes().split(b"\n"):
-                before, _, after = line.partition(b" - ")
-                fields = after.split(b" ")
-                freezes = fields[0] == b"cgroup2" or (fields[0] == b"cgroup" and b"freezer" in fields[-1].split(b","))
-                if freezes:
-                    yield root + os.fsdecode(before.split(b" ")[4])
 
 
 def _groups(tree: str) -> Iterator[str]:
