@@ -223,6 +223,15 @@ class OwnsTopics(Protocol):
 
 
 @runtime_checkable
+class Attaches(Protocol):
+    """A place that runs experiments on clusters that it did not make, and that say nothing of themselves but what
+    clients may ask for."""
+
+    def is_attached(self) -> bool:
+        """Return whether it does."""
+
+
+@runtime_checkable
 class Borrows(Protocol):
     """A place that may run an experiment on a cluster of somebody else's."""
 

@@ -33,13 +33,19 @@ def load_attached(
     Raises:
         ExperimentError: as of any file, and for what a cluster of others cannot be.
     """
-    source = str(path)
-    documents = read_documents(read_text(path), source)
+    return parse_attached(read_text(path), str(path), cluster_id, brokers, voters, config)
+
+
+def parse_attached(
+    text: str, source: str, cluster_id: str, brokers: Sequence[int], voters: Sequence[int], config: Mapping[str, str]
+) -> ChaosExperiment:
+    """The same of a text; ``source`` names it in errors."""
+    documents = read_documents(text, source)
     data = documents[0][1] if len(documents) == 1 else None
     spec = data.get("spec") if isinstance(data, dict) else None
     given = spec.get("cluster") if isinstance(spec, dict) else None
     if not isinstance(data, dict) or not isinstance(spec, dict) or not isinstance(given, dict):
-        parse_experiment(read_text(path), source)  # says what is wrong with any file
+        parse_experiment(text, source)  # says what is wrong with any file
         raise ExperimentError(source, [Problem("spec.cluster", "expected a cluster with the topics to create")])
     if problems := list(_problems(given, len(brokers), config)):
         raise ExperimentError(source, problems)

@@ -144,10 +144,55 @@ class Cluster(Model):
         return written
 
 
-class ClusterRef(Model):
-    """A ``LogCluster`` that already runs, on Kubernetes: borrowed for the experiment, and given back as it was."""
+class ClientConfigSecret(Model):
+    """A Secret in the experiment's namespace with Kafka's client properties."""
 
-    name: Annotated[str, Field(min_length=1, max_length=253, description="Its name, in the experiment's namespace.")]
+    secret: Annotated[str, Field(min_length=1, max_length=253, description="Name of the Secret.")]
+    key: Annotated[
+        str,
+        Field(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253, description="Its key with the properties."),
+    ] = "client.properties"
+
+
+_LabelText = Annotated[str, Field(max_length=63)]
+
+
+class ClusterRef(Model):
+    """A cluster that already runs on Kubernetes: a ``LogCluster`` by ``name``, borrowed and given back as it was; or
+    one of others: Strimzi's, or any pods of Apache Kafka by labels, or brokers by their address alone."""
+
+    name: Annotated[
+        str | None,
+        Field(min_length=1, max_length=253, description="Of a LogCluster in the experiment's namespace."),
+    ] = None
+    strimzi: Annotated[
+        str | None,
+        Field(min_length=1, max_length=200, description="Name of a Kafka resource of Strimzi in that namespace."),
+    ] = None
+    selector: Annotated[
+        dict[str, _LabelText] | None,
+        Field(min_length=1, max_length=20, description="Labels of the pods that are the cluster's nodes."),
+    ] = None
+    container: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+            max_length=63,
+            description="With selector: the pods' container with Kafka; absent: kafka.",
+        ),
+    ] = None
+    bootstrap: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=1000,
+            description="host:port of brokers, several separated by commas; with strimzi, absent:"
+            " NAME-kafka-bootstrap:9092.",
+        ),
+    ] = None
+    client_config: Annotated[
+        ClientConfigSecret | None, Field(description="Client properties, for TLS and SASL; not with name.")
+    ] = None
     topics: Annotated[
         list[CreateTopic],
         Field(
@@ -155,6 +200,32 @@ class ClusterRef(Model):
             default_factory=list,
         ),
     ]
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether it refers to a cluster that no LogCluster describes."""
+        return self.name is None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        def given(*fields: str) -> list[str]:
+            return [name for name in fields if getattr(self, name) is not None]
+
+        def wrong(expected: str, found: list[str]) -> PydanticCustomError:
+            shown = {"client_config": "clientConfig"}
+            text = ", ".join(shown.get(one, one) for one in found) or "none"
+            return PydanticCustomError("one_reference", "expected " + expected + "; found {found}", {"found": text})
+
+        kinds = given("name", "strimzi", "selector") or given("bootstrap")
+        if len(kinds) != 1:
+            raise wrong("one of name, strimzi, selector (with bootstrap) and bootstrap", kinds)
+        if kinds == ["name"] and (more := given("container", "bootstrap", "client_config")):
+            raise wrong("nothing of these with name: a LogCluster says it all", more)
+        if kinds == ["selector"] and self.bootstrap is None:
+            raise wrong("bootstrap with selector: host:port of a broker", [])
+        if kinds == ["bootstrap"] and self.container is not None:
+            raise wrong("selector with container", ["container"])
+        return self
 
 
 def _acks(found: Any) -> Any:

@@ -39,8 +39,18 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     unhealed_of,
 )
 from highwater_chaos.backends.kubernetes.crashable import backend_for
+from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
+from highwater_chaos.backends.kubernetes.foreign.reference import (
+    STRIMZI_CLUSTER,
+    ForeignReference,
+    access_to,
+    foreign_reference_of,
+    look_at,
+    resolved,
+)
 from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_PATIENCE, StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, own_topics, reference_of
+from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
@@ -131,6 +141,7 @@ class Runner:
         self._faults: Sequence[FaultRecord] = ()
         self._clients: Json = {}
         self._looked = 0.0
+        self._scratch = ScratchDirectory("runner")
 
     def run(self) -> int:
         """Exit status: 0 there is a verdict, or recordings for a judging Job; 1 the operator has to look after it."""
@@ -167,8 +178,10 @@ class Runner:
         log_event(_log, logging.INFO, "verdict", verdict=verdict["verdict"], reason=reason_of(verdict))
         self.journal.write(lambda now: conclusion(verdict, now, kept=kept))
 
-    def _resolved(self, found: Json) -> tuple[ChaosExperiment, KubernetesBackend]:
+    def _resolved(self, found: Json) -> tuple[ChaosExperiment, KubernetesBackend | ForeignBackend]:
         """The experiment with the cluster that it refers to, where it does. Raises ``ClusterError``."""
+        if (reference := foreign_reference_of(found)) is not None:
+            return self._attached(found, reference)
         name, place, kind = reference_of(found), self._place, backend_for(crashable=True)
         cluster = None
         if name:
@@ -189,7 +202,15 @@ class Runner:
         )
         return experiment, backend
 
-    def _record(self, experiment: ChaosExperiment, backend: KubernetesBackend, parent: Path) -> Path:
+    def _attached(self, found: Json, reference: ForeignReference) -> tuple[ChaosExperiment, ForeignBackend]:
+        """The experiment on a cluster of others, as it is now. Raises ``ClusterError``."""
+        access = access_to(self._api, reference, Path(self._scratch.name))
+        cluster = look_at(access, found)
+        experiment = with_labels_of(self._place, resolved(found, cluster), reference)
+        timeout = experiment.spec.timeout
+        return experiment, ForeignBackend(self._api, self._agents, reference, access, cluster, self.journal, timeout)
+
+    def _record(self, experiment: ChaosExperiment, backend: KubernetesBackend | ForeignBackend, parent: Path) -> Path:
         """Run, and write down what is to be judged; returns where."""
         result = run_experiment(
             experiment,
@@ -260,12 +281,15 @@ class Runner:
         self.journal.write(change)
 
 
-def with_labels_of(place: Place, experiment: ChaosExperiment) -> ChaosExperiment:
+def with_labels_of(
+    place: Place, experiment: ChaosExperiment, reference: ForeignReference | None = None
+) -> ChaosExperiment:
     """The experiment; if it names a Prometheus, that is asked of this cluster's series alone: it knows of others."""
     prometheus = experiment.spec.prometheus
     if prometheus is None or prometheus.labels is not None:
         return experiment
-    labels = {"namespace": place.namespace, "strimzi_io_cluster": place.cluster}
+    name = place.cluster if reference is None else reference.labels.get(STRIMZI_CLUSTER)
+    labels = {"namespace": place.namespace, **({} if name is None else {"strimzi_io_cluster": name})}
     asked = prometheus.model_copy(update={"labels": labels})
     return experiment.model_copy(update={"spec": experiment.spec.model_copy(update={"prometheus": asked})})
 

@@ -236,7 +236,7 @@ class _Look:
         shrank."""
         cluster = self.experiment.spec.cluster
         known = cluster is not None and (cluster.runtime == "highwater" or "replica.lag.time.max.ms" in cluster.config)
-        if cluster is None or not known or self.run.verdict["backend"] == "attach":
+        if cluster is None or not known or cluster.attached is not None:
             return
         lag_ns = timeouts(cluster).replica_lag_time_max_ms * MS
         kept: list[str] = []

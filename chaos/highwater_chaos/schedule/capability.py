@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from highwater_chaos.backends.primitives import PRIMITIVES, Primitive, RunsCommands, SkewsClocks, StallsDisks
-from highwater_chaos.backends.protocol import Capabilities
+from highwater_chaos.backends.protocol import Attaches, Capabilities
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import Step
@@ -33,7 +33,7 @@ class BackendCannotError(PortableError):
 
 def refusals(experiment: ChaosExperiment, backend: Capabilities) -> list[str]:
     """What the experiment needs and the backend cannot do; empty where it can run."""
-    if experiment.cluster.attached is not None and backend.name != "attach":
+    if experiment.cluster.attached is not None and not (isinstance(backend, Attaches) and backend.is_attached()):
         return ["spec.cluster.attached: says what a run with --backend attach found: leave it out, or run it there"]
     if problems := backend.problems(experiment.cluster):
         return problems
@@ -62,6 +62,16 @@ def refusals(experiment: ChaosExperiment, backend: Capabilities) -> list[str]:
             missing[f"workload.driver {driver.name} {lacking}"] = None
         elif (problem := driver.missing()) is not None:
             missing[f"workload.driver {driver.name} {problem}"] = None
+    return list(missing)
+
+
+def lacking(steps: Sequence[Step], able: frozenset[Primitive], why_not: Callable[[Primitive], str]) -> list[str]:
+    """What a schedule needs that is not ``able``, before it is known on which cluster it runs."""
+    missing: dict[str, None] = {}
+    for fault in _faults(steps):
+        for primitive in sorted(fault.needs - able, key=PRIMITIVES.__getitem__):
+            needs = f"{fault.KIND} needs {PRIMITIVES[primitive]}"
+            missing[f"{needs}, which pods of others do not have: {why_not(primitive)}"] = None
     return list(missing)
 
 

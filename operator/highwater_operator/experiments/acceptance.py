@@ -64,7 +64,7 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
     try:
         experiment = experiment_of(found, borrowed)
     except ExperimentError as error:
-        return Rejection("Invalid", _in_words(error))
+        return Rejection("Invalid", in_words(error))
     capabilities = KubernetesCapabilities(backend_for(crashable=borrowed is None or is_crashable(borrowed)))
     if problems := capabilities.problems(experiment.cluster):
         return Rejection("NotSupported", "; ".join(problems))
@@ -96,6 +96,6 @@ def refusal(rejection: Rejection) -> Refusal:
     )
 
 
-def _in_words(error: ExperimentError) -> str:
+def in_words(error: ExperimentError) -> str:
     """Every problem with the path of its field. Lines are left out: what was read is no file of the user's."""
     return "; ".join(f"{one.path}: {one.message}" if one.path else one.message for one in error.problems)

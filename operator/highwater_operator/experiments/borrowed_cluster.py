@@ -24,7 +24,7 @@ from highwater_chaos.backends.kubernetes.reference import (
 from highwater_chaos.backends.kubernetes.watched_cluster import why_not_ready
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
 from highwater_chaos.kube.client import ConflictError, NotFoundError
-from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, CLUSTER_LABEL, LOG_CLUSTER, POD, Json
 from highwater_operator.admin import AdminError
 from highwater_operator.experiments.acceptance import Rejection, examine
 from highwater_operator.experiments.context import ExperimentContext
@@ -147,6 +147,10 @@ class BorrowedCluster:
         except ConflictError:
             return Outcome(0.0)
         return None
+
+    async def pods(self) -> list[Json]:
+        """Its pods."""
+        return await self._kube.list(POD, self._metadata["namespace"], {CLUSTER_LABEL: self._name})
 
     # --- small things ---
 

@@ -31,9 +31,9 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     healed_condition,
     passed_condition,
 )
+from highwater_chaos.backends.kubernetes.foreign.reference import foreign_reference_of
 from highwater_chaos.backends.kubernetes.healing import heal, homes_of, judge_job_name, open_faults, run_job_name
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, GIVES_WAY
-from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.client import RefusedError
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
@@ -53,6 +53,7 @@ from highwater_operator.experiments.acceptance import Rejection, examine, refusa
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.definitions import shortage
+from highwater_operator.experiments.foreign_cluster import ForeignCluster
 from highwater_operator.experiments.judge_job import judge_job, why_not_judged
 from highwater_operator.experiments.runner_job import JUDGE, RUNNER, runner_job, why_ended
 from highwater_operator.experiments.startup import cluster_trouble, goes_first, lacks_room, runner_trouble
@@ -93,7 +94,12 @@ class _Look:
         self._found: Json = {"apiVersion": CHAOS_EXPERIMENT.api_version, "kind": CHAOS_EXPERIMENT.kind, **found}
         self._metadata: Json = found["metadata"]
         self._status: Json = found.get("status") or {}
-        self._borrowed = BorrowedCluster(context, self._found)
+        reference = foreign_reference_of(self._found)
+        self._borrowed: BorrowedCluster | ForeignCluster = (
+            BorrowedCluster(context, self._found)
+            if reference is None
+            else ForeignCluster(context, self._found, reference)
+        )
 
     @property
     def _over(self) -> Outcome:
@@ -275,7 +281,7 @@ class _Look:
         job = await self._kube.get(JOB, namespace, name)
         if job is None:
             recorded = self._condition(RECORDED) or {}
-            waiting = await self._undo(RUNNER) or await self._borrowed.give_back(recorded.get("lastTransitionTime"))
+            waiting = await self._undo(RUNNER) or await self._give_back(recorded.get("lastTransitionTime"))
             if waiting is not None:
                 return waiting
             await rights.start(self._context, self._found, JUDGE, judge_job(self._context, self._found))
@@ -323,7 +329,7 @@ class _Look:
 
     async def _release(self) -> Outcome:
         """Of a Completed one nothing holds up its deletion, once nothing of it is left; its Jobs may do nothing."""
-        waiting = await self._borrowed.give_back(self._status.get("completedAt"))
+        waiting = await self._give_back(self._status.get("completedAt"))
         if waiting is not None:
             return waiting
         components = (RUNNER,) if self._condition(RECORDED) is None else (RUNNER, JUDGE)
@@ -346,7 +352,7 @@ class _Look:
             await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
             await self._tell_abort("deleted before it was over")
             return Outcome(0.0)
-        waiting = await self._undo() or await self._borrowed.give_back(self._metadata["deletionTimestamp"])
+        waiting = await self._undo() or await self._give_back(self._metadata["deletionTimestamp"])
         if waiting is not None:
             return waiting
         await self._drop_finalizer()
@@ -407,9 +413,16 @@ class _Look:
 
     async def _homes(self) -> set[str]:
         """Nodes with pods of the cluster."""
-        name = reference_of(self._found) or self._metadata["name"]
-        pods = await self._kube.list(POD, self._metadata["namespace"], {CLUSTER_LABEL: name})
-        return homes_of(pods)
+        if self._borrowed.wanted:
+            return homes_of(await self._borrowed.pods())
+        labels = {CLUSTER_LABEL: self._metadata["name"]}
+        return homes_of(await self._kube.list(POD, self._metadata["namespace"], labels))
+
+    async def _give_back(self, since: str | None) -> Outcome | None:
+        waiting = await self._borrowed.give_back(since)
+        if waiting is None and self._status.get("ownTopics") is not None:
+            await self._write({"ownTopics": None})
+        return waiting
 
     # --- small things ---
 

@@ -51,9 +51,9 @@ class Experiments(Collector):
     def remember(self, found: Json) -> None:
         """Take what an experiment says."""
         metadata, status, spec = found["metadata"], found.get("status") or {}, found.get("spec") or {}
-        counts = status.get("faults") or {}
+        counts, reference = status.get("faults") or {}, spec.get("clusterRef") or {}
         self._known[metadata["namespace"], metadata["name"]] = _Known(
-            str((spec.get("clusterRef") or {}).get("name") or metadata["name"]),
+            str(reference.get("name") or reference.get("strimzi") or metadata["name"]),
             str(status.get("phase") or "Pending"),
             str(status.get("verdict") or ""),
             status.get("expected"),

@@ -70,6 +70,16 @@ class JournalEntry(Model):
     ] = ""
 
 
+class OwnTopics(Model):
+    """Topics that the run makes on a cluster of others, written down before each is made."""
+
+    cluster_id: Annotated[str, Field(max_length=100, description="Id of the cluster that has them.")]
+    names: Annotated[
+        list[Annotated[str, Field(max_length=249)]],
+        Field(max_length=200, description="Their names; deleted when the experiment is over.", default_factory=list),
+    ]
+
+
 class ChaosExperimentStatus(Model):
     """How far the experiment got, and what it came to."""
 
@@ -117,6 +127,9 @@ class ChaosExperimentStatus(Model):
     ]
     started_at: Annotated[Time | None, Field(description="When it was accepted.")] = None
     completed_at: Annotated[Time | None, Field(description="When it was over.")] = None
+    own_topics: Annotated[
+        OwnTopics | None, Field(description="On a cluster of others, topics that are to be deleted at the end.")
+    ] = None
     run: Annotated[
         str,
         Field(

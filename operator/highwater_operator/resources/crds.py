@@ -111,7 +111,7 @@ def definitions() -> dict[str, dict[str, Any]]:
                 },
                 {
                     "rule": "has(self.cluster) != has(self.clusterRef)",
-                    "message": "expected either cluster (to bring up) or clusterRef (a LogCluster that runs)",
+                    "message": "expected either cluster (to bring up) or clusterRef (one that runs)",
                 },
                 {
                     "rule": "self == oldSelf",

@@ -102,7 +102,7 @@ def test_a_reference_is_for_kubernetes(cluster: Any, tmp_path: Path, capsys: pyt
     file.write_text(REFERENCE)
     for backend in ("sim", "local"):
         assert command("run", str(file), "--backend", backend, "--out", str(tmp_path)) == 254
-        assert "spec.clusterRef: is a LogCluster that runs on Kubernetes" in capsys.readouterr().err
+        assert "spec.clusterRef: is a cluster that runs on Kubernetes" in capsys.readouterr().err
     there = ("run", str(file), "--backend", "kubernetes", "--out", str(tmp_path))
     assert command(*there, "--switch", "replica-epoch-check=off") == 254
     assert "leave --switch out" in capsys.readouterr().err

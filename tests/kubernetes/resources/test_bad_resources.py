@@ -9,7 +9,7 @@ import pytest
 INJECT = "spec.schedule[0].inject"
 FAULTS = "powerLoss, kill, stop, restart, diskWipe, diskFull, diskError, diskStall, pause, sessionExpiry, partition"
 KILL = {"kill": {"target": {"broker": 0}}}
-EITHER = "spec: expected either cluster (to bring up) or clusterRef (a LogCluster that runs)"
+EITHER = "spec: expected either cluster (to bring up) or clusterRef (one that runs)"
 DURATION = "expected a duration such as 500ms, 20s or 1m30s (or 0)"
 ASSERTION = {"name": "a", "promql": "sum(a) == 1", "during": "fault"}
 

@@ -83,6 +83,9 @@ class AttachBackend(RealClients, OwnRun):
 
     # --- before the run ---
 
+    def is_attached(self) -> bool:
+        return True
+
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
         """Return what this backend can do: all that it implements."""
         del cluster
@@ -118,8 +121,13 @@ class AttachBackend(RealClients, OwnRun):
                 seconds=WITHIN_S,
             )
         )
+        self._observe(seed)
+
+    def _observe(self, seed: int) -> None:
         self._clients = LocalClients(lambda: None, seed, negotiates=True, security=self._access.config().security)
-        self._observer = AttachObserver(self._found, self._access, lambda: list(self._made.topics), seed)
+        self._observer = AttachObserver(
+            self._found, self._access, lambda: list(self._made.topics), seed, incarnation=self.incarnation
+        )
 
     def creating(self, topic: str) -> None:
         """Note it before it is asked for."""

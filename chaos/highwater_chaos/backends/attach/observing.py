@@ -31,10 +31,18 @@ _MOST_NOTES: Final = 20
 
 
 class AttachObserver:
-    """Begins to observe at once. Close it."""
+    """Begins to observe at once. Close it. ``incarnation``: of a node, now."""
 
-    def __init__(self, found: Found, access: Access, topics: Callable[[], Sequence[str]], seed: int) -> None:
+    def __init__(
+        self,
+        found: Found,
+        access: Access,
+        topics: Callable[[], Sequence[str]],
+        seed: int,
+        incarnation: Callable[[str], int] = lambda _: 1,
+    ) -> None:
         self._found = found
+        self._incarnation = incarnation
         self._events: deque[Observed] = deque()
         self._notes: dict[str, None] = {}
         self._lock = threading.Lock()
@@ -85,6 +93,14 @@ class AttachObserver:
         """What has come up since the last call."""
         return [self._events.popleft() for _ in range(len(self._events))]
 
+    def report(self, node: str, event: NodeEvent) -> None:
+        """Add what the backend itself knows of a node, in order of time."""
+        self._report(node, event)
+
+    def restarted(self, broker: int) -> None:
+        """Wait until a broker that has started again is in the cluster, and report that."""
+        self._loop.post(lambda: self.watcher.restarted(broker))
+
     def notes(self) -> list[str]:
         """What makes the run impossible to judge."""
         ended = [f"the observer has ended: {node.end.error!r}" for node in self._nodes if node.end is not None]
@@ -99,7 +115,7 @@ class AttachObserver:
     def _report(self, node: str, event: NodeEvent) -> None:
         with self._lock:
             now = time.monotonic_ns()
-            self._events.append(Observed(now, wall_of(now), node, 1, event))
+            self._events.append(Observed(now, wall_of(now), node, self._incarnation(node), event))
 
     def _report_all(self, node_id: int, /, *events: NodeEvent) -> None:
         for event in events:

@@ -75,6 +75,14 @@ def main() -> int:
     return THERE if left else GONE
 
 
+def remove(made: Made) -> list[str]:
+    """Delete what a run has made; the topics that are left. Raises ``UserError``: that is not known, or refused."""
+    if not made.topics:
+        return []
+    with Session(made.access) as session:
+        return _remove(session, made, _brokers(session, made))
+
+
 def _brokers(session: Session, made: Made) -> dict[int, Endpoint]:
     """Raises ``UserError``: none answers, or another cluster does, of which nothing is deleted."""
     answer = session.metadata([])

@@ -16,7 +16,9 @@ from highwater_chaos.backends.attach.session import METADATA_VERSION
 from highwater_chaos.backends.local.apache_kafka.high_watermarks import Led
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.ports.trace import (
+    BrokerRegistered,
     BrokerRegistrationChanged,
+    BrokerStateChanged,
     ControllerChanged,
     NodeEvent,
     PartitionChanged,
@@ -79,6 +81,10 @@ class Watcher:
         self._parts: dict[str, _Part] = {}
         self._leader = (-1, -1)
         self._turn = 0
+        self._round = 0
+        self._again: dict[int, int] = {}
+        """Brokers that have started again and were not seen in the cluster yet: by which round they may be."""
+        self._epochs = dict.fromkeys(brokers, 0)
 
     # --- NodeCore ---
 
@@ -100,6 +106,12 @@ class Watcher:
         """Whether most brokers named it in the last round."""
         return self._live[broker]
 
+    def restarted(self, broker: int) -> None:
+        """Wait for a broker that has started again: it is in the cluster once itself says so, in a round that began
+        after that. What others say may be about the process before."""
+        self._again[broker] = self._round + 1
+        self._live[broker] = False
+
     def led(self) -> Iterator[Led]:
         """The partitions that have a leader."""
         for name, part in list(self._parts.items()):
@@ -111,6 +123,7 @@ class Watcher:
 
     def _ask(self) -> None:
         self._answers, self._waiting = {}, len(self._brokers)
+        self._round += 1
         request = MetadataRequest(
             topics=[MetadataRequestTopic(name=name) for name in self._topics()], allow_auto_topic_creation=False
         )
@@ -170,6 +183,13 @@ class Watcher:
             self._see_deleted(name, answers.values())
 
     def _see_broker(self, broker: int, live: bool) -> None:
+        if broker in self._again:
+            answer = self._answers.get(broker)
+            itself = answer is not None and any(one.node_id == broker for one in answer.brokers)
+            if not live or not itself or self._round < self._again[broker]:
+                return
+            del self._again[broker]
+            self._see_registered(broker)
         if self._live[broker] == live:
             return
         self._live[broker] = live
@@ -177,9 +197,20 @@ class Watcher:
         self._report(
             f"broker-{broker}",
             BrokerRegistrationChanged(
-                broker=broker, broker_epoch=0, metadata_offset=self._next_offset(), reason=reason
+                broker=broker,
+                broker_epoch=self._epochs[broker],
+                metadata_offset=self._next_offset(),
+                reason=reason,
             ),
         )
+
+    def _see_registered(self, broker: int) -> None:
+        """Of the process that runs now. The epoch of its registration is not told: they are counted."""
+        epoch = self._epochs[broker] = self._epochs[broker] + 1
+        name = f"broker-{broker}"
+        self._report(name, BrokerStateChanged(broker=broker, broker_epoch=epoch, reason="running"))
+        offset = self._next_offset()
+        self._report(name, BrokerRegistered(broker=broker, broker_epoch=epoch, metadata_offset=offset, reason=""))
 
     def _see_controller(self, named: Sequence[int]) -> None:
         controller = max(set(named), key=lambda one: (named.count(one), one))

@@ -39,14 +39,18 @@ class PodPlace:
     name: str
     uid: str
     agent: AgentClient
+    container: str | None = None
+    """The container that is the node; None: ``node``."""
 
     def reference(self) -> Json:
-        """Return how requests to an agent name the fault."""
-        return {"namespace": self.namespace, "name": self.name, "uid": self.uid}
+        """Return how requests to an agent name the pod."""
+        named = {} if self.container is None else {"container": self.container}
+        return {"namespace": self.namespace, "name": self.name, "uid": self.uid, **named}
 
     def look(self, probe: str, result: Any, parameters: Mapping[str, Any] = MappingProxyType({})) -> Any:
         """What the agent's probe sees of its node, as a ``result`` (a type). Raises ``AgentError``."""
-        return self.agent.look(self.namespace, self.name, probe, result, parameters)
+        named = {} if self.container is None else {"container": self.container, "uid": self.uid}
+        return self.agent.look(self.namespace, self.name, probe, result, {**named, **parameters})
 
 
 @dataclass(slots=True)

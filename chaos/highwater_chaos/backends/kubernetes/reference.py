@@ -40,7 +40,7 @@ _DESCRIBED: Final = (
 HELD: Final = "Held"
 """Condition of a LogCluster that an experiment borrows."""
 
-_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """In C, where PyYAML was built with libyaml: this is done at every look at an experiment."""
 
 
@@ -94,7 +94,7 @@ def experiment_of(found: Json, cluster: Json | None = None) -> ChaosExperiment:
         raise ExperimentError(source, too_deep_in)
     plain = {"apiVersion": found["apiVersion"], "kind": found["kind"], "metadata": metadata, "spec": spec}
     try:
-        experiment = parse_experiment(yaml.dump(plain, Dumper=_DUMPER, sort_keys=False), source)
+        experiment = parse_experiment(yaml.dump(plain, Dumper=DUMPER, sort_keys=False), source)
     except ExperimentError as error:
         if cluster is None:
             raise

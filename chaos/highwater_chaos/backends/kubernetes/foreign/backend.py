@@ -1,0 +1,386 @@
+"""See :mod:`highwater_chaos.backends.kubernetes.foreign`."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from highwater_chaos.backends.attach.backend import AttachBackend
+from highwater_chaos.backends.attach.discovery import Found
+from highwater_chaos.backends.attach.session import Access
+from highwater_chaos.backends.attach.topics import remove
+from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
+from highwater_chaos.backends.kubernetes.cluster import ClusterError
+from highwater_chaos.backends.kubernetes.directory import AgentDirectory, directory_of
+from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.foreign.capabilities import ForeignCapabilities
+from highwater_chaos.backends.kubernetes.foreign.pods import PodOf, container_of, matched, running
+from highwater_chaos.backends.kubernetes.foreign.reference import ForeignReference
+from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
+from highwater_chaos.backends.kubernetes.kubelet import held_up
+from highwater_chaos.backends.kubernetes.network import Cuts
+from highwater_chaos.backends.kubernetes.pod_nodes import PodNode, PodNodes
+from highwater_chaos.backends.local.recording import EventLog
+from highwater_chaos.backends.primitives import Needs, Primitive
+from highwater_chaos.backends.protocol import BackendError, HeldUp, NodeState
+from highwater_chaos.base.user_error import UserError
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import node_names
+from highwater_chaos.kube.client import Kube, KubeError
+from highwater_chaos.kube.kinds import POD, Json
+from highwater_runtime.ports import MS, SECOND, Endpoint
+from highwater_runtime.ports.trace import NodeStarted, NodeStopped
+
+_AFTER_NS: Final = 60 * SECOND
+_SLICE: Final = 0.1
+_LOOK_EVERY: Final = 1.0
+_LOGS_PATIENCE: Final = 5.0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Node(PodNode):
+    """``names``: under which the cluster knows it: a broker, a controller, or both in one process. ``life``: pod and
+    container that run now, None: none does."""
+
+    names: tuple[str, ...]
+    container: str
+    life: tuple[str, str] | None = None
+    incarnation: int = 1
+    ending: str | None = None
+    pod: Json
+
+
+class ForeignBackend(PodNodes, AttachBackend):
+    """See :class:`highwater_chaos.backends.protocol.Backend`.
+
+    Args:
+        api: the API server.
+        agents: where agents are.
+        reference: which cluster.
+        access, found: how clients get in, and what they found.
+        journal: the status of the experiment.
+        timeout_ns: of the run.
+    """
+
+    name = "kubernetes"
+    poll_ns = 200 * MS
+
+    def __init__(
+        self,
+        api: Kube,
+        agents: AgentSettings,
+        reference: ForeignReference,
+        access: Access,
+        found: Found,
+        journal: StatusJournal,
+        timeout_ns: int,
+    ) -> None:
+        super().__init__(access, found)
+        self._api = api
+        self._agents = agents
+        self._reference = reference
+        self._capabilities = ForeignCapabilities(type(self), has_pods=bool(reference.labels))
+        self._journal = journal
+        self._timeout_ns = timeout_ns
+        self._client = FaultClient(journal, timeout_ns + _AFTER_NS)
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="poll")
+        self._nodes: dict[str, _Node] = {}
+        self._places: dict[str, PodPlace] = {}
+        self._endpoints: dict[str, Endpoint] = {}
+        self._directory: AgentDirectory
+        self._inconclusive_reasons = []
+        self._looking: Future[list[Json]] | None = None
+        self._looked = 0.0
+        self._closed = False
+
+    # --- before the run ---
+
+    @property
+    def primitives(self) -> frozenset[Primitive]:
+        """Return what agents do to pods of others; none where the experiment names no pods."""
+        return self._capabilities.primitives
+
+    def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
+        """Return why agents do not do it to pods of others."""
+        del cluster
+        return self._capabilities.why_not(primitive)
+
+    def allows_commands(self) -> bool:
+        """Return False: a runner has the rights of Highwater."""
+        return False
+
+    # --- start and end of the run ---
+
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
+        """Find the pods, make sure that their agents let them be touched, and begin to observe. Raises
+        ``ClusterError``."""
+        self._cluster = cluster
+        self._start_ns = time.monotonic_ns()
+        self._log = EventLog(self._start_ns, spool=spool)
+        if self._reference.labels:
+            self._find()
+            if needs is None or needs & self.primitives:
+                self._ensure_allowed()
+        self._cuts = Cuts(self._client, self._places, self._endpoints)
+        self._observe(seed)
+        self._client.all_end_within(self._timeout_ns + _AFTER_NS)
+
+    def creating(self, topic: str) -> None:
+        """Note it in the status before it is asked for: the operator deletes it if this runner does not."""
+        self._tries[topic] += 1
+        if topic not in self._made.topics:
+            self._made.topics.append(topic)
+            self._write_made()
+
+    def not_created(self, topic: str) -> None:
+        """Forget a topic that somebody else has made: it is not deleted at the end."""
+        if self._tries[topic] == 1:
+            self._made.topics.remove(topic)
+            self._write_made()
+
+    def advance(self, until_ns: int) -> None:
+        """Sleep, and look at pods. Raises ``TakenOverError`` where the experiment is not the runner's any more."""
+        while (left := until_ns - self.now_ns()) > 0:
+            time.sleep(min(left / 1e9, _SLICE))
+        self._look_now_and_then()
+        self._take_events()
+        self._journal.check_now_and_then()
+        self._client.retry()
+
+    def close(self) -> None:
+        """Heal everything, end clients and observation, delete the experiment's topics. Where the operator has taken
+        over, that is its affair."""
+        if self._closed:
+            return
+        self._closed = True
+        taken_over = False
+        with contextlib.ExitStack() as ending:
+            ending.callback(self._threads.shutdown, wait=False, cancel_futures=True)
+            ending.callback(self._client.close)
+            ending.callback(self._end_observation)
+            try:
+                self._client.heal_all()
+            except TakenOverError:
+                taken_over = True
+        if not taken_over:
+            # What is left is in the status, and the operator's.
+            with contextlib.suppress(UserError, KubeError, TakenOverError):
+                self._made.topics = remove(self._made)
+                self._write_made()
+
+    def cannot_go_on(self) -> str | None:
+        """Return None: pods of others come and go, and the brokers with them."""
+        return None
+
+    # --- observation ---
+
+    def state(self, node: str) -> NodeState:
+        """What was done to it last, as the agent confirmed it. A node without a pod, or whose pod has none of its
+        processes, is down."""
+        if node not in self._nodes:
+            return super(PodNodes, self).state(node)
+        state = PodNodes.state(self, node)
+        return NodeState.DOWN if state is NodeState.UP and self._nodes[node].life is None else state
+
+    def incarnation(self, node: str) -> int:
+        """Pods and containers that have been seen to run one after the other."""
+        found = self._nodes.get(node)
+        return 1 if found is None else found.incarnation
+
+    def held_up(self, node: str) -> HeldUp | None:
+        """Return the kubelet's back-off from the pod's status; None if there is none."""
+        found = self._nodes.get(node)
+        return None if found is None else held_up(found.pod, found.container)
+
+    def inconclusive_reasons(self) -> Sequence[str]:
+        """Clients and observers that ended, faults that were not healed, nodes that ended by themselves."""
+        return [*super().inconclusive_reasons(), *self._client.inconclusive_reasons(), *self._inconclusive_reasons]
+
+    def files(self) -> Mapping[str, bytes]:
+        """Logs of the pods' present containers, and which events were seen."""
+        logs = {}
+        for one in self._unique():
+            place = one.place
+            text = self._api.log(place.namespace, place.name, one.container, patience=_LOGS_PATIENCE)
+            logs[f"logs/{one.name}.log"] = text.encode()
+        return {**super().files(), **logs}
+
+    # --- nodes ---
+
+    def start(self, node: str) -> None:
+        """Heal what keeps it down. Raises ``BackendError`` for a node without a pod."""
+        self._pod_of(node)
+        PodNodes.start(self, node)
+
+    def kill(self, node: str) -> None:
+        self._pod_of(node)
+        PodNodes.kill(self, node)
+
+    def stop(self, node: str) -> None:
+        self._pod_of(node)
+        PodNodes.stop(self, node)
+
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
+        """A rule in the destination's pod."""
+        self._pod_of(source)
+        self._pod_of(destination)
+        PodNodes.cut(self, cut, source, destination, until_ns)
+
+    def _pod_of(self, node: str) -> _Node:
+        if node not in node_names(self._cluster):
+            raise KeyError(node)
+        if node not in self._nodes:
+            raise BackendError(f"which pod is {node} is not known: none of the pods that spec.clusterRef selects")
+        return self._nodes[node]
+
+    def _ending(self, one: PodNode, reason: str | None) -> None:
+        self._nodes[one.name].ending = reason
+
+    def _ended(self, one: PodNode, reason: str, fault: InjectedFault) -> None:
+        del fault
+        self._stopped(self._nodes[one.name], reason)
+
+    # --- pods that come and go ---
+
+    def _find(self) -> None:
+        reference, found = self._reference, self._found
+        pods = [pod for pod in self._listed() if container_of(pod, reference.container) is not None]
+        if not pods:
+            raise ClusterError(
+                f"spec.clusterRef: {reference.what}: no pod has the labels {reference.selector} and a container"
+                f" {reference.container}; look with kubectl -n {reference.namespace} get pods --show-labels"
+            )
+        self._directory = directory_of(self._api, self._agents)
+        by_id = matched(pods, found.brokers, found.voters, reference.container)
+        for node_id, pod_of in by_id.items():
+            names = tuple(
+                name
+                for name, ids in (
+                    (f"broker-{node_id}", found.brokers),
+                    (f"controller-{node_id}", found.voters),
+                )
+                if node_id in ids
+            )
+            place = self._place(pod_of.pod)
+            node = _Node(name=names[0], names=names, container=reference.container, place=place, pod=pod_of.pod)
+            if (running_id := running(pod_of.pod, node.container)) is None:
+                raise ClusterError(f"container {node.container} of pod {place.name} does not run")
+            node.life = (place.uid, running_id)
+            for name in names:
+                self._nodes[name] = node
+            self._settle(node, pod_of)
+
+    def _place(self, pod: Json) -> PodPlace:
+        meta, machine = pod["metadata"], str((pod.get("spec") or {}).get("nodeName", ""))
+        agent = self._directory.agent(machine)
+        if agent is None:
+            self._directory = directory_of(self._api, self._agents)
+            agent = self._directory.agent(machine)
+        if agent is None:
+            raise ClusterError(
+                f"no agent on node {machine or '(none)'} of pod {meta['name']} (looked for {self._agents.selector} in"
+                f" namespace {self._agents.namespace})"
+            )
+        return PodPlace(meta["namespace"], meta["name"], meta["uid"], agent, self._reference.container)
+
+    def _settle(self, node: _Node, pod_of: PodOf) -> None:
+        for name in node.names:
+            self._places[name], self._endpoints[name] = node.place, pod_of.listener
+
+    def _ensure_allowed(self) -> None:
+        """Raises ``ClusterError`` where an agent refuses a pod."""
+        for one in self._unique():
+            try:
+                one.place.look("process_state", str)
+            except AgentError as error:
+                if error.status in (403, 409, 422):
+                    raise ClusterError(f"spec.clusterRef: {error}") from error
+
+    def _listed(self) -> list[Json]:
+        return self._api.list(POD, self._reference.namespace, self._reference.selector)
+
+    def _look_now_and_then(self) -> None:
+        if self._looking is not None and self._looking.done():
+            looking, self._looking = self._looking, None
+            with contextlib.suppress(KubeError):  # it is looked at again
+                self._see(looking.result())
+        if self._nodes and self._looking is None and time.monotonic() - self._looked > _LOOK_EVERY:
+            self._looked = time.monotonic()
+            self._looking = self._threads.submit(self._listed)
+
+    def _see(self, pods: Sequence[Json]) -> None:
+        by_name = {pod["metadata"]["name"]: pod for pod in pods}
+        for node in self._unique():
+            pod = by_name.get(node.place.name)
+            if pod is None:
+                self._stopped(node, "pod-gone")
+                continue
+            node.pod = pod
+            if pod["metadata"]["uid"] != node.place.uid:
+                self._replaced(node, pod)
+            running_id = running(pod, node.container)
+            if running_id is None or (pod["metadata"]["uid"], running_id) == node.life or node.down:
+                continue
+            if node.life is not None:
+                self._stopped(node, "ended")
+                self._inconclusive_reasons.append(f"{node.name} ended by itself in pod {node.place.name}; see its log")
+            self._started(node, (pod["metadata"]["uid"], running_id))
+
+    def _replaced(self, node: _Node, pod: Json) -> None:
+        """The pod of a broker is another one now: its next incarnation, perhaps on another machine."""
+        if not (pod.get("status") or {}).get("podIP"):
+            return  # once it has an address
+        self._stopped(node, "pod-gone")
+        down, node.down = node.down, []
+        for fault in down:
+            self._client.heal_soon(fault)  # nothing of it is left with the pod
+        try:
+            node.place = self._place(pod)
+        except ClusterError as error:
+            self._inconclusive_reasons.append(f"{node.name}: {error}")
+            return
+        address = str(pod["status"]["podIP"])
+        self._settle(node, PodOf(pod, self._endpoints[node.name]._replace(host=address)))
+        node.faults.clear()
+
+    def _stopped(self, node: _Node, reason: str) -> None:
+        if node.life is None:
+            return
+        node.life = None
+        for name in node.names:
+            self._report(name, NodeStopped(reason=reason))
+
+    def _started(self, node: _Node, life: tuple[str, str]) -> None:
+        node.life, node.ending = life, None
+        node.incarnation += 1
+        for name in node.names:
+            self._report(name, NodeStarted())
+        broker = next((int(name.rpartition("-")[2]) for name in node.names if name.startswith("broker-")), None)
+        if broker is not None and self._observer is not None:
+            self._observer.restarted(broker)
+
+    def _report(self, node: str, event: NodeStarted | NodeStopped) -> None:
+        assert self._observer is not None, "pods are looked at once the run has begun"
+        self._observer.report(node, event)
+
+    # --- small things ---
+
+    def _unique(self) -> list[_Node]:
+        return [node for name, node in self._nodes.items() if node.name == name]
+
+    def _end_observation(self) -> None:
+        if self._clients is not None:
+            self._clients.close()
+        if self._observer is not None:
+            self._observer.close()
+        self._log.close()
+
+    def _write_made(self) -> None:
+        names = list(self._made.topics)
+        topics = {"clusterId": self._made.cluster_id, "names": names} if names else None
+        self._journal.write(lambda _: {"ownTopics": topics})

@@ -1,0 +1,267 @@
+"""Experiments on clusters of others: pods found by labels, broken by agents, observed by clients, one at a time."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from experiments.conftest import KIND, RBAC, SYSTEM, experiment, until
+
+from highwater_chaos.backends.attach.discovery import discover
+from highwater_chaos.backends.attach.session import Access
+from highwater_chaos.backends.kubernetes.archive import fetch
+from highwater_chaos.backends.kubernetes.cluster import ClusterError
+from highwater_chaos.backends.kubernetes.foreign.pods import matched
+from highwater_chaos.backends.kubernetes.foreign.reference import access_to, foreign_reference_of
+from highwater_chaos.kube.client import Kube
+from highwater_operator.experiments.context import ExperimentPace
+from highwater_runtime.ports import Endpoint
+
+LONG = 150.0
+CONFIG = {
+    "broker.session.timeout.ms": 3000,
+    "broker.heartbeat.interval.ms": 300,
+    "controller.quorum.fetch.timeout.ms": 1500,
+    "replica.fetch.wait.max.ms": 200,
+}
+TOPICS = [{"name": "orders", "replicationFactor": 2}]
+
+
+# --- which pod is which broker ---
+
+
+def pod(name: str, ip: str, *, index: str = "", subdomain: str = "", ports: tuple[int, ...] = (9092,)) -> Any:
+    labels = {"apps.kubernetes.io/pod-index": index} if index else {}
+    container = {"name": "kafka", "ports": [{"containerPort": one} for one in ports]}
+    spec = {"containers": [container], **({"hostname": name, "subdomain": subdomain} if subdomain else {})}
+    return {"metadata": {"name": name, "uid": name, "labels": labels}, "spec": spec, "status": {"podIP": ip}}
+
+
+STRIMZI = [
+    pod("my-dual-1", "10.0.0.1", subdomain="my-kafka-brokers", ports=(9090, 9091)),
+    pod("my-broker-7", "10.0.0.7", subdomain="my-kafka-brokers", ports=(9091, 9092)),
+    pod("my-controller-3", "10.0.0.3", subdomain="my-kafka-brokers", ports=(9090,)),
+]
+"""In the shape of Strimzi's pools: the number at the end of a pod's name is the node id."""
+
+
+def names(found: Any) -> dict[int, tuple[str, str]]:
+    return {node: (one.pod["metadata"]["name"], str(one.listener)) for node, one in found.items()}
+
+
+def test_pods_are_matched_by_what_brokers_advertise() -> None:
+    brokers = {
+        1: Endpoint("my-dual-1.my-kafka-brokers.kafka.svc", 9092),
+        7: Endpoint("my-broker-7.my-kafka-brokers.kafka.svc", 9092),
+    }
+    assert names(matched(STRIMZI, brokers, (1, 3), "kafka")) == {
+        1: ("my-dual-1", "10.0.0.1:9092"),
+        7: ("my-broker-7", "10.0.0.7:9092"),
+        3: ("my-controller-3", "10.0.0.3:9090"),
+    }
+    by_load_balancer = {1: Endpoint("a.example.com", 443), 7: Endpoint("b.example.com", 443)}
+    assert names(matched(STRIMZI, by_load_balancer, (1, 3), "kafka")) == {
+        1: ("my-dual-1", "10.0.0.1:9090"),
+        7: ("my-broker-7", "10.0.0.7:9091"),
+        3: ("my-controller-3", "10.0.0.3:9090"),
+    }
+    by_address = {40: Endpoint("10.0.0.9", 9092), 41: Endpoint("10.0.0.8", 9092)}
+    others = [pod("b", "10.0.0.8"), pod("a", "10.0.0.9")]
+    assert names(matched(others, by_address, (), "kafka")) == {
+        40: ("a", "10.0.0.9:9092"),
+        41: ("b", "10.0.0.8:9092"),
+    }
+
+
+def test_a_stateful_set_whose_ids_begin_elsewhere() -> None:
+    pods = [pod(f"k-{one}", f"10.0.0.{one}", index=str(one)) for one in range(3)]
+    brokers = {100 + one: Endpoint("one.example.com", 9092 + one) for one in range(3)}
+    assert {node: name for node, (name, _) in names(matched(pods, brokers, (), "kafka")).items()} == {
+        100: "k-0",
+        101: "k-1",
+        102: "k-2",
+    }
+
+
+@pytest.mark.parametrize(
+    "brokers",
+    [
+        {1: Endpoint("gone.my-kafka-brokers.kafka.svc", 9092), 2: Endpoint("x", 9092)},
+        {1: Endpoint("my-dual-1.other-service.kafka.svc", 9092), 2: Endpoint("x", 9092), 9: Endpoint("y", 9092)},
+    ],
+)
+def test_a_broker_without_a_pod_is_named(brokers: dict[int, Endpoint]) -> None:
+    with pytest.raises(ClusterError, match=r"which pod is broker .* found pods my-dual-1 \(10.0.0.1\)"):
+        matched(STRIMZI, brokers, (), "kafka")
+
+
+@pytest.mark.parametrize(
+    ("reference", "bootstrap", "selector"),
+    [
+        (
+            {"strimzi": "my"},
+            "my-kafka-bootstrap.kafka.svc:9092",
+            "strimzi.io/cluster=my,strimzi.io/kind=Kafka",
+        ),
+        (
+            {"strimzi": "my", "bootstrap": "my-kafka-bootstrap:9093"},
+            "my-kafka-bootstrap.kafka.svc:9093",
+            "strimzi.io/cluster=my,strimzi.io/kind=Kafka",
+        ),
+        (
+            {"selector": {"b": "2", "a": "1"}, "bootstrap": "k.other.svc:1,10.0.0.1:2"},
+            "k.other.svc:1,10.0.0.1:2",
+            "a=1,b=2",
+        ),
+        ({"bootstrap": "k:9092"}, "k.kafka.svc:9092", ""),
+    ],
+)
+def test_a_short_name_is_a_service_of_the_experiments_namespace(
+    reference: dict[str, Any], bootstrap: str, selector: str
+) -> None:
+    found = foreign_reference_of({"metadata": {"namespace": "kafka"}, "spec": {"clusterRef": reference}})
+    assert found is not None
+    assert (found.bootstrap, found.selector) == (bootstrap, selector)
+
+
+# --- a run ---
+
+
+def foreign(reference: Any, **spec: Any) -> Any:
+    made = experiment(**spec)
+    made["spec"].pop("cluster")
+    made["spec"]["clusterRef"] = {"topics": TOPICS, **reference}
+    return made
+
+
+def test_a_cluster_is_borrowed_by_labels_alone(real: Any, tmp_path: Path) -> None:
+    """Killed and paused brokers come back, nothing is lost, and the topic is gone at the end."""
+    meta = {"name": "theirs", "namespace": "default"}
+    spec = {"brokers": 3, "controllers": 1, "config": CONFIG}
+    real.start()
+    real.api.create({"apiVersion": KIND[0], "kind": "LogCluster", "metadata": meta, "spec": spec})
+    until(
+        lambda: (
+            (real.api.get(KIND[0], "LogCluster", "theirs", "default").get("status") or {}).get("readyBrokers") == 3
+            or any(
+                one["type"] == "Ready" and one["status"] == "True"
+                for one in (real.api.get(KIND[0], "LogCluster", "theirs", "default").get("status") or {}).get(
+                    "conditions", []
+                )
+            )
+        ),
+        "the cluster is up",
+        LONG,
+    )
+    broker = real.nodes.at(Endpoint("theirs-broker-0.theirs-brokers.default.svc", 9092))
+    reference = {
+        "selector": {"highwater.dev/cluster": "theirs", "highwater.dev/role": "broker"},
+        "container": "node",
+        "bootstrap": str(broker),
+    }
+    schedule = [
+        {"wait": "2s"},
+        {"inject": {"kill": {"target": {"leaderOf": "orders-0"}, "restartAfter": "5s"}}},
+        {"wait": "12s"},
+        {"inject": {"pause": {"target": {"broker": 2}}, "for": "3s"}},
+        {"wait": "5s"},
+    ]
+    real.api.create(foreign(reference, schedule=schedule))
+    until(lambda: real.phase() in ("Completed", "Refused"), "the end", LONG)
+    status = real.status()
+    assert (status["verdict"], status["phase"]) == ("pass", "Completed"), status["reason"]
+    assert [one["state"] for one in status["journal"]] == ["undone", "undone"]
+    assert status.get("ownTopics") is None
+    assert discover(Access((broker,)), ["orders"]).taken == ()
+    run = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    faults = [json.loads(line) for line in (run / "faults.jsonl").read_text().splitlines()]
+    assert [(one["kind"], one["confirmed"], one["healed"]) for one in faults] == [
+        ("kill", True, True),
+        ("pause", True, True),
+    ]
+
+
+# --- what the operator refuses ---
+
+
+@pytest.fixture
+def others(stage: Any) -> Any:
+    """Pods of a Kafka that nobody reaches: what is refused is refused before."""
+    stage.pace = ExperimentPace(0.3, 0.1, 0.2)
+    for index in range(2):
+        meta = {"name": f"k-{index}", "namespace": "default", "labels": {"app": "kafka"}}
+        containers = [{"name": "kafka", "image": "kafka"}]
+        stage.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": containers}})
+    stage.start()
+    return stage
+
+
+SELECTED = {"selector": {"app": "kafka"}, "bootstrap": "k:9092"}
+
+
+def accepted(stage: Any, name: str) -> Any:
+    def condition() -> Any:
+        status = stage.api.get(*KIND, name, "default").get("status") or {}
+        return next((one for one in status.get("conditions") or [] if one["type"] == "Accepted"), None)
+
+    return until(condition, f"{name} is looked at")
+
+
+def apply(stage: Any, name: str, reference: Any, **spec: Any) -> Any:
+    made = foreign(reference, **spec)
+    made["metadata"]["name"] = name
+    stage.api.create(made)
+    return accepted(stage, name)
+
+
+def test_what_is_refused_before_anything_is_made(others: Any) -> None:
+    hold = [{"inject": {"hold": {"rpc": "Fetch"}}}]
+    refused = apply(others, "messages", SELECTED, schedule=hold)
+    assert (refused["status"], refused["reason"]) == ("False", "NotPossible")
+    assert "hold needs" in refused["message"]
+    assert "use a LogCluster with runtime apache-kafka" in refused["message"]
+    kill = [{"inject": {"kill": {"target": {"broker": 0}}}}]
+    refused = apply(others, "no-pods", {"bootstrap": "k:9092"}, schedule=kill)
+    assert "without pods nothing can be broken" in refused["message"]
+    secret = {"clientConfig": {"secret": "login"}}
+    refused = apply(others, "no-secret", {**SELECTED, **secret})
+    assert (refused["reason"], "there is no Secret default/login" in refused["message"]) == ("ClientConfig", True)
+    assert others.jobs() == []
+
+
+def test_one_experiment_at_a_time_is_on_the_same_pods(others: Any) -> None:
+    assert apply(others, "first", SELECTED)["status"] == "True"
+    second = apply(others, "second", {"selector": {"app": "kafka"}, "bootstrap": "elsewhere:9092"})
+    assert (second["status"], second["reason"]) == ("False", "ClusterHeld")
+    assert "has chaosexperiment/first on it" in second["message"]
+    assert apply(others, "third", {"bootstrap": "elsewhere:9092"})["status"] == "True"
+
+
+def test_a_secret_is_read_by_name_where_its_namespace_allows_it(kube_api: Any, tmp_path: Path) -> None:
+    spec = {"clusterRef": {**SELECTED, "clientConfig": {"secret": "login"}}}
+    reference = foreign_reference_of({"metadata": {"namespace": "default"}, "spec": spec})
+    assert reference is not None
+    rules = [one for one in yaml.safe_load_all((RBAC / "operator.yaml").read_text()) if one is not None]
+    kube_api.authorizer.add_manifests("operator", f"{SYSTEM}/highwater-operator", rules)
+    with pytest.raises(ClusterError, match="may not read Secret default/login") as refused:
+        access_to(Kube(kube_api.configuration("operator"), patience=0.0), reference, tmp_path)
+    assert "create role highwater-login --verb=get --resource=secrets --resource-name=login" in str(refused.value)
+    assert "--group=system:serviceaccounts:highwater-system" in str(refused.value)
+
+    def write(text: str) -> None:
+        data = {"client.properties": base64.b64encode(text.encode()).decode()}
+        made = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": "default"}}
+        kube_api.create({**made, "data": data})
+
+    write("security.protocol=NONSENSE")
+    with pytest.raises(ClusterError, match=r"Secret login, key client\.properties:1: property") as wrong:
+        access_to(Kube(kube_api.configuration()), reference, tmp_path)
+    assert "NONSENSE" not in str(wrong.value)
+    kube_api.delete("v1", "Secret", "login", "default")
+    write("security.protocol=PLAINTEXT")
+    assert access_to(Kube(kube_api.configuration()), reference, tmp_path).file == tmp_path / "client.properties"
+    assert (tmp_path / "client.properties").stat().st_mode & 0o77 == 0
