@@ -78,7 +78,17 @@ def reaches(node: PodNode, peer: Address, port: Port) -> bool:
     return bool(answering(node.network(), [(peer, port)], _ANSWERS_WITHIN))
 
 
-PROBES: Final[dict[str, Callable[..., Any]]] = {**MACHINE_PROBES, "reaches": reaches, "session": session}
+def crashable(node: PodNode) -> bool:
+    """Probe: whether the pod has one volume that can lose power."""
+    return node.has_volume()
+
+
+PROBES: Final[dict[str, Callable[..., Any]]] = {
+    **MACHINE_PROBES,
+    "reaches": reaches,
+    "session": session,
+    "crashable": crashable,
+}
 """By the last part of their paths."""
 _PROBES: Final = {name: (look, model_of(name, look, Model)) for name, look in PROBES.items()}
 

@@ -260,13 +260,16 @@ def test_a_volume_and_its_targets_outlive_the_agent_and_the_node(driver: Driver)
 
 def test_faults_of_a_claim_need_a_pod_that_has_one(driver: Driver) -> None:
     pod = driver.world.pod("none-0", labels={})
+    probe = f"/v1/pods/default/{pod.name}/crashable"
+    assert driver.agent.ask("GET", probe).json() == {"result": False}
     answer = driver.agent.put("no-volume", "powerLoss", pod)
     assert answer.status_code == 422
     assert "highwater-crashable" in answer.json()["expected"]
     handles = [driver.create(f"pvc-two-{number}") for number in (1, 2)]
     targets = [target_of(pod).parent.with_name(f"pvc-{number}") / "mount" for number in (1, 2)]
-    for handle, target in zip(handles, targets, strict=True):
+    for handle, target, one in zip(handles, targets, (True, False), strict=True):
         driver.publish(handle, target)
+        assert driver.agent.ask("GET", probe).json() == {"result": one}
     answer = driver.agent.put("two-volumes", "powerLoss", pod)
     assert answer.status_code == 422
     assert "several crashable volumes" in answer.json()["error"]

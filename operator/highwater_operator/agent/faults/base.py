@@ -55,6 +55,14 @@ class PodNode:
     def volume(self) -> Volume:
         return self.volumes.machine_volume(self.volume_record(), run=self.run.directory, pod=self.pod)
 
+    def has_volume(self) -> bool:
+        """Return whether :meth:`volume` finds one."""
+        try:
+            self.volume_record()
+        except RefusalError:
+            return False
+        return True
+
     def on_volume(self) -> list[Container]:
         """Return the living containers that have the pod's volume: its node, or all of all pods that share a claim."""
         record = self.volume_record()
