@@ -190,7 +190,7 @@ def test_calls_are_idempotent_and_wrong_ones_are_refused(driver: Driver) -> None
 @pytest.mark.parametrize("kind", ["ext4", pytest.param("xfs", marks=pytest.mark.thorough)])
 def test_power_loss_takes_what_a_claims_pod_did_not_sync(driver: Driver, kind: str) -> None:
     world = driver.world
-    pod = world.pod(f"postgres-{kind}-0", labels={}, containers=("postgres", "exporter"))
+    pod = world.pod(f"postgres-{kind}-0", labels={}, containers=("postgres",))
     handle, target = driver.create(f"pvc-{kind}", kind), target_of(pod)
     driver.publish(handle, target)
     os.chown(target, 70, 71)
