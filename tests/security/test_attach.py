@@ -173,7 +173,7 @@ def test_nothing_of_another_cluster_is_deleted(stranger, cluster, tmp_path):
 @pytest.fixture
 def paused(stranger, cluster, tmp_path):
     """The documented file that pauses a broker, and its script, for a broker of the cluster."""
-    documented = (Path(__file__).parents[2] / "docs" / "your-cluster.md").read_text()
+    documented = (Path(__file__).parents[2] / "docs" / "attach.md").read_text()
     script, *_ = re.findall(r"^```sh\n(.*?)^```$", documented, flags=re.M | re.S)
     _, text = re.findall(r"^```yaml\n(.*?)^```$", documented, flags=re.M | re.S)
     (tmp_path / "pause.sh").write_text(script)
