@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.apache_kafka.node_logging import MAX_TEXT
 from highwater_chaos.backends.local.apache_kafka.event_lines import EventLines
-from highwater_chaos.backends.local.apache_kafka.node_logging import MAX_TEXT
 
 Write = Callable[[Path], object]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from highwater_chaos.backends.local.apache_kafka import fetching, installation
-from highwater_chaos.backends.local.apache_kafka.fetching import ApacheKafkaUnavailableError
-from highwater_chaos.experiment.kafka_versions import needs_old_java, release_parts
+from highwater_chaos.apache_kafka import fetching, installation
+from highwater_chaos.apache_kafka.fetching import ApacheKafkaUnavailableError
+from highwater_chaos.apache_kafka.versions import needs_old_java, release_parts
 from highwater_pipeline.java import Java
 
 pytestmark = pytest.mark.usefixtures("apache_kafka")

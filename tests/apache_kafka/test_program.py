@@ -11,16 +11,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from highwater_chaos.apache_kafka.disks import is_formatted, new_directory_id
+from highwater_chaos.apache_kafka.fetching import LOG4J
+from highwater_chaos.apache_kafka.node_config import jvm_options, misplaced, node_properties
+from highwater_chaos.apache_kafka.versions import Mode, newest
 from highwater_chaos.backends.local.apache_kafka import ApacheKafkaProgram, available, program, proxying
-from highwater_chaos.backends.local.apache_kafka.disks import is_formatted, new_directory_id
 from highwater_chaos.backends.local.apache_kafka.evidence import recorded_events
-from highwater_chaos.backends.local.apache_kafka.fetching import LOG4J
-from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options, misplaced, node_properties
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
-from highwater_chaos.experiment.kafka_versions import Mode, newest
 from highwater_chaos.records.dump import dump_replicas
 from highwater_chaos.schedule.capability import refusals
 from highwater_pipeline.anomalies import NEEDED_EVENTS
@@ -108,7 +108,7 @@ def test_an_experiments_properties_go_in_by_kafkas_names_and_win() -> None:
     assert properties["offsets.topic.replication.factor"] == 2
     assert (properties["min.insync.replicas"], properties["any.other"]) == (2, True)
     assert properties["group.initial.rebalance.delay.ms"] == 500
-    (complaint,) = misplaced({"min.insync.replicas": 2, "log.dirs": "/elsewhere"})
+    (complaint,) = misplaced({"min.insync.replicas": 2, "log.dirs": "/elsewhere"}, ())
     assert complaint.startswith("spec.cluster.config.log.dirs is set by the place")
 
 

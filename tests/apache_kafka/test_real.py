@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.apache_kafka.versions import TESTED, Mode
 from highwater_chaos.backends.ensemble import servers
 from highwater_chaos.backends.local.apache_kafka import available
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.highwater_program import kazoo_missing
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment import load_experiment, parse_experiment
-from highwater_chaos.experiment.kafka_versions import TESTED, Mode
 from highwater_chaos.schedule.capability import refusals
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_lab.track_record import bugs_in

@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from highwater_chaos.apache_kafka.node_logging import LINES_KNOWN
 from highwater_chaos.backends.local.apache_kafka.broker_lines import BrokerLines
 from highwater_chaos.backends.local.apache_kafka.controller_lines import ControllerLines
 from highwater_chaos.backends.local.apache_kafka.event_lines import Line
-from highwater_chaos.backends.local.apache_kafka.evidence import LINES_KNOWN, OF_BROKERS, OF_CONTROLLERS
+from highwater_chaos.backends.local.apache_kafka.evidence import OF_BROKERS, OF_CONTROLLERS
 from highwater_runtime.ports.trace import IsrTaken, LogCut, NodeEvent
 
 SELDOM = {IsrTaken, LogCut}

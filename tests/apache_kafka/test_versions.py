@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highwater_chaos.backends.local.apache_kafka import program
-from highwater_chaos.backends.view import ClusterView
-from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.cli.plan import Versions, plan, versions_of
-from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
-from highwater_chaos.experiment.kafka_versions import (
+from highwater_chaos.apache_kafka.versions import (
     FIRST_KRAFT,
     FIRST_WITHOUT_ZOOKEEPER,
     TESTED,
@@ -24,6 +19,11 @@ from highwater_chaos.experiment.kafka_versions import (
     newest,
     release_parts,
 )
+from highwater_chaos.backends.local.apache_kafka import program
+from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.cli.exits import UsageError
+from highwater_chaos.cli.plan import Versions, plan, versions_of
+from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
 from highwater_chaos.experiment.software import elects_by_znode
 from highwater_chaos.schedule.random_administration import RandomAdministration
 from highwater_chaos.verdict.verdict import expectation_for

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from kafka_lines import HEX, ID, REQUEST
 
+from highwater_chaos.backends.local.apache_kafka.event_lines import EventLines
 from highwater_chaos.backends.local.apache_kafka.evidence import Declaration, recorded_events
 from highwater_chaos.backends.local.apache_kafka.white_box import WhiteBox
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, Observed, Role
@@ -66,7 +67,9 @@ class Nodes:
         self.declaration.write()
         self._home = home
         self._seq: dict[str, int] = {}
-        self.box = WhiteBox(Site(), lambda place, number: self.file(place.name, number), self.declaration.lose)
+        self.box = WhiteBox(
+            Site(), lambda place, number: EventLines(self.file(place.name, number)), self.declaration.lose
+        )
         for place in PLAN.places:
             self.box.starting(place.name, 1, time.monotonic_ns())
 

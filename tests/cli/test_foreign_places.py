@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.backends.local.apache_kafka import installation
-from highwater_chaos.experiment.kafka_versions import newest
+from highwater_chaos.apache_kafka import installation
+from highwater_chaos.apache_kafka.versions import newest
 from highwater_chaos.local_cluster.record import ClusterRecord, NodeProcess, NodeRecord, point_to
 from highwater_chaos.machine.identity import Identity
 from highwater_pipeline.java import find_java

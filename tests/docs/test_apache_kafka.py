@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.apache_kafka.versions import TESTED
 from highwater_chaos.cli import execute
-from highwater_chaos.experiment.kafka_versions import TESTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "apache-kafka-reference.md"
 

@@ -15,6 +15,7 @@ from highwater_runtime.ports import SECOND, RpcFailure
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from highwater_runtime.wire.messages.describe_cluster_request import DescribeClusterRequest
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest
 from highwater_runtime.wire.messages.fetch_request import FetchRequest, ReplicaState
 from highwater_runtime.wire.messages.find_coordinator_request import FindCoordinatorRequest
@@ -98,6 +99,7 @@ def test_requests_go_out_in_the_form_of_the_older_version() -> None:
     assert as_of(delete, 1) == DeleteTopicsRequest(topic_names=["orders"], timeout_ms=9)
     assert delete.topics, "it may be sent again, to another server"
     assert as_of(FindCoordinatorRequest(coordinator_keys=["g"]), 1) == FindCoordinatorRequest(key="g")
+    assert as_of(DescribeClusterRequest(include_fenced_brokers=True), 0) == DescribeClusterRequest()
     leave = LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="m")])
     assert as_of(leave, 1) == LeaveGroupRequest(group_id="g", member_id="m")
     every = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)])

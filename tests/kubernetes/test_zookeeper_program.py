@@ -18,14 +18,15 @@ import pytest
 from log_cluster.conftest import until
 
 from highwater_chaos.backends.local.layout import free_ports
+from highwater_operator.java_server import NotServingError
 from highwater_operator.objects.config_map import zoo_cfg
 from highwater_operator.objects.naming import Owner
 from highwater_operator.resources import LogClusterSpec
 from highwater_operator.zookeeper import java
-from highwater_operator.zookeeper.four_letter_words import NotServingError, parse_monitored
+from highwater_operator.zookeeper.four_letter_words import parse_monitored
+from highwater_operator.zookeeper.identity import write_identity
 from highwater_operator.zookeeper.main import run
 from highwater_operator.zookeeper.metrics import COUNTERS, GAUGES
-from highwater_operator.zookeeper.process import write_identity
 
 needs_zookeeper = pytest.mark.skipif(
     bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)"

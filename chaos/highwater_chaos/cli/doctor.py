@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from highwater_chaos.apache_kafka.versions import TESTED, newest
 from highwater_chaos.backends import BACKENDS, make_backend
 from highwater_chaos.backends.ensemble import servers
 from highwater_chaos.backends.local import apache_kafka
@@ -23,7 +24,6 @@ from highwater_chaos.backends.primitives import PRIMITIVES, implemented_by
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.base.distribution import installing
 from highwater_chaos.experiment.faults import fault_kinds
-from highwater_chaos.experiment.kafka_versions import TESTED, newest
 from highwater_chaos.faults import kind_named
 from highwater_chaos.machine.capabilities import available
 from highwater_chaos.schedule.capability import available_faults

@@ -15,9 +15,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from highwater_chaos.apache_kafka.versions import default_metadata_version, newest
 from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
 from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
-from highwater_chaos.experiment.kafka_versions import default_metadata_version, newest
 from highwater_chaos.experiment.quantities import Duration, EventsPerSecond, Rate
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_chaos.records.register_topic import REGISTER_TOPIC
@@ -72,7 +72,7 @@ class Cluster(Model):
     ] = "kraft"
     runtime: Annotated[
         Literal["highwater", "apache-kafka"],
-        Field(description="The software that runs. apache-kafka: not on Kubernetes."),
+        Field(description="The software that runs."),
     ] = "highwater"
     version: Annotated[
         str | None,

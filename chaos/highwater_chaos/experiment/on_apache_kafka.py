@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from highwater_chaos.experiment.kafka_versions import newest
+from highwater_chaos.apache_kafka.versions import newest
 from highwater_chaos.experiment.model import ChaosExperiment, Cluster
 from highwater_chaos.experiment.steps import CreateTopic
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from highwater_chaos.experiment.errors import Problem
-from highwater_chaos.experiment.kafka_versions import (
+from highwater_chaos.apache_kafka.versions import (
     FIRST,
     FIRST_KRAFT,
     FIRST_WITHOUT_ZOOKEEPER,
@@ -16,6 +15,7 @@ from highwater_chaos.experiment.kafka_versions import (
     metadata_parts,
     release_parts,
 )
+from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.model import ChaosExperiment, Cluster
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_pipeline.anomalies import QUORUM_INVARIANTS, SIMULATED_INVARIANTS

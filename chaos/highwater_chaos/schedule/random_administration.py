@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
+from highwater_chaos.apache_kafka.versions import metadata_parts, release_parts
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.kafka_versions import metadata_parts, release_parts
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic
 from highwater_runtime.metadata.metadata_version import MetadataVersion

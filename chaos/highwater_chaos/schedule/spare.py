@@ -57,9 +57,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from highwater_chaos.apache_kafka.versions import release_parts
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.kafka_versions import release_parts
 from highwater_chaos.experiment.nodes import broker_name, node_id, quorum_names
 
 _ELIGIBLE_REPLICAS: Final = (4, 1, 0)

@@ -21,10 +21,10 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.backends.local.apache_kafka import installation
-from highwater_chaos.backends.local.apache_kafka.disks import format_disk, is_formatted
-from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options
-from highwater_chaos.backends.local.apache_kafka.node_config import node_properties as kafka_properties
+from highwater_chaos.apache_kafka import installation
+from highwater_chaos.apache_kafka.disks import format_disk, is_formatted
+from highwater_chaos.apache_kafka.node_config import jvm_options
+from highwater_chaos.apache_kafka.node_config import node_properties as kafka_properties
 from highwater_chaos.backends.local.highwater_program import node_properties
 from highwater_chaos.backends.local.layout import LOOPBACK, loopback_endpoints
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, Role

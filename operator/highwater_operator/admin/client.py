@@ -25,7 +25,8 @@ from highwater_operator.admin.model import (
     TopicView,
 )
 from highwater_operator.admin.reach import why_apart
-from highwater_operator.zookeeper.four_letter_words import NotServingError, monitored
+from highwater_operator.java_server import NotServingError
+from highwater_operator.zookeeper.four_letter_words import monitored
 from highwater_runtime.host import HostedNode
 from highwater_runtime.metadata.topic_names import METADATA_TOPIC
 from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, Ports, RpcFailure
@@ -84,7 +85,7 @@ class WireAdmin:
         self._zookeepers = list(zookeepers)
         self._at = at
         self._pages = pages
-        self._node = HostedNode(CLIENT_NAME, self._make_core)
+        self._node = HostedNode(CLIENT_NAME, self._make_core, negotiates=True)  # it may be Apache Kafka of any release
 
     def _make_core(self, ports: Ports) -> AdminClient:
         self._core = AdminClient(self._brokers, ports, mode="zookeeper" if self._zookeepers else "kraft")

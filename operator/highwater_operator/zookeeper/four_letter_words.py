@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from highwater_operator.java_server import NotServingError
 from highwater_runtime.ports import Endpoint
 
 COMMANDS: Final = ("mntr", "ruok", "srvr")
@@ -14,10 +15,6 @@ COMMANDS: Final = ("mntr", "ruok", "srvr")
 
 _MOST_BYTES: Final = 1 << 16
 _SERVES: Final = frozenset({"leader", "follower", "standalone"})
-
-
-class NotServingError(Exception):
-    """The server does not answer, or is not part of a quorum; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)

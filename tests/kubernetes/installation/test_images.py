@@ -22,7 +22,7 @@ from .conftest import ROOT
 
 IMAGES = ROOT / "images"
 distributions_here = functools.cache(metadata.packages_distributions)
-NAMES = ("agent", "node", "operator", "pipeline", "zookeeper")
+NAMES = ("agent", "apache-kafka", "node", "operator", "pipeline", "zookeeper")
 
 
 def script(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -104,7 +104,9 @@ def test_the_script_says_what_it_can_do():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nodes"], "nodes: expected an option above, or node, operator, agent, pipeline or zookeeper"),
+        (["nodes"], "nodes: expected an option above, or node, operator, agent, pipeline, zookeeper or apache-kafka"),
+        (["apache-kafka"], "expected --kafka RELEASE, such as --kafka 3.4.1"),
+        (["--kafka", "3.4.1", "node"], "--kafka is for the image apache-kafka, which is not named"),
         (["--tag"], "--tag: expected a value"),
         (["--tool", "nerdctl"], "--tool nerdctl: expected docker, podman or buildah"),
         (["--from-rootfs", "--tool", "docker"], "--from-rootfs needs buildah"),
@@ -228,7 +230,14 @@ def installed_by(extras: list[str]) -> set[str]:
 @pytest.mark.parametrize(
     ("extras", "modules"),
     [
-        ([], ["highwater_runtime.host.main", "highwater_operator.zookeeper.main"]),
+        (
+            [],
+            [
+                "highwater_runtime.host.main",
+                "highwater_operator.zookeeper.main",
+                "highwater_operator.apache_kafka.main",
+            ],
+        ),
         (["zookeeper"], ["highwater_runtime.host.main", "highwater_runtime.host.zookeeper"]),
         (
             ["operator", "zookeeper"],

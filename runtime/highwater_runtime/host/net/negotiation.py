@@ -21,6 +21,7 @@ from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.api_versions_response import ApiVersionsResponse
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest
+from highwater_runtime.wire.messages.describe_cluster_request import DescribeClusterRequest
 from highwater_runtime.wire.messages.fetch_request import FetchRequest, ReplicaState
 from highwater_runtime.wire.messages.find_coordinator_request import FindCoordinatorRequest
 from highwater_runtime.wire.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
@@ -47,6 +48,7 @@ _FIND_COORDINATOR_OF_SEVERAL: Final = 4
 _LEAVE_GROUP_OF_SEVERAL: Final = 3
 _OFFSET_FETCH_OF_SEVERAL: Final = 8
 _DELETE_TOPICS_WITH_IDS: Final = 6
+_DESCRIBE_FENCED: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ def as_of(request: Any, version: int) -> Any:
         case DeleteTopicsRequest() if version < _DELETE_TOPICS_WITH_IDS:
             names = [one.name for one in request.topics if one.name is not None]
             return DeleteTopicsRequest(topic_names=names, timeout_ms=request.timeout_ms)
+        case DescribeClusterRequest() if version < _DESCRIBE_FENCED:
+            return DescribeClusterRequest()
         case _:
             return request
 

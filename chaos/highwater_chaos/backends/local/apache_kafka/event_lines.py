@@ -22,7 +22,7 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.backends.local.apache_kafka.node_logging import MAX_TEXT
+from highwater_chaos.apache_kafka.node_logging import MAX_TEXT
 
 _CHUNK: Final = 1 << 18
 _MAX_LINE: Final = 6 * MAX_TEXT + 2048
@@ -48,17 +48,53 @@ class Line(msgspec.Struct, frozen=True):
 _decode: Final = msgspec.json.Decoder(Line).decode
 
 
+class LineSequence:
+    """Reads lines of one incarnation, one after the other, and misses none of their numbers."""
+
+    def __init__(self) -> None:
+        self.lost: str | None = None
+        """Why lines may be missing; None: none is."""
+        self._next = 1
+        self._missing: dict[int, None] = {}
+
+    def line(self, data: bytes) -> Line | None:
+        """The line; None: it cannot be read."""
+        try:
+            line = _decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            self.lose(f"a line cannot be read ({error}): {data[:_SHOWN]!r}")
+            return None
+        if line.seq < self._next and line.seq not in self._missing:
+            self.lose(f"there are two lines {line.seq}")
+        elif line.seq > self._next + _PATIENCE:
+            self.lose(f"line {line.seq} came where line {self._next} was expected")
+            self._next = line.seq
+        self._missing.pop(line.seq, None)
+        self._missing.update(dict.fromkeys(range(self._next, line.seq)))
+        self._next = max(self._next, line.seq + 1)
+        if (first := next(iter(self._missing), None)) is not None and self._next - first > _PATIENCE:
+            self.lose(f"there is no line {first}")
+            del self._missing[first]
+        return line
+
+    def lose(self, why: str) -> None:
+        """Lines may be missing, because of ``why``."""
+        self.lost = self.lost or why
+
+
 class EventLines:
     """Reads the lines of one incarnation. The file may not be there yet, and is replaced when it is long."""
 
     def __init__(self, path: Path) -> None:
-        self.lost: str | None = None
-        """Why lines may be missing; None: none is."""
+        self._sequence = LineSequence()
         self._path = path
         self._fd: int | None = None
         self._partial = b""
-        self._next = 1
-        self._missing: dict[int, None] = {}
+
+    @property
+    def lost(self) -> str | None:
+        """See :class:`LineSequence`."""
+        return self._sequence.lost
 
     def read(self) -> Iterator[Line]:
         """Whole lines that have come up since the last call, as far as they can be read."""
@@ -71,10 +107,10 @@ class EventLines:
             left -= len(data)
             *lines, self._partial = (self._partial + data).split(b"\n")
             if len(self._partial) > _MAX_LINE:
-                self._lose(f"a line has more than {_MAX_LINE} bytes")
+                self._sequence.lose(f"a line has more than {_MAX_LINE} bytes")
                 self._partial = b""
             for line in lines:
-                if (found := self._line(line)) is not None:
+                if (found := self._sequence.line(line)) is not None:
                     yield found
 
     def close(self) -> None:
@@ -89,11 +125,11 @@ class EventLines:
         except FileNotFoundError:
             return False
         except OSError as error:
-            self._lose(f"{self._path.name} cannot be opened: {error.strerror}")
+            self._sequence.lose(f"{self._path.name} cannot be opened: {error.strerror}")
             return False
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            self._lose(f"{self._path.name} is no regular file")
+            self._sequence.lose(f"{self._path.name} is no regular file")
             return False
         self._fd = fd
         return True
@@ -109,7 +145,7 @@ class EventLines:
         mine = os.fstat(self._fd)
         if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
             if there.st_size < os.lseek(self._fd, 0, os.SEEK_CUR):
-                self._lose(f"{self._path.name} was cut")
+                self._sequence.lose(f"{self._path.name} was cut")
                 os.lseek(self._fd, 0, os.SEEK_SET)
                 self._partial = b""
                 return True
@@ -117,29 +153,7 @@ class EventLines:
         if os.lseek(self._fd, 0, os.SEEK_CUR) < mine.st_size:
             return True
         if self._partial:
-            self._lose(f"{self._path.name} was replaced in the middle of a line")
+            self._sequence.lose(f"{self._path.name} was replaced in the middle of a line")
             self._partial = b""
         self.close()
         return True
-
-    def _line(self, data: bytes) -> Line | None:
-        try:
-            line = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            self._lose(f"a line cannot be read ({error}): {data[:_SHOWN]!r}")
-            return None
-        if line.seq < self._next and line.seq not in self._missing:
-            self._lose(f"there are two lines {line.seq}")
-        elif line.seq > self._next + _PATIENCE:
-            self._lose(f"line {line.seq} came where line {self._next} was expected")
-            self._next = line.seq
-        self._missing.pop(line.seq, None)
-        self._missing.update(dict.fromkeys(range(self._next, line.seq)))
-        self._next = max(self._next, line.seq + 1)
-        if (first := next(iter(self._missing), None)) is not None and self._next - first > _PATIENCE:
-            self._lose(f"there is no line {first}")
-            del self._missing[first]
-        return line
-
-    def _lose(self, why: str) -> None:
-        self.lost = self.lost or why

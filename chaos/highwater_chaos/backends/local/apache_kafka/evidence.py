@@ -13,7 +13,8 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.experiment.kafka_versions import Mode
+from highwater_chaos.apache_kafka.node_logging import lines_known
+from highwater_chaos.apache_kafka.versions import Mode
 from highwater_pipeline.recorded_events import RecordedEvents
 from highwater_runtime.ports.trace import (
     AlterPartitionHandled,
@@ -72,17 +73,7 @@ OF_BROKERS: Final[Kinds] = (
 """What brokers log of their replicas."""
 OF_CONTROLLERS: Final[Kinds] = (AlterPartitionHandled,)
 """What controllers log of requests."""
-LINES_KNOWN: Final[dict[Mode, tuple[str, ...]]] = {
-    "kraft": ("3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.9.2", "4.0.2", "4.3.1", "4.4.0"),
-    "zookeeper": (),
-}
-"""The releases whose lines tests read."""
 _ASKED_FOR: Final[Kinds] = (HighWatermarkAdvanced,)
-
-
-def lines_known(release: str, mode: Mode) -> bool:
-    """Return whether it is known what this release's brokers log of their replicas."""
-    return release in LINES_KNOWN[mode]
 
 
 def recorded_events(release: str, mode: Mode) -> RecordedEvents:
@@ -119,7 +110,11 @@ class Declaration:
     def write(self) -> None:
         """Write all files."""
         for file in self._files:
-            file.write_bytes(msgspec.json.encode(self._declared))
+            file.write_bytes(self.encoded())
+
+    def encoded(self) -> bytes:
+        """The file's content."""
+        return msgspec.json.encode(self._declared)
 
     def lose(self, role: str, why: str) -> None:
         """Lines of a node of this role were lost."""

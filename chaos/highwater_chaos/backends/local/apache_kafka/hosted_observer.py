@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.apache_kafka.node_logging import OBSERVER
 from highwater_chaos.backends.local.apache_kafka.high_watermarks import Report
 from highwater_chaos.backends.local.apache_kafka.tails import wall_of
 from highwater_chaos.backends.local.client_loop import ClientLoop, ClientLoopError
@@ -17,8 +18,6 @@ from highwater_chaos.backends.local.program import Observed, Site
 from highwater_runtime.host.node import CoreFactory, HostedNode
 from highwater_runtime.ports.trace import NodeEvent
 
-OBSERVER: Final = "metadata-observer"
-"""Client id of all that the observers ask."""
 _MAX_NOTES: Final = 20
 
 

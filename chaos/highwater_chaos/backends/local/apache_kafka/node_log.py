@@ -28,6 +28,8 @@ _RAFT: Final = re.compile(
     r"^(\S+) INFO \S*QuorumState - \[RaftManager (?:id|nodeId)=\d+\] Completed transition to (\w+)\((.*)$"
 )
 
+_LOGGERS: Final = ("BrokerLifecycleManager", "QuorumState")
+
 _REGISTERED: Final = re.compile(r"Successfully registered broker \d+ with broker epoch (\d+)")
 _TO_STATE: Final = re.compile(r"Transitioning from \w+ to (\w+)")
 _CONTROLLED_SHUTDOWN: Final = "Beginning controlled shutdown"
@@ -73,13 +75,19 @@ class NodeLog:
 
     def event_of(self, line: str) -> LogEvent | None:
         """Return the event that a line reports; None if it reports none."""
+        event = self._event(line)
+        return None if event is None else LogEvent(_wall_ns(line.partition(" ")[0]), event)
+
+    def event_in(self, logger: str, text: str) -> NodeEvent | None:
+        """The same of what a logger wrote at INFO."""
+        return self._event(f"- INFO {logger} - {text}") if logger.endswith(_LOGGERS) else None
+
+    def _event(self, line: str) -> NodeEvent | None:
         if (match := _LIFECYCLE.match(line)) is not None:
-            event = self._lifecycle(match[3])
-        elif self._is_controller and (match := _RAFT.match(line)) is not None:
-            event = self._raft(match[2], match[3])
-        else:
-            return None
-        return None if event is None else LogEvent(_wall_ns(match[1]), event)
+            return self._lifecycle(match[3])
+        if self._is_controller and (match := _RAFT.match(line)) is not None:
+            return self._raft(match[2], match[3])
+        return None
 
     def _lifecycle(self, text: str) -> NodeEvent | None:
         if (registered := _REGISTERED.search(text)) is not None:

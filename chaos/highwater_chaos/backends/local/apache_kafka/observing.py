@@ -21,6 +21,23 @@ from highwater_chaos.backends.local.program import NodePlace, Observed, Site
 from highwater_runtime.host.node import CoreFactory
 
 
+def observe_metadata(site: Site, *, asks: bool) -> HostedObserver:
+    """Follow the metadata log of a run's cluster. ``asks``: whether leaders are asked for high watermarks."""
+
+    def factory_for(report: Report, complain: Callable[[str], None]) -> CoreFactory:
+        options = ObserverOptions(
+            cluster_id=site.plan.cluster_id,
+            voters={place.node_id: place.advertised for place in site.plan.of_role("controller")},
+            brokers={place.node_id: place.advertised for place in site.plan.of_role("broker")},
+            report=report,
+            complain=complain,
+            asks=asks,
+        )
+        return lambda ports: MetadataObserver(options, ports)
+
+    return HostedObserver(site, "Apache Kafka's metadata log", factory_for)
+
+
 class ClusterObserver:
     """An :class:`~highwater_chaos.backends.local.program.Observer` of one run.
 
@@ -36,19 +53,7 @@ class ClusterObserver:
         )
 
         self._white_box = white_box
-
-        def factory_for(report: Report, complain: Callable[[str], None]) -> CoreFactory:
-            options = ObserverOptions(
-                cluster_id=site.plan.cluster_id,
-                voters={place.node_id: place.advertised for place in site.plan.of_role("controller")},
-                brokers={place.node_id: place.advertised for place in site.plan.of_role("broker")},
-                report=report,
-                complain=complain,
-                asks=white_box is None,
-            )
-            return lambda ports: MetadataObserver(options, ports)
-
-        self._metadata = HostedObserver(site, "Apache Kafka's metadata log", factory_for)
+        self._metadata = observe_metadata(site, asks=white_box is None)
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
         self._logs.starting(node, incarnation, time_ns)

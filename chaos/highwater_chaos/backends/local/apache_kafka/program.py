@@ -10,11 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.local.apache_kafka.disks import format_disk, is_formatted
-from highwater_chaos.backends.local.apache_kafka.evidence import Declaration, lines_known
-from highwater_chaos.backends.local.apache_kafka.fetching import LOGS_BY_SLF4J, ApacheKafkaUnavailableError
-from highwater_chaos.backends.local.apache_kafka.installation import Installation, install
-from highwater_chaos.backends.local.apache_kafka.node_config import (
+from highwater_chaos.apache_kafka.disks import format_disk, is_formatted
+from highwater_chaos.apache_kafka.fetching import LOGS_BY_SLF4J, ApacheKafkaUnavailableError
+from highwater_chaos.apache_kafka.installation import Installation, install
+from highwater_chaos.apache_kafka.node_config import (
     CONTROLLERS_ADVERTISE,
     jvm_options,
     log4j_properties,
@@ -22,7 +21,10 @@ from highwater_chaos.backends.local.apache_kafka.node_config import (
     node_properties,
     zookeeper_mode_properties,
 )
-from highwater_chaos.backends.local.apache_kafka.node_logging import events_file, log4j2_properties
+from highwater_chaos.apache_kafka.node_logging import events_file, lines_known, log4j2_properties
+from highwater_chaos.apache_kafka.versions import release_parts
+from highwater_chaos.backends.local.apache_kafka.event_lines import EventLines
+from highwater_chaos.backends.local.apache_kafka.evidence import Declaration
 from highwater_chaos.backends.local.apache_kafka.observing import ClusterObserver
 from highwater_chaos.backends.local.apache_kafka.proxying import (
     behind_proxy,
@@ -36,7 +38,6 @@ from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlac
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.kafka_versions import release_parts
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.ports import Endpoint
 
@@ -63,12 +64,7 @@ class ApacheKafkaProgram:
 
     def problems(self, cluster: Cluster) -> list[str]:
         """What is missing, and what Apache Kafka does not have. Fetches it where that has not been done yet."""
-        problems = misplaced(cluster.config)
-        if cluster.switches:
-            problems.append(
-                "apache-kafka has none of the switches of our own runtime: leave spec.cluster.switches out; found"
-                f" {', '.join(sorted(cluster.switches))}"
-            )
+        problems = misplaced(cluster.config, cluster.switches)
         try:
             installation = self._installation()
             if cluster.mode == "kraft":
@@ -133,7 +129,7 @@ class ApacheKafkaProgram:
         if mode == "zookeeper":
             return ZooKeeperModeObserver(site, log_file)
         known = lines_known(release, mode)
-        return ClusterObserver(site, log_file, WhiteBox(site, _events_file, declaration.lose) if known else None)
+        return ClusterObserver(site, log_file, WhiteBox(site, _event_lines, declaration.lose) if known else None)
 
     def _installation(self) -> Installation:
         if self._installed is None:
@@ -162,5 +158,5 @@ def log_file(place: NodePlace, incarnation: int) -> Path:
     return place.files / f"kafka.{incarnation}.log"
 
 
-def _events_file(place: NodePlace, incarnation: int) -> Path:
-    return events_file(log_file(place, incarnation))
+def _event_lines(place: NodePlace, incarnation: int) -> EventLines:
+    return EventLines(events_file(log_file(place, incarnation)))

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.local.apache_kafka.hosted_observer import OBSERVER
+from highwater_chaos.apache_kafka.node_logging import OBSERVER
 from highwater_chaos.backends.local.capability import can_isolate
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
 from highwater_chaos.machine.errors import MachineError

@@ -13,15 +13,14 @@ says so (``recorded.json``). Checks that need them are not available then.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Protocol
 
 import msgspec
 
 from highwater_chaos.backends.local.apache_kafka.broker_lines import BrokerLines, Found
 from highwater_chaos.backends.local.apache_kafka.controller_lines import ControllerLines, Judged
-from highwater_chaos.backends.local.apache_kafka.event_lines import EventLines
+from highwater_chaos.backends.local.apache_kafka.event_lines import Line
 from highwater_chaos.backends.local.program import NodePlace, Observed, Site
 from highwater_runtime.model.in_sync import UNKNOWN, Registrations
 from highwater_runtime.ports import SECOND
@@ -37,8 +36,22 @@ _SOON_NS: Final = 5 * SECOND
 """How long after a broker the observer may see a decision."""
 
 
+class Lines(Protocol):
+    """What one incarnation of a node writes, as :class:`~.event_lines.EventLines` reads it from a file."""
+
+    @property
+    def lost(self) -> str | None:
+        """Why lines may be missing; None: none is."""
+
+    def read(self) -> Iterator[Line]:
+        """Lines that have come up since the last call."""
+
+    def close(self) -> None:
+        """Read no more."""
+
+
 class _Incarnation:
-    def __init__(self, place: NodePlace, number: int, started_ns: int, lines: EventLines) -> None:
+    def __init__(self, place: NodePlace, number: int, started_ns: int, lines: Lines) -> None:
         self.place: Final = place
         self.number: Final = number
         self.lines: Final = lines
@@ -51,7 +64,7 @@ class _Incarnation:
 
 
 class _Broker(_Incarnation):
-    def __init__(self, place: NodePlace, number: int, started_ns: int, lines: EventLines, reader: BrokerLines) -> None:
+    def __init__(self, place: NodePlace, number: int, started_ns: int, lines: Lines, reader: BrokerLines) -> None:
         super().__init__(place, number, started_ns, lines)
         self.reader: Final = reader
 
@@ -59,15 +72,13 @@ class _Broker(_Incarnation):
 class WhiteBox:
     """Args:
 
-    events_file: where an incarnation of a node writes for the harness.
+    lines: what an incarnation of a node writes for the harness.
     lose: gets a clause when lines of a node of that role were lost, at most once a role.
     """
 
-    def __init__(
-        self, site: Site, events_file: Callable[[NodePlace, int], Path], lose: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, site: Site, lines: Callable[[NodePlace, int], Lines], lose: Callable[[str, str], None]) -> None:
         self._site = site
-        self._events_file = events_file
+        self._lines = lines
         self._lose = lose
         self._present: dict[str, _Incarnation] = {}
         self._controllers: dict[str, ControllerLines] = {}
@@ -91,7 +102,7 @@ class WhiteBox:
             self._ready += self._read(before, is_over=True)
             before.lines.close()
         place = self._site.plan.place(node)
-        lines = EventLines(self._events_file(place, incarnation))
+        lines = self._lines(place, incarnation)
         if place.role == "broker":
             reader = BrokerLines(place.node_id, self._decided_at)
             self._present[node] = _Broker(place, incarnation, time_ns, lines, reader)

@@ -1,19 +1,21 @@
-"""One ZooKeeper server from start to exit: its Java process, its side door, signals, and the status it ends with."""
+"""A server of other software in a pod: its Java process, its side door, signals, and the status it ends with.
+
+It knows no hold files, waits for no volume, and reports no node events. The process of the pod does that, starts the
+server, writes the node event of its start, and answers ``/healthz``, ``/readyz`` and ``/metrics`` for it: so agents,
+probes and runners find in this pod what they find in every other one.
+"""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import os
 import signal
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from highwater_operator.zookeeper import java
-from highwater_operator.zookeeper.four_letter_words import Monitored, NotServingError, monitored
-from highwater_operator.zookeeper.identity import zookeeper_id
-from highwater_operator.zookeeper.metrics import exposition
 from highwater_runtime.host.files.trace import FileSink, HostTrace
 from highwater_runtime.host.logs import NodeLog
 from highwater_runtime.host.process.admin_http import AdminPages, AdminServer
@@ -21,60 +23,57 @@ from highwater_runtime.host.process.exits import ExitStatus
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeStarted
 
-MYID: Final = "myid"
-_LOOK_EVERY_S: Final = 0.5
-_ANSWERS_WITHIN_S: Final = 2.0
-_FRESH_S: Final = 5.0
-"""For how long an answer counts."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+T = TypeVar("T")
+
+
+class NotServingError(Exception):
+    """The server does not answer, or does not do its work in the cluster; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """``name``: of the node, ``zookeeper-0``; ``config``: the file that the server reads."""
+    """``name``: of the node, ``zookeeper-0``; ``role``: what it is, for the log; ``command``: its process."""
 
     name: str
-    index: int
-    config: Path
-    data_dir: Path
-    client_port: int
+    role: str
+    command: Sequence[str]
     trace: Path | None
     admin: Endpoint | None
 
 
-def write_identity(data_dir: Path, index: int) -> None:
-    """Write ``myid`` where it is missing: on a new disk, or one that was wiped.
+@dataclass(frozen=True, slots=True)
+class Watch(Generic[T]):
+    """How a server is asked. ``look`` raises :class:`NotServingError`; ``exposition`` gets its last answer, None if
+    that is older than ``fresh_s`` seconds or there is none; ``unready``: why an answer is not that of one that does its
+    work."""
 
-    Raises:
-        OSError: the directory is another server's, or cannot be written to.
-    """
-    data_dir.mkdir(parents=True, exist_ok=True)
-    path, wanted = data_dir / MYID, str(zookeeper_id(index))
-    if path.exists() and (found := path.read_text().strip()):
-        if found != wanted:
-            raise OSError(f"{path}: expected {wanted}, found {found[:20]!r}: the data of another server")
-        return
-    whole = path.with_name(f".{MYID}.{os.getpid()}")
-    with whole.open("w") as file:
-        file.write(f"{wanted}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    whole.replace(path)
-    directory = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    look: Callable[[], Awaitable[T]]
+    every_s: float
+    fresh_s: float
+    exposition: Callable[[T | None], bytes]
+    unready: Callable[[T], str | None] = lambda _: None
 
 
-async def run_server(facts: Facts, log: NodeLog) -> ExitStatus:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What every such process takes."""
+    parser.add_argument("--wait-for", metavar="DIRECTORY", type=Path, help="start when this directory exists")
+    parser.add_argument(
+        "--hold-files", metavar="PREFIX", type=Path, help="start when no file has a path with this prefix"
+    )
+    parser.add_argument("--trace", metavar="FILE", type=Path, help="where the node event of the start is written")
+    parser.add_argument("--admin", metavar="URL", help="where to serve /metrics, /healthz and /readyz")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="default: %(default)s")
+
+
+async def run_server(facts: Facts, watch: Watch[T], log: NodeLog) -> ExitStatus:
     """Run the server until it ends, by a signal or by itself.
 
     Raises:
         OSError: it cannot be started.
     """
-    write_identity(facts.data_dir, facts.index)
-    server = _Server(facts, log)
+    server = _Server(facts, watch, log)
     try:
         return await server.run()
     finally:
@@ -82,12 +81,13 @@ async def run_server(facts: Facts, log: NodeLog) -> ExitStatus:
 
 
 @dataclass(slots=True)
-class _Server:
+class _Server(Generic[T]):
     facts: Facts
+    watch: Watch[T]
     log: NodeLog
     _process: asyncio.subprocess.Process | None = None
     _stopping: bool = False
-    _heard: Monitored | None = None
+    _heard: T | None = None
     _heard_at: float = 0.0
     _why: str = "the server has not answered yet"
     _admin: AdminServer = field(init=False)
@@ -99,10 +99,10 @@ class _Server:
         facts, loop = self.facts, asyncio.get_running_loop()
         admin = None if facts.admin is None else await self._admin.start(facts.admin)
         self._tell_of_start()
-        self._process = process = await asyncio.create_subprocess_exec(*java.command(facts.config))
+        self._process = process = await asyncio.create_subprocess_exec(*facts.command)
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._asked_to_stop, number)
-        self.log.info("started", role="zookeeper", pid=process.pid, admin=admin)
+        self.log.info("started", role=facts.role, pid=process.pid, admin=admin)
         looking = loop.create_task(self._look())
         try:
             status = await process.wait()
@@ -141,22 +141,21 @@ class _Server:
     # --- side door ---
 
     async def _look(self) -> None:
-        server = Endpoint("127.0.0.1", self.facts.client_port)
         while True:
             try:
-                heard = await monitored(server, _ANSWERS_WITHIN_S)
+                heard = await self.watch.look()
             except NotServingError as error:
                 self._heard, self._why = None, str(error)
             else:
                 self._heard, self._heard_at = heard, time.monotonic()
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(self.watch.every_s)
 
-    def _answer(self) -> Monitored | None:
+    def _answer(self) -> T | None:
         # Without this, a process that was paused would say what it knew before.
-        return self._heard if time.monotonic() - self._heard_at < _FRESH_S else None
+        return self._heard if time.monotonic() - self._heard_at < self.watch.fresh_s else None
 
     def _metrics(self) -> bytes:
-        return exposition(self._answer())
+        return self.watch.exposition(self._answer())
 
     def _why_unhealthy(self) -> str | None:
         ended = self._process is None or self._process.returncode is not None
@@ -165,4 +164,5 @@ class _Server:
     def why_unready(self) -> str | None:
         if self._stopping:
             return "the server is stopping"
-        return None if self._answer() is not None else f"the server is not part of a quorum: {self._why}"
+        answer = self._answer()
+        return self._why if answer is None else self.watch.unready(answer)

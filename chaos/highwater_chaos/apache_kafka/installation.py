@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.local.apache_kafka.disks import META
-from highwater_chaos.backends.local.apache_kafka.fetching import (
+from highwater_chaos.apache_kafka.disks import META
+from highwater_chaos.apache_kafka.fetching import (
+    EXPORTER,
     LOG4J,
     LOGS_BY_SLF4J,
     OLD_JAVA,
     ApacheKafkaUnavailableError,
+    fetch_exporter,
     fetch_jars,
     fetch_log4j,
     fetch_old_java,
@@ -31,8 +33,8 @@ from highwater_chaos.backends.local.apache_kafka.fetching import (
     only_one,
     run_tool,
 )
-from highwater_chaos.backends.local.apache_kafka.training import make_class_archive
-from highwater_chaos.experiment.kafka_versions import FIRST_KRAFT, TESTED, needs_old_java, newest, release_parts
+from highwater_chaos.apache_kafka.training import make_class_archive
+from highwater_chaos.apache_kafka.versions import FIRST_KRAFT, TESTED, needs_old_java, newest, release_parts
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.ownership import check_kept
 from highwater_pipeline.java import Java, JavaNotFoundError, find_java, java_version
@@ -76,20 +78,23 @@ class Installation:
         shared = ("-Xshare:auto", f"-XX:SharedArchiveFile={archive}") if archive.exists() else ()
         return (str(self.java.home / "bin" / "java"), *shared, *options, "-cp", self.class_path, main, *arguments)
 
-    def first_files(self, metadata_version: str | None = None) -> Mapping[str, bytes]:
+    def first_files(self, metadata_version: str | None = None, scratch: Path | None = None) -> Mapping[str, bytes]:
         """What is on the disk of a controller of a new cluster, by path: the features that the cluster begins with.
 
         ``metadata_version`` as Kafka names it (``3.9-IV0``); None: that of this release. Made by Kafka's own
-        StorageTool, once for each version. Raises :class:`ApacheKafkaUnavailableError` where Kafka refuses the version.
+        StorageTool, once for each version; ``scratch``: a directory for what is not to be kept, where the installation
+        is read-only. Raises :class:`ApacheKafkaUnavailableError` where Kafka refuses the version.
         """
         kept = self.directory / f"formatted-{metadata_version or 'default'}"
         if not kept.exists():
-            with tempfile.TemporaryDirectory(dir=self.directory) as name:
+            with tempfile.TemporaryDirectory(dir=scratch or self.directory) as name:
                 made = self._format(Path(name), metadata_version)
                 (made / META).unlink()  # written anew for each node
+                if scratch is not None:
+                    return _contents(made)
                 with suppress(FileExistsError):  # another process was first
                     made.rename(kept)
-        return {str(file.relative_to(kept)): file.read_bytes() for file in sorted(kept.rglob("*")) if file.is_file()}
+        return _contents(kept)
 
     def _format(self, scratch: Path, metadata_version: str | None) -> Path:
         config = scratch / "node.properties"
@@ -108,6 +113,11 @@ class Installation:
             f"formatting for metadata.version {metadata_version or 'of ' + self.release}",
         )
         return scratch / "data"
+
+
+def _contents(directory: Path) -> dict[str, bytes]:
+    files = (file for file in sorted(directory.rglob("*")) if file.is_file())
+    return {str(file.relative_to(directory)): file.read_bytes() for file in files}
 
 
 def available(release: str | None = None) -> str | None:
@@ -158,12 +168,8 @@ def install(release: str | None = None) -> Installation:
     directory = _directory(release)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with only_one(directory.with_name(f"{directory.name}.lock")):
-        if not is_fetched(release):
-            _log.info("fetching Apache Kafka %s from Maven Central into %s", release, directory)
-            fetch_jars(release, directory)
+        fetch(release)
         installation = Installation(directory, _java_for(release), release)
-        if installation.logs_by_slf4j:
-            fetch_log4j(_log4j_home())
         if release_parts(release) >= FIRST_KRAFT:
             if not installation.class_archive.exists():
                 problem = make_class_archive(installation.command, installation.class_archive)
@@ -171,6 +177,36 @@ def install(release: str | None = None) -> Installation:
                     _log.warning("Apache Kafka starts without a class-data archive, and so slowly: %s", problem)
             installation.first_files()
     return installation
+
+
+def fetch(release: str, *, exporter: bool = False) -> None:
+    """Fetch the jars of a release and what it logs by, and the JMX ``exporter``, as far as they are not there. Raises
+    :class:`ApacheKafkaUnavailableError`."""
+    if not is_fetched(release):
+        directory = _directory(release)
+        _log.info("fetching Apache Kafka %s from Maven Central into %s", release, directory)
+        fetch_jars(release, directory)
+    if release_parts(release) >= LOGS_BY_SLF4J:
+        fetch_log4j(_log4j_home())
+    if exporter:
+        fetch_exporter(_exporter_home())
+
+
+def installed(release: str) -> Installation:
+    """The installation of a release that an image brings; nothing is written. Raises
+    :class:`ApacheKafkaUnavailableError`: it brings another one."""
+    if not is_fetched(release):
+        there = ", ".join(sorted(path.name for path in _cache().glob("apache-kafka-*"))) or "none"
+        raise ApacheKafkaUnavailableError(f"expected an image with apache-kafka-{release}; found {there}")
+    return Installation(_directory(release), _java_for(release), release)
+
+
+def exporter_jar() -> Path:
+    """The JMX exporter's Java agent. Raises :class:`ApacheKafkaUnavailableError`: it is not there."""
+    jar = next((_exporter_home() / "lib").glob("*.jar"), None)
+    if jar is None:
+        raise ApacheKafkaUnavailableError(f"there is no JMX exporter in {_exporter_home()}")
+    return jar
 
 
 def _java_for(release: str) -> Java:
@@ -198,6 +234,10 @@ def _directory(release: str) -> Path:
 
 def _log4j_home() -> Path:
     return _cache() / f"log4j-{LOG4J}"
+
+
+def _exporter_home() -> Path:
+    return _cache() / f"jmx-exporter-{EXPORTER}"
 
 
 def _old_java_home() -> Path:

@@ -7,13 +7,12 @@ once starts up, and is stopped again. Seen with 4.3.1 on Java 17: a controller i
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from typing import Final, Protocol
-
-from highwater_chaos.backends.local.layout import free_ports
 
 _UP: Final = "Kafka Server started"
 _INFO: Final = "-Dorg.apache.logging.log4j.level=INFO"
@@ -66,7 +65,8 @@ def make_class_archive(command: CommandLine, archive: Path) -> str | None:
 
 
 def _node(scratch: Path) -> Path:
-    broker, controller = free_ports(2)
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        broker, controller = (server.getsockname()[1] for server in (one, other))
     config = scratch / "node.properties"
     config.write_text(
         "process.roles=broker,controller\nnode.id=1\n"

@@ -94,6 +94,19 @@ def needs_old_java(release: Parts) -> bool:
     return (2, 0, 0) <= release < (2, 4, 0)
 
 
+def why_not_in_pods(release: str, mode: Mode) -> str | None:
+    """Return why a release does not run on Kubernetes; None: it does."""
+    if mode != "kraft":
+        return f"apache-kafka runs on Kubernetes in mode kraft only; found mode {mode}"
+    try:
+        parts = release_parts(release)
+    except ValueError as error:
+        return f"version: {error}"
+    if parts < FIRST_KRAFT:
+        return f"apache-kafka runs on Kubernetes from 3.3.0 on; found version {release}"
+    return None
+
+
 def condition_problem(text: str, parts: Callable[[str], Parts]) -> str | None:
     """Why ``text`` is no condition on what ``parts`` reads, or None."""
     try:
