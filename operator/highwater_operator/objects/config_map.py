@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final
 
+from highwater_chaos.apache_kafka import node_config as apache_kafka
+from highwater_chaos.apache_kafka.versions import release_parts
 from highwater_chaos.backends.ensemble.servers import SYNC_TICKS, tick_ms
 from highwater_chaos.backends.local.properties import render_properties
+from highwater_chaos.kube.cluster_id import cluster_id_of
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
     CLIENT_PORT,
@@ -32,6 +36,7 @@ from highwater_operator.zookeeper.four_letter_words import COMMANDS
 from highwater_operator.zookeeper.identity import zookeeper_id
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.ports import Endpoint
 
 DATA_PATH = "/var/lib/highwater/data"
 EVENTS_PATH = "/var/lib/highwater/events"
@@ -74,6 +79,8 @@ RESERVED: Final = frozenset(
 _ONE_POD_S: Final = ("advertised.listeners", "highwater.node.name", "log.dirs", "node.id")
 _BY_BROKERS: Final = ("default.replication.factor", "offsets.topic.replication.factor")
 _USUAL_REPLICAS: Final = 3
+_BEHIND_PROXY: Final = 10_000
+"""Added to the port of a node of Apache Kafka, where the pod's proxy reaches it."""
 
 _TRUSTS_ITS_LOG: Final[dict[str, bool]] = {"snapshot.trust.empty": True}
 _PURGES_ITS_LOG: Final = {"autopurge.snapRetainCount": 3, "autopurge.purgeInterval": 1}
@@ -111,6 +118,8 @@ def config_hash(owner: Owner, role: Role) -> str:
     """
     if role == "zookeeper":
         return _digest(zoo_cfg(owner))
+    if owner.spec.kafka is not None:
+        owner = owner._replace(spec=owner.spec.model_copy(update={"brokers": _USUAL_REPLICAS}))
     ignored = {*_ONE_POD_S, *(name for name in _BY_BROKERS if name not in owner.spec.config)}
     first = {name: value for name, value in node_properties(owner, role, 0).items() if name not in ignored}
     return _digest(json.dumps(first, sort_keys=True))
@@ -160,11 +169,13 @@ def zookeeper_connect(owner: Owner) -> str:
 def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int | bool]:
     """The properties of one pod's node."""
     spec = owner.spec
+    if spec.kafka is not None:
+        return _apache_kafka_properties(owner, role, index)
     port = CLIENT_PORT if role == "broker" else CONTROLLER_PORT
     properties: dict[str, str | int | bool] = {
         "process.roles": role,
         "node.id": node_id(role, index),
-        "cluster.id": cluster_id(owner),
+        "cluster.id": cluster_id_of(owner.uid),
         **_metadata_quorum(owner),
         "listeners": f"PLAINTEXT://0.0.0.0:{port}",
         "log.dirs": data_path(owner),
@@ -188,6 +199,26 @@ def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int
     return properties
 
 
+def _apache_kafka_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int | bool]:
+    spec = owner.spec
+    port = CLIENT_PORT if role == "broker" else CONTROLLER_PORT
+    assert spec.kafka is not None
+    return apache_kafka.node_properties(
+        role="broker" if role == "broker" else "controller",
+        node_id=node_id(role, index),
+        bind=Endpoint("127.0.0.1", port + _BEHIND_PROXY),
+        advertised=Endpoint(host_of(owner, role, index), port),
+        names_controllers=release_parts(spec.kafka) >= apache_kafka.CONTROLLERS_ADVERTISE,
+        voters=[
+            (node_id("controller", number), Endpoint(host_of(owner, "controller", number), CONTROLLER_PORT))
+            for number in range(spec.controllers)
+        ],
+        data=Path(data_path(owner)),
+        brokers=spec.brokers,
+        config=spec.config,
+    )
+
+
 def _metadata_quorum(owner: Owner) -> dict[str, str]:
     if owner.spec.mode == "zookeeper":
         return {"zookeeper.connect": zookeeper_connect(owner)}
@@ -206,15 +237,3 @@ def data_path(owner: Owner) -> str:
     if owner.spec.storage.crashable:
         return f"{VOLUME_PATH}/data"
     return DATA_PATH
-
-
-def cluster_id(owner: Owner) -> str:
-    """Kafka's cluster id, 22 characters, from the resource's uid: a cluster that is created again is another
-    cluster."""
-    alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-    number = int.from_bytes(blake2b(owner.uid.encode(), digest_size=16).digest(), "big")
-    text = ""
-    for _ in range(22):
-        number, digit = divmod(number, len(alphabet))
-        text += alphabet[digit]
-    return text

@@ -9,6 +9,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any, Final
 
+from highwater_chaos.kube.cluster_id import cluster_id_of
 from highwater_chaos.kube.kinds import (
     VOLUME_CLUSTER_UID,
     VOLUME_CRASHABLE,
@@ -45,11 +46,6 @@ from highwater_operator.objects.naming import (
     set_name,
 )
 
-_PROGRAMS: Final[dict[Role, str]] = {
-    "broker": "highwater-node",
-    "controller": "highwater-node",
-    "zookeeper": "highwater-zookeeper",
-}
 CONFIG_HASH: Final = "highwater.dev/config-hash"
 NODE_USER: Final = 10001
 """As whom pods run whose data are on claims of their own."""
@@ -99,6 +95,7 @@ def user_of(owner: Owner) -> int:
 
 def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
     spec = owner.spec
+    memory = spec.resources.memory or ("256Mi" if spec.kafka is None else "640Mi")
     return {
         "serviceAccountName": owner.name,
         "automountServiceAccountToken": False,
@@ -125,13 +122,13 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
                 "name": "node",
                 "image": images.of(owner, role),
                 "imagePullPolicy": spec.image_pull_policy,
-                "command": [_PROGRAMS[role]],
+                "command": [_program(owner, role)],
                 "args": [
                     f"/etc/highwater/$(POD_NAME).{file_suffix(role)}",
                     "--hold-files",
                     HOLD_FILES,
                     *_wait(owner),
-                    *_arguments(role),
+                    *_arguments(owner, role),
                 ],
                 "env": [
                     {"name": f"POD_{field.upper()}", "valueFrom": {"fieldRef": {"fieldPath": f"metadata.{field}"}}}
@@ -151,8 +148,8 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
                 "livenessProbe": _probe("/healthz", period=10, failures=60),
                 "readinessProbe": _probe("/readyz", period=2, failures=2),
                 "resources": {
-                    "requests": {"cpu": spec.resources.cpu, "memory": spec.resources.memory},
-                    "limits": {"memory": spec.resources.memory},
+                    "requests": {"cpu": spec.resources.cpu, "memory": memory},
+                    "limits": {"memory": memory},
                 },
                 "securityContext": {
                     "allowPrivilegeEscalation": False,
@@ -184,12 +181,24 @@ def _placement(owner: Owner, agent_nodes: AgentNodes) -> dict[str, Any]:
     return {**agent_nodes.placement(), "schedulingGates": [{"name": VOLUME_GATE}]}
 
 
-def _arguments(role: Role) -> list[str]:
-    """What a node's properties say, as arguments: ZooKeeper's file has no place for it."""
-    if role != "zookeeper":
+def _program(owner: Owner, role: Role) -> str:
+    if role == "zookeeper":
+        return "highwater-zookeeper"
+    return "highwater-node" if owner.spec.kafka is None else "highwater-kafka"
+
+
+def _arguments(owner: Owner, role: Role) -> list[str]:
+    """What our nodes' properties say, as arguments: other software's files have no place for it."""
+    if _program(owner, role) == "highwater-node":
         return []
     admin = f"http://0.0.0.0:{ADMIN_PORT}"
-    return ["--pod", "$(POD_NAME)", "--trace", EVENTS_FILE, "--admin", admin, "--log-format", "json"]
+    arguments = ["--pod", "$(POD_NAME)", "--trace", EVENTS_FILE, "--admin", admin, "--log-format", "json"]
+    release, version = owner.spec.kafka, owner.spec.metadata_version
+    if role != "zookeeper" and release is not None:
+        arguments += ["--release", release, "--cluster-id", cluster_id_of(owner.uid)]
+        arguments += ["--listen", f"0.0.0.0:{ports_of(role)['kafka']}", "--control", f"{CONTROL_PATH}/control.sock"]
+        arguments += [] if version is None else ["--metadata-version", version]
+    return arguments
 
 
 def _probe(path: str, *, period: int, failures: int) -> dict[str, Any]:
@@ -228,7 +237,9 @@ def _data_mount(owner: Owner) -> dict[str, Any]:
     if owner.spec.storage.crashable:
         # The agent mounts the pod's file system on it, inside this container: no other pod's is ever to be seen here.
         return {"name": "data", "mountPath": VOLUME_PATH}
-    return {"name": "data", "mountPath": DATA_PATH}
+    # Apache Kafka refuses to start on a file system's root, in which there is a lost+found.
+    below = {} if owner.spec.kafka is None else {"subPath": "data"}
+    return {"name": "data", "mountPath": DATA_PATH, **below}
 
 
 def _crashable_volumes(owner: Owner) -> list[dict[str, Any]]:

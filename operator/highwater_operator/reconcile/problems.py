@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 from kubernetes.utils.quantity import parse_quantity
 from pydantic import ValidationError
 
+from highwater_chaos.apache_kafka.node_config import misplaced
+from highwater_chaos.apache_kafka.versions import why_not_in_pods
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.machine.volumes import SMALLEST
@@ -45,12 +47,10 @@ def read_spec(found: Any) -> LogClusterSpec | Problem:
 def problem_of(owner: Owner, at: str = "spec") -> Problem | None:
     """The first reason to refuse a cluster; ``at``: where its spec is in the object that people wrote."""
     spec = owner.spec
-    if spec.runtime != "highwater":
-        return Problem(
-            "RuntimeNotSupported",
-            f"runtime {spec.runtime} does not run on Kubernetes: only highwater does. Nothing was created",
-        )
-    wrong = [*_name(owner), *_config(owner, at), *_storage(spec, at), *_topics(spec, at)]
+    if spec.kafka is not None and (why := why_not_in_pods(spec.kafka, spec.mode)) is not None:
+        return Problem("RuntimeNotSupported", f"{at}: {why}. Nothing was created")
+    config = _config(owner, at) if spec.kafka is None else _apache_kafka(owner, at)
+    wrong = [*_name(owner), *config, *_storage(spec, at), *_topics(spec, at)]
     return Problem("InvalidSpec", "; ".join(wrong)) if wrong else None
 
 
@@ -113,6 +113,17 @@ def _config(owner: Owner, at: str) -> Iterator[str]:
             except ConfigError as error:
                 seen |= {re.sub(r"^[^ ]*\.properties(:\d+)?: ", "", line) for line in str(error).splitlines()}
     yield from (f"{at}.config: {line}" for line in sorted(seen))
+
+
+def _apache_kafka(owner: Owner, at: str) -> Iterator[str]:
+    """What Kafka's nodes would not start with; of its own properties Kafka knows itself."""
+    spec = owner.spec
+    yield from _mode(spec, at)
+    yield from misplaced(spec.config, spec.switches, at)
+    try:
+        render_properties(node_properties(owner, "broker", 0))
+    except ValueError as error:  # a name that no file can hold
+        yield f"{at}: {error}"
 
 
 def _mode(spec: LogClusterSpec, at: str) -> Iterator[str]:

@@ -48,6 +48,15 @@ def definitions() -> dict[str, dict[str, Any]]:
                     "message": "mode cannot be changed: what keeps the metadata is fixed when a cluster is made",
                 },
                 {
+                    "rule": "self.runtime == oldSelf.runtime && (self.runtime == 'highwater' ||"
+                    " !has(self.version) || self.version == oldSelf.version)",
+                    "message": "runtime and version cannot be changed: make a new LogCluster",
+                },
+                {
+                    "rule": "(self.runtime == 'apache-kafka') == has(self.version)",
+                    "message": "version: expected a release, such as 3.4.1, with runtime apache-kafka, and no other",
+                },
+                {
                     "rule": "self.mode == 'zookeeper' || !has(self.zookeepers)",
                     "message": "zookeepers: mode kraft has no ZooKeeper servers: give controllers, or mode",
                 },

@@ -62,7 +62,13 @@ class Compute(Model):
     """Requests and limits of each node's container."""
 
     cpu: Annotated[Quantity, Field(description="Request of processor time, a quantity such as 500m.")] = "100m"
-    memory: Annotated[Quantity, Field(description="Request and limit of memory, a quantity such as 512Mi.")] = "256Mi"
+    memory: Annotated[
+        Quantity | None,
+        Field(
+            description="Request and limit of memory, a quantity such as 512Mi; absent: 256Mi, and 640Mi with runtime"
+            " apache-kafka."
+        ),
+    ] = None
 
 
 class LogClusterSpec(Cluster):

@@ -107,7 +107,7 @@ def test_production_takes_every_image_from_the_registry_and_hurts_offered_nodes_
         for container in template["spec"]["containers"]:
             images.append(container["image"])
             images += [one["value"] for one in container.get("env", []) if one["name"].endswith("_IMAGE")]
-    assert len(images) == 7
+    assert len(images) == 8
     assert all(image.startswith("registry.example.com/highwater/") for image in images), images
     agent = objects["DaemonSet", "highwater-agent"]["spec"]["template"]["spec"]
     assert agent["nodeSelector"] == {"highwater.dev/faults": "allowed"}

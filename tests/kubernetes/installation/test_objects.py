@@ -15,7 +15,7 @@ from .conftest import ROOT, pods
 
 KUBERNETES = "1.34.0"
 NOT_KUBERNETES_OWN = {"PodMonitor", "PrometheusRule"}
-IMAGE = re.compile(r"highwater/(node|operator|agent|pipeline|zookeeper):(\S+)")
+IMAGE = re.compile(r"highwater/(node|operator|agent|pipeline|zookeeper|apache-kafka):(\S+)")
 VERSION = yaml.safe_load((ROOT / "helm/highwater/Chart.yaml").read_text())["appVersion"]
 FORBIDDEN_RESOURCES = {"secrets", "nodes", "nodes/proxy", "pods/exec", "clusterroles", "roles", "rolebindings"}
 BINDS = "rbac.authorization.k8s.io"

@@ -34,7 +34,7 @@ def test_it_serves_and_ends(stage: Any, kubeconfig: Path, wait_for: Any, tmp_pat
         process = subprocess.Popen(command, env=environment, stdout=out, stderr=out)
     try:
         wait_for(lambda: page(alive, "/healthz") is not None, f"/healthz; {log.read_text()}", 60)
-        stage.create(runtime="apache-kafka")
+        stage.create(runtime="apache-kafka", version="2.8.2")
         wait_for(
             lambda: stage.condition("Degraded")["reason"] == "RuntimeNotSupported", "a LogCluster to be served", 60
         )

@@ -8,12 +8,13 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
+from highwater_chaos.kube.cluster_id import cluster_id_of
 from highwater_operator.agent import places
 from highwater_operator.experiments.runner_job import RUNNER
 from highwater_operator.experiments.runner_job import labels_of as labels_of_job
 from highwater_operator.objects.agent_nodes import AgentNodes
 from highwater_operator.objects.all import objects_of
-from highwater_operator.objects.config_map import cluster_id, config_hash, data_path
+from highwater_operator.objects.config_map import config_hash, data_path
 from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import CLUSTER_LABEL, ROLES, Owner, host_of, roles_of
 from highwater_operator.objects.stateful_set import user_of
@@ -27,6 +28,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "crashable": {"storage": {"crashable": True}},
     "zookeeper": {"mode": "zookeeper"},
     "zookeeper-crashable": {"mode": "zookeeper", "zookeepers": 1, "storage": {"crashable": True}},
+    "apache-kafka": {"runtime": "apache-kafka", "version": "3.4.1"},
     "configured": {
         "config": {"min.insync.replicas": 2, "auto.create.topics.enable": False},
         "switches": {"replica-epoch-check": "off"},
@@ -61,7 +63,7 @@ def test_every_pod_finds_a_file_that_a_node_accepts(spec: dict[str, Any], tmp_pa
     objects = made(**spec)
     whose = owner(**spec)
     for role in roles_of(whose):
-        if role == "zookeeper":
+        if role == "zookeeper" or whose.spec.kafka is not None:
             continue
         files = objects[f"ConfigMap demo-{role}"]["data"]
         count = objects[f"StatefulSet demo-{role}"]["spec"]["replicas"]
@@ -179,9 +181,8 @@ def test_defaults_fit_the_number_of_brokers() -> None:
 
 
 def test_a_cluster_made_anew_is_another() -> None:
-    assert len(cluster_id(owner())) == 22
-    assert cluster_id(owner()) == cluster_id(owner(brokers=5))
-    assert cluster_id(owner()) != cluster_id(owner(uid="uid-2"))
+    assert len(cluster_id_of("uid-1")) == 22
+    assert cluster_id_of("uid-1") != cluster_id_of("uid-2")
 
 
 def test_pods_are_replaced_by_nobody_but_the_operator() -> None:
@@ -288,6 +289,52 @@ def test_the_program_of_a_zookeeper_pod_takes_its_arguments(tmp_path: Path) -> N
     ports = {one["name"]: one["containerPort"] for one in container["ports"]}
     assert given.admin.endswith(f":{ports['metrics']}")
     assert (ports["zookeeper"], ports["quorum"], ports["election"]) == (2181, 2888, 3888)
+
+
+def test_the_program_of_an_apache_kafka_pod_takes_its_arguments() -> None:
+    from highwater_operator.apache_kafka.main import _arguments, _node
+
+    kafka = {"runtime": "apache-kafka", "version": "3.9.2", "metadataVersion": "3.7-IV4"}
+    objects = made(**kafka, storage={"crashable": True}, config={"min.insync.replicas": 2})
+    for role in ("broker", "controller"):
+        (container,) = objects[f"StatefulSet demo-{role}"]["spec"]["template"]["spec"]["containers"]
+        assert container["command"] == ["highwater-kafka"]
+        assert container["image"] == "highwater/apache-kafka:0.2.0-kafka-3.9.2"
+        assert container["resources"]["limits"] == {"memory": "640Mi"}
+        given = _arguments([one.replace("$(POD_NAME)", f"demo-{role}-1") for one in container["args"]])
+        assert _node(given.pod) == (f"{role}-1", role)
+        assert (given.release, given.metadata_version) == ("3.9.2", "3.7-IV4")
+        assert given.cluster_id == cluster_id_of(owner().uid)
+        assert str(given.wait_for) == "/var/lib/highwater/volume/data"
+        port = 9092 if role == "broker" else 9093
+        assert (given.listen, given.control) == (f"0.0.0.0:{port}", f"{places.CONTROL_PATH}/control.sock")
+        text = objects[f"ConfigMap demo-{role}"]["data"][given.config.name]
+        at = host_of(owner(), role, 1)
+        assert {
+            f"process.roles={role}",
+            "log.dirs=/var/lib/highwater/volume/data",
+            "min.insync.replicas=2",
+            f"listeners={'PLAINTEXT' if role == 'broker' else 'CONTROLLER'}://127.0.0.1:{port + 10_000}",
+            f"advertised.listeners={'PLAINTEXT' if role == 'broker' else 'CONTROLLER'}://{at}:{port}",
+        } <= set(text.splitlines())
+        assert "highwater." not in text
+    (mount,) = (
+        one
+        for one in made(**kafka)["StatefulSet demo-broker"]["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
+        if one["name"] == "data"
+    )
+    assert mount["subPath"] == "data", "a file system's root has a lost+found"
+    assert (
+        made(**kafka, image="mine:1")["StatefulSet demo-broker"]["spec"]["template"]["spec"]["containers"][0]["image"]
+        == "mine:1"
+    )
+
+
+def test_more_brokers_restart_no_node_of_apache_kafka() -> None:
+    few, many = (owner(runtime="apache-kafka", version="3.4.1", brokers=count) for count in (1, 5))
+    assert config_hash(few, "broker") == config_hash(many, "broker")
+    other = owner(runtime="apache-kafka", version="3.4.1", config={"offsets.topic.replication.factor": 1})
+    assert config_hash(few, "broker") != config_hash(other, "broker")
 
 
 def test_strangers_do_not_reach_the_ensemble() -> None:

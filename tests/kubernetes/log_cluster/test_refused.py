@@ -26,7 +26,17 @@ def test_the_default_is_fine() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason", "words"),
     [
-        ({"runtime": "apache-kafka"}, "RuntimeNotSupported", "only highwater does"),
+        (
+            {"runtime": "apache-kafka", "version": "3.4.1", "mode": "zookeeper"},
+            "RuntimeNotSupported",
+            "in mode kraft only",
+        ),
+        ({"runtime": "apache-kafka", "version": "3.2.3"}, "RuntimeNotSupported", "from 3.3.0 on; found version 3.2.3"),
+        (
+            {"runtime": "apache-kafka", "version": "3.4.1", "config": {"log.dirs": "/"}},
+            "InvalidSpec",
+            "spec.config.log.dirs is set by the place where the node runs",
+        ),
         ({"config": {"min.insync.replica": 2}}, "InvalidSpec", "did you mean 'min.insync.replicas'"),
         ({"config": {"min.insync.replicas": 0}}, "InvalidSpec", "must be at least 1, not 0"),
         ({"storage": {"crashable": True, "size": "1Ki"}}, "InvalidSpec", "spec.storage.size: expected at least 32Mi"),
@@ -81,7 +91,7 @@ def made(stage: Any) -> list[str]:
 
 def test_other_software_is_refused_and_nothing_is_made(stage: Any, wait_for: Any) -> None:
     stage.start()
-    stage.create(runtime="apache-kafka")
+    stage.create(runtime="apache-kafka", version="2.8.2")
     wait_for(lambda: stage.condition("Ready")["reason"] == "RuntimeNotSupported", "the refusal")
     assert {one: stage.condition(one)["status"] for one in ("Ready", "Degraded", "Progressing")} == {
         "Ready": "False",

@@ -155,6 +155,13 @@ def test_what_of_a_cluster_cannot_be_changed(change: dict[str, Any], words: str,
         ({"controllers": 1}, {"controllers": None}, "controllers cannot be changed"),
         ({"controllers": 3}, {"controllers": None}, ""),  # an absent count means three
         ({"mode": "zookeeper"}, {"zookeepers": 3}, ""),
+        ({}, {"runtime": "apache-kafka", "version": "3.4.1"}, "runtime and version cannot be changed"),
+        (
+            {"runtime": "apache-kafka", "version": "3.4.1"},
+            {"version": "3.5.2"},
+            "runtime and version cannot be changed",
+        ),
+        ({"runtime": "apache-kafka", "version": "3.4.1"}, {"version": None}, "version: expected a release"),
     ],
 )
 def test_what_keeps_the_metadata_is_fixed(
