@@ -103,7 +103,11 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "property-reserved": (cluster(config={"node.id": 7}), "Invalid", "spec.cluster.config.node.id: unknown property"),
     "even": (cluster(controllers=2), "Invalid", "spec.cluster.controllers: expected an odd number, found 2"),
     "version": (cluster(metadataVersion="9.9"), "Invalid", "spec.cluster.metadataVersion:"),
-    "runtime": (cluster(runtime="apache-kafka"), "NotSupported", "spec.cluster.runtime apache-kafka"),
+    "runtime": (
+        cluster(runtime="apache-kafka", mode="zookeeper"),
+        "NotSupported",
+        "apache-kafka runs on Kubernetes in mode kraft only",
+    ),
     "no-cluster": (
         {"clusterRef": {"name": "nowhere"}, "cluster": None},
         "ClusterNotFound",
@@ -166,7 +170,7 @@ def warned(stage: Any) -> set[str]:
 
 def test_experiments(stage: Any) -> None:
     theirs = {"apiVersion": KIND[0], "kind": "LogCluster", "metadata": {"name": "taken", "namespace": "default"}}
-    stage.api.create({**theirs, "spec": {"runtime": "apache-kafka"}})
+    stage.api.create({**theirs, "spec": {"runtime": "apache-kafka", "version": "2.8.2"}})
     for name, (spec, _, _) in EXPERIMENTS.items():
         body = experiment(name, **{**cluster(), **spec})
         body["spec"] = {key: value for key, value in body["spec"].items() if value is not None}

@@ -30,6 +30,7 @@ from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFaul
 from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
+from highwater_chaos.backends.kubernetes.kafka_pods import KafkaPods, kafka_pods
 from highwater_chaos.backends.kubernetes.kubelet import held_up
 from highwater_chaos.backends.kubernetes.machines import machine_rows
 from highwater_chaos.backends.kubernetes.message_rules import MessageRules
@@ -83,7 +84,7 @@ class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
         place: the experiment.
         journal: its status.
         timeout_ns: of the run: by then and :data:`_AFTER_NS` every fault ends.
-        own_topics: on a LogCluster that is borrowed, the topics by which the run is judged.
+        own_topics: by which the run is judged on a LogCluster that is borrowed.
         at: where an address of the pods' network is reached from here.
     """
 
@@ -114,6 +115,8 @@ class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
         self._intake: Intake
         self._ensemble: PodEnsemble | None = None
+        self._kafka: KafkaPods | None = None
+        self._observers: list[PodEnsemble | KafkaPods] = []
         self._metrics = MetricPolls(self._threads)
         self._cluster: Cluster
         self._nodes: Mapping[str, _Node] = {}
@@ -130,13 +133,13 @@ class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
     # --- start and end of the run ---
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
-        """Create the LogCluster, or begin on the one that is borrowed; returns once it is Ready. Raises
-        ``ClusterError``."""
+        """Create the LogCluster, or begin on the one that is borrowed, once it is Ready. Raises ``ClusterError``."""
         del needs
         self._since = int(time.time())
         self._intake = Intake(self._threads, borrowed=self.is_borrowed(), spool=spool)
         self._cluster = cluster
         self._ensemble = PodEnsemble(self._place, cluster, self._at)
+        self._observers.append(self._ensemble)
         if not self._place.borrowed:
             bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
         self._watched.begin()
@@ -144,16 +147,19 @@ class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
         self._nodes = {
             name: _Node(name=name, place=place, events=PodEvents(name, place)) for name, place in places.items()
         }
-        self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
+        self._kafka = kafka_pods(api=self._api, place=self._place, cluster=cluster, at=self._at, seed=seed)
+        self._observers += [] if self._kafka is None else [self._kafka]
+        self._intake.follow([node.events for node in self._nodes.values()], self._crashed, self._kafka)
         self._host_faults = HostFaults(self._client, places, self.state)
         self._rules = MessageRules(self._client, places, self._host_faults)
         peers = addresses(self._api, self._place)
         endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
         self._cuts = Cuts(self._client, places, endpoints)
-        self._clients = LocalClients(lambda: None, seed)
+        self._clients = LocalClients(lambda: None, seed, negotiates=self._kafka is not None)
         self._sessions = self._ensemble.begin_sessions(self._clients, places)
         if self._place.borrowed:
-            self._ensemble.catch_up()
+            for observer in self._observers:
+                observer.catch_up()
             self._intake.learn_the_past(self._own_topics)
             self._inconclusive_reasons.clear()  # a crash before the experiment says nothing about it
         self._client.all_end_within(self._timeout_ns + _AFTER_NS)
@@ -192,8 +198,8 @@ class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
             ending.callback(self._watched.close)
             if self._clients is not None:
                 ending.callback(self._clients.close)
-            if self._ensemble is not None:
-                ending.callback(self._ensemble.close)
+            for observer in self._observers:
+                ending.callback(observer.close)
             try:
                 self._client.heal_all()
             except TakenOverError:
@@ -285,15 +291,14 @@ class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
     def inconclusive_reasons(self) -> Sequence[str]:
         """Nodes and clients that ended by themselves, faults that were not healed, events that could not be read."""
         clients = self._clients.inconclusive_reasons() if self._clients is not None else []
-        ensemble = () if self._ensemble is None else self._ensemble.notes()
+        unseen = [note for one in self._observers for note in one.notes()]
         client, notes = self._client.inconclusive_reasons(), self._intake.notes()
         missed = self._host_faults.inconclusive_reasons()
         changed = [] if self._watched.changed is None else [self._watched.changed]
-        return [*changed, *self._inconclusive_reasons, *clients, *client, *missed, *notes, *ensemble]
+        return [*changed, *self._inconclusive_reasons, *clients, *client, *missed, *notes, *unseen]
 
     def files(self) -> Mapping[str, bytes]:
-        """Logs of all nodes' present containers, and how their machines were. A kubelet that does not answer is not
-        waited for long: no verdict depends on its logs."""
+        """Logs of all nodes' present containers, if the kubelet answers soon, and how their machines were."""
 
         def log_of(node: _Node) -> bytes:
             place = node.place
@@ -302,7 +307,7 @@ class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
         nodes = dict(sorted(self._nodes.items()))
         logs = dict(zip((f"logs/{name}.log" for name in nodes), self._threads.map(log_of, nodes.values()), strict=True))
         machines = machine_rows((node.place.agent for node in self._nodes.values()), self._since, self._watched)
-        return {**logs, MACHINES_FILE: machines}
+        return {**logs, **({} if self._kafka is None else self._kafka.files()), MACHINES_FILE: machines}
 
     # --- nodes ---
 

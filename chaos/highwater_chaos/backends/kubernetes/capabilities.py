@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from highwater_chaos.apache_kafka.node_config import misplaced
+from highwater_chaos.apache_kafka.versions import why_not_in_pods
 from highwater_chaos.backends.primitives import (
     BY_THE_USER,
     IN_VIRTUAL_TIME,
@@ -11,10 +13,15 @@ from highwater_chaos.backends.primitives import (
     LosesPowerAtWrites,
     Primitive,
     RunsCommands,
+    SkewsClocks,
+    StallsDisks,
     implemented_by,
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
+
+_BY_OUR_NODE: Final = frozenset[Primitive]({SkewsClocks, StallsDisks})
+"""What no proxy can do."""
 
 
 class KubernetesCapabilities:
@@ -26,15 +33,15 @@ class KubernetesCapabilities:
         self.primitives = implemented_by(backend)
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
-        """All that the backend implements, for our own runtime."""
-        del cluster
-        return self.primitives
+        """All that the backend implements, less what only nodes of our own runtime do themselves."""
+        return self.primitives if cluster.kafka is None else self.primitives - _BY_OUR_NODE
 
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """What is not built, or the storage of a borrowed LogCluster: all other clusters are crashable."""
-        del cluster
-        if primitive in self.primitives:
+        if primitive in self.can(cluster):
             return None
+        if primitive in _BY_OUR_NODE:
+            return "it is done by the process of a node, and Apache Kafka's does not do it"
         if primitive is ConfiguresNodes:
             return "all brokers of a LogCluster have one configuration"
         if primitive is LosesPowerAtWrites:
@@ -45,9 +52,10 @@ class KubernetesCapabilities:
         return (listed and listed.not_in_pods) or "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """Other software does not run on Kubernetes."""
-        return (
-            []
-            if cluster.runtime == "highwater"
-            else [f"spec.cluster.runtime {cluster.runtime} does not run on Kubernetes; expected highwater"]
-        )
+        """What does not run in pods, and what Apache Kafka does not have."""
+        if cluster.kafka is None:
+            return []
+        problems = misplaced(cluster.config, cluster.switches)
+        if (why := why_not_in_pods(cluster.kafka, cluster.mode)) is not None:
+            problems.append(f"spec.cluster: {why}")
+        return problems

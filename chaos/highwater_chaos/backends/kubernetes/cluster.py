@@ -59,6 +59,7 @@ class Place:
 def cluster_manifest(place: Place, cluster: Cluster) -> Json:
     """The LogCluster of an experiment, owned by it: deleted with it. Topics are the engine's to create."""
     spec = cluster.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"topics"})
+    release = {} if cluster.kafka is None else {"version": cluster.kafka}
     return {
         "apiVersion": API_VERSION,
         "kind": "LogCluster",
@@ -77,7 +78,7 @@ def cluster_manifest(place: Place, cluster: Cluster) -> Json:
                 }
             ],
         },
-        "spec": {**spec, "storage": {"crashable": True}},
+        "spec": {**spec, **release, "storage": {"crashable": True}},
     }
 
 

@@ -12,6 +12,7 @@ from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
 from highwater_chaos.backends.kubernetes.clocks import MachineClocks
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
+from highwater_chaos.backends.kubernetes.kafka_pods import KafkaPods
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
 from highwater_chaos.backends.kubernetes.quorum_order import in_causal_order
 from highwater_chaos.backends.local.event_files import parse_line
@@ -49,13 +50,17 @@ class Intake:
         self._past: Past | None = None
         self._pods: dict[str, PodEvents] = {}
         self._polls: EventPolls
+        self._is_kafka = False
         self._fetching: dict[str, tuple[int, Future[bytes]]] = {}
 
-    def follow(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
+    def follow(
+        self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None], kafka: KafkaPods | None = None
+    ) -> None:
         """Begin to read these event files. ``crashed``: is called for a node that ended by itself, with its
-        incarnation."""
+        incarnation. ``kafka``: who reads lines of Apache Kafka in them."""
         self._pods = {pod.name: pod for pod in pods}
-        self._polls = EventPolls(pods, self._clocks, crashed)
+        self._polls = EventPolls(pods, self._clocks, crashed, kafka)
+        self._is_kafka = kafka is not None
 
     def learn_the_past(self, own_topics: Sequence[str]) -> None:
         """Read all earlier events of the cluster's nodes. From now on the run sees only its own topics. Raises
@@ -108,7 +113,10 @@ class Intake:
         return QuorumJudge(voters, wiped).judge(events)
 
     def clock_errors_ns(self) -> dict[str, int]:
-        """By node, how far the run times of its events may be off."""
+        """By node, how far the run times of its events may be off. A decision of Kafka's controllers has the time at
+        which any of the brokers knew it."""
+        if self._is_kafka:
+            return dict.fromkeys(self._pods, max(pod.clock_error_ns for pod in self._pods.values()))
         return {
             name: max(pod.clock_error_ns, ASSUMED_CLOCK_ERROR_NS if name.startswith("zookeeper-") else 0)
             for name, pod in self._pods.items()

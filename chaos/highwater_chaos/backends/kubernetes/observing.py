@@ -19,8 +19,9 @@ from typing import Final
 import msgspec
 
 from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError
-from highwater_chaos.backends.kubernetes.clocks import Counts, MachineClocks
+from highwater_chaos.backends.kubernetes.clocks import Counts, MachineClocks, RunnersTime
 from highwater_chaos.backends.kubernetes.faults import PodPlace
+from highwater_chaos.backends.kubernetes.kafka_pods import LINE_BEGINS, KafkaPods
 from highwater_chaos.backends.local.event_files import parse_line, take_until
 from highwater_chaos.backends.local.program import Observed
 from highwater_runtime.ports import SECOND
@@ -66,10 +67,18 @@ class EventPolls:
         pods: their event files.
         clocks: those of their machines.
         crashed: is called with the name and incarnation of a node that ended by itself without a crash.
+        kafka: who reads lines of Apache Kafka; None: the nodes are our own.
     """
 
-    def __init__(self, pods: Sequence[PodEvents], clocks: MachineClocks, crashed: Callable[[str, int], None]) -> None:
+    def __init__(
+        self,
+        pods: Sequence[PodEvents],
+        clocks: MachineClocks,
+        crashed: Callable[[str, int], None],
+        kafka: KafkaPods | None = None,
+    ) -> None:
         self._clocks = clocks
+        self._kafka = kafka
         self._pods = {pod.name: pod for pod in pods}
         self._crashed = crashed
         self.is_complete = False
@@ -95,16 +104,20 @@ class EventPolls:
             else:
                 pod.silent_since = None
                 self._read(pod, found)
+        self._take_lines()
         self.is_complete = complete
         if not complete:
             return []
         ready = [one for pod in self._pods.values() for one in take_until(pod.waiting, horizon_ns)]
+        if self._kafka is not None:
+            ready += self._kafka.decided(horizon_ns)
         ready.sort(key=lambda one: one.time_ns)
         return ready
 
     def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> list[Observed]:
         """Return the waiting events of the running incarnation, for the log, and its end behind them. Leaves the end
         out if it has been reported already. ``at_ns``: when its machine saw the end, by its wall clock."""
+        self._take_lines()
         events, pod.waiting = pod.waiting, []
         # A node that is down may still lose its page cache, with its machine.
         already_reported = pod.ending is None or (not pod.up and reason != "power-loss") or pod.incarnation == 0
@@ -143,6 +156,9 @@ class EventPolls:
             whole = line[max(0, line.rfind(_LINE_BEGINS)) :]
             if not whole:
                 continue
+            if self._kafka is not None and whole.startswith(LINE_BEGINS):
+                pod.waiting += self._kafka.read(pod.name, whole, lambda ns: self._run_time(pod, ns))
+                continue
             try:
                 self._add(pod, parse_line(whole))
             except msgspec.DecodeError as error:
@@ -151,9 +167,7 @@ class EventPolls:
     def _add(self, pod: PodEvents, event: Observed) -> None:
         if isinstance(event.event, NodeStarted):
             pod.clock = self._clocks.of(pod.place.agent, event)
-        at, error_ns = event.time_ns, 0
-        if pod.clock is not None:
-            at, error_ns = pod.clock.time_of(event.time_ns)
+        at, error_ns = self._converted(pod, event.time_ns)
         if isinstance(event.event, NodeStarted):
             if pod.up:
                 ended_at = max(pod.last_ns, min(at - 1, monotonic_ns()))
@@ -166,11 +180,32 @@ class EventPolls:
             pod.incarnation += 1
             pod.up, pod.crashed = True, False
             at = max(pod.ended_ns, at)
-        elif not pod.up:
-            at = min(at, pod.ended_ns - 1)  # its agent was slow, and the end is recorded already
-        elif isinstance(event.event, NodeCrashed):
+            if self._kafka is not None:
+                self._kafka.starting(pod.name, pod.incarnation, at)
+        elif pod.up and isinstance(event.event, NodeCrashed):
             pod.crashed = True
-        # What lies before an earlier event is as late as that one, which may be off as well.
-        at = pod.last_ns = max(pod.last_ns, at)
-        pod.clock_error_ns = max(pod.clock_error_ns, error_ns)
+        at = self._in_order(pod, at, error_ns)
         pod.waiting.append(event._replace(time_ns=at, incarnation=pod.incarnation, node=pod.name))
+
+    def _run_time(self, pod: PodEvents, time_ns: int) -> int:
+        return self._in_order(pod, *self._converted(pod, time_ns))
+
+    def _converted(self, pod: PodEvents, time_ns: int) -> RunnersTime:
+        return RunnersTime(time_ns, 0) if pod.clock is None else pod.clock.time_of(time_ns)
+
+    def _in_order(self, pod: PodEvents, at: int, error_ns: int) -> int:
+        if not pod.up:
+            at = min(at, pod.ended_ns - 1)  # its agent was slow, and the end is recorded already
+        pod.clock_error_ns = max(pod.clock_error_ns, error_ns)
+        # What lies before an earlier event is as late as that one, which may be off as well.
+        pod.last_ns = max(pod.last_ns, at)
+        return pod.last_ns
+
+    def _take_lines(self) -> None:
+        """Put what Kafka's lines say of replicas among the events of their nodes."""
+        if self._kafka is None:
+            return
+        for one in self._kafka.of_replicas():
+            self._pods[one.node].waiting.append(one)
+        for pod in self._pods.values():
+            pod.waiting.sort(key=lambda one: one.time_ns)
