@@ -512,6 +512,8 @@ def test_a_shared_directory_is_a_file_while_its_volume_is_down(machine: Any, kin
         volume.unmount()
         assert target.is_file()
         assert not volume.mounted()
+        replace(volume, share=None).mount()
+        assert target.is_file()
         PowerLoss(volume).undo()  # as a guardian does whose agent was killed in the middle
     assert volume.mounted()
     assert (target / "synced").read_bytes() == b"s"
