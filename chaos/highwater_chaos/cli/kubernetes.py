@@ -73,19 +73,14 @@ def heal_namespace(
     """Undo every fault in a namespace and end its experiments; an operator is not needed.
 
     Raises:
-        UsageError: there is no cluster or no such namespace, or rights are missing; nothing was done.
-        KubeError: the API server does not answer.
+        UsageError: there is no cluster or no such namespace, rights are missing, or the API server does not answer.
     """
     where = system or os.environ.get("HIGHWATER_AGENT_NAMESPACE") or SYSTEM
     try:
         api, _ = connect(context)
         return heal(api, namespace, system=where, timeout=timeout, dry_run=dry_run, say=say)
-    except (FollowError, HealRefusedError) as error:
+    except (FollowError, HealRefusedError, KubeError) as error:
         raise UsageError(f"highwater heal --namespace {namespace}: {error}") from error
-    except KubeError as error:
-        if error.status in (401, 403):
-            raise UsageError(f"highwater heal --namespace {namespace}: {error}") from error
-        raise
 
 
 def fetch_run(name: str, namespace: str | None, context: str | None, parent: Path) -> Path:

@@ -228,6 +228,9 @@ def test_an_agent_whose_authority_is_another_is_told_nothing(stage: Any, heal: H
     assert stage.agents[0].undone == [fault]
 
 
-def test_a_namespace_that_is_not_there(heal: Heal, capsys: Any) -> None:
+def test_a_namespace_that_is_not_there_or_not_to_be_had(stage: Any, heal: Heal, capsys: Any) -> None:
     assert heal(namespace="nowhere") == 254
     assert "there is no namespace nowhere" in capsys.readouterr().err
+    stage.api.fault(verb="get", resource="namespaces", status=400)
+    assert heal() == 254
+    assert "highwater heal --namespace default: get namespaces default" in capsys.readouterr().err
