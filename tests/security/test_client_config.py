@@ -112,6 +112,7 @@ def test_each_refusal_says_why(listener, changed, why, cluster, certificates, co
     [
         ("security.protocl=SSL", "did you mean 'security.protocol'"),
         ("acks=all", "'acks' is not supported here; leave it out"),
+        ("MIIBcorrecthorse/abc+", ":1: what is on this line is not supported here"),
         ("security.protocol=TLS", "one of PLAINTEXT, SSL"),
         ("bootstrap.servers=broker", "'broker' is not host:port"),
         ("ssl.truststore.password=s3cret", "JKS and PKCS12 stores are not supported"),

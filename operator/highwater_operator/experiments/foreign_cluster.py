@@ -69,6 +69,9 @@ class ForeignCluster:
             return experiment
         if (held := await self._held()) is not None:
             return held
+        if self._reference.secret and self._reference.namespace == self._context.runners.namespace:
+            # The operator can read Secrets there that who makes experiments need not be able to read.
+            return Rejection("ClientConfig", "no Secret of the operator's own namespace is given to an experiment")
         with ScratchDirectory("secret") as folder:
             try:
                 await asyncio.to_thread(access_to, self._kube.kube, self._reference, Path(folder))

@@ -262,6 +262,12 @@ def test_a_secret_is_read_by_name_where_its_namespace_allows_it(kube_api: Any, t
         access_to(Kube(kube_api.configuration()), reference, tmp_path)
     assert "NONSENSE" not in str(wrong.value)
     kube_api.delete("v1", "Secret", "login", "default")
+    write("MIIBcorrecthorse/abc+\nhunter")
+    with pytest.raises(ClusterError, match="is not supported here") as wrong:
+        access_to(Kube(kube_api.configuration()), reference, tmp_path)
+    assert "horse" not in str(wrong.value)
+    assert "hunter" not in str(wrong.value)
+    kube_api.delete("v1", "Secret", "login", "default")
     write("security.protocol=PLAINTEXT")
     assert access_to(Kube(kube_api.configuration()), reference, tmp_path).file == tmp_path / "client.properties"
     assert (tmp_path / "client.properties").stat().st_mode & 0o77 == 0

@@ -6,6 +6,7 @@ understood is an error: somebody who asks for protection must not be left withou
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ KNOWN: Final = (
 )
 _OF_STORES: Final = ("ssl.truststore.password", "ssl.keystore.password")
 _MOST_SERVERS: Final = 100
+_NAME: Final = re.compile(r"[a-z]{1,30}(\.[a-z]{1,30}){0,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,9 @@ def _why_refused(name: str) -> str | None:
     near = get_close_matches(name, KNOWN, n=1)
     if near:
         return f"unknown property {name!r}; did you mean {near[0]!r}?"
-    return f"property {name!r} is not supported here; leave it out. These are: {', '.join(KNOWN)}"
+    # What is no name may be half of a key or a password, and messages are shown to others than the file's owner.
+    what = f"property {name!r}" if _NAME.fullmatch(name) else "what is on this line"
+    return f"{what} is not supported here; leave it out. These are: {', '.join(KNOWN)}"
 
 
 def _login(properties: SecurityProperties) -> tuple[str, Jaas | None]:

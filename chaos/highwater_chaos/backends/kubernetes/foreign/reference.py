@@ -22,6 +22,7 @@ from highwater_chaos.experiment.attached import own_topics, parse_attached
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import SECRET, Json
+from highwater_runtime.host.security.client_config import KNOWN
 
 STRIMZI_CLUSTER: Final = "strimzi.io/cluster"
 _STRIMZI_KIND: Final = "strimzi.io/kind"
@@ -131,6 +132,8 @@ def access_to(api: Kube, reference: ForeignReference, folder: Path) -> Access:
         text = str(error).replace(
             f"--client-config: {folder / _FILE}", f"Secret {reference.secret}, key {reference.key}"
         )
+        # Whoever reads the experiment reads this, and need not be one who may read the Secret.
+        text = re.sub(r"property '([^'\n]*)'", lambda name: name[0] if name[1] in KNOWN else "a property", text)
         raise ClusterError(f"spec.clusterRef: {text.replace('--bootstrap', 'bootstrap')}") from error
 
 
