@@ -162,7 +162,7 @@ class Volumes:
             RefusalError: 422, it has claims of several volumes.
         """
         own = f"{namespace}_{name}"
-        if self.get(own) is not None:
+        if (there := self.get(own)) is not None and not there.claim:  # a claim's volume may have such a name
             return own
         claims = [one for one in self.all() if any(place.group == uid.lower() for place in one.places)]
         if len(claims) > 1:
@@ -172,7 +172,16 @@ class Volumes:
                 expected="a pod with one claim of this class",
                 found=", ".join(one.claim for one in claims),
             )
-        return claims[0].name if claims else own
+        if claims:
+            return claims[0].name
+        if there is not None:
+            raise RefusalError(
+                422,
+                f"pod {namespace}/{name} is called like a volume of a claim",
+                expected="a name of its own",
+                found=own,
+            )
+        return own
 
     def ensure(self, wanted: VolumeRecord) -> VolumeRecord:
         """Have a volume, mounted, with its data directory. Idempotent.
@@ -240,7 +249,7 @@ class Volumes:
                     self._limits.allocate(self._image(record.name), record.size_bytes)
                 else:
                     record = self._make(record)
-            except RefusalError:
+            except Exception:
                 if there is None:
                     self._forget(record)
                 raise

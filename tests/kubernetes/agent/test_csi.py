@@ -16,8 +16,11 @@ from agent_world import NODE, Agent, Pod, World, confirmed, guardians, mounted_l
 from waiting import until
 
 from highwater_chaos.machine import linux
+from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent.csi import TOPOLOGY
 from highwater_operator.agent.csi import csi_pb2 as csi
+from highwater_operator.agent.refusals import RefusalError
+from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
 MIB = 1 << 20
 LABEL = "highwater.dev/chaos"
@@ -275,3 +278,22 @@ def test_faults_of_a_claim_need_a_pod_that_has_one(driver: Driver) -> None:
     assert "several crashable volumes" in answer.json()["error"]
     for handle, target in zip(handles, targets, strict=True):
         driver.remove(handle, target)
+
+
+def test_no_pod_has_the_volume_of_a_claim_by_its_name(tmp_path: Path) -> None:
+    """Names of volumes begin with a namespace, and one may be called as claims' volumes begin."""
+    volumes = Volumes(tmp_path / "state", tmp_path / "mounts")
+    volumes.write(VolumeRecord("csi_pvc-1", 32 * MIB, "ext4", 0, 0, claim="victim/data"))
+    with pytest.raises(RefusalError, match="called like a volume of a claim"):
+        volumes.of_pod("csi", "pvc-1", "3f0e5a52-7c1d-4f0e-9a51-0d6f2f3a1b20")
+
+
+def test_a_volume_that_could_not_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise MachineError("mkfs ended with 1")
+
+    monkeypatch.setattr("highwater_operator.agent.volumes.make_file_system", fails)
+    volumes = Volumes(tmp_path / "state", tmp_path / "mounts")
+    with pytest.raises(MachineError, match="mkfs"):
+        volumes.ensure(VolumeRecord("csi_pvc-1", 32 * MIB, "ext4", 0, 0, claim="victim/data"))
+    assert (volumes.all(), list((tmp_path / "state" / "images").iterdir())) == ([], [])
