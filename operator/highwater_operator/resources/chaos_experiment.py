@@ -61,6 +61,7 @@ class JournalEntry(Model):
         list[Annotated[str, Field(max_length=253)]],
         Field(max_length=110, description="Pods that the target resolved to.", default_factory=list),
     ]
+    node: Annotated[str, Field(max_length=253, description="The node whose agent was asked.")] = ""
     deadline: Annotated[
         Time | None,
         Field(description="When the agent undoes it by itself, even without operator and runner."),

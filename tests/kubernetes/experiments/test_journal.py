@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from experiments.conftest import KIND, experiment, until
 from highwater_chaos.backends.kubernetes import journal as journal_module
 from highwater_chaos.backends.kubernetes.agents import AgentClient
 from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.healing import heal
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.kube.client import Kube, RefusedError
+from highwater_chaos.kube.conditions import stamp
+from highwater_chaos.kube.kinds import Json
 from highwater_runtime.ports import SECOND
 
 
@@ -145,3 +149,19 @@ def test_an_answer_from_before_a_heal_hides_nothing_that_was_seen_after_it(journ
     looking.result(60.0)
     assert client.seen_healed(fault) is None
     client.close()
+
+
+def test_nobody_says_that_no_agent_had_a_fault_whose_agent_is_away() -> None:
+    """Also where no pod says on which node it was: pods of others, or pods that have moved."""
+
+    class NeverHad:
+        def heal_fault(self, fault: str) -> Json:
+            return {"id": fault, "state": "healed", "request": None, "evidence": []}
+
+    now = datetime.now(UTC)
+    entry = {"id": "f-1", "step": "kill", "state": "done", "at": stamp(now), "deadline": stamp(now), "node": "n1"}
+    agents: Any = {"n2": NeverHad()}
+    left = heal([entry], agents, set(), now)
+    assert (left.journal, left.left) == ([entry], ["f-1 (kill): node n1: no agent is there"])
+    found = heal([entry], {**agents, "n1": NeverHad()}, set(), now)
+    assert (found.left, found.journal[0]["state"]) == ([], "undone")

@@ -146,7 +146,7 @@ def find_pods(api: Kube, agents: AgentSettings, place: Place, cluster: Cluster) 
                 f"(looked for {agents.selector} in namespace {agents.namespace})"
             )
         else:
-            found[node] = PodPlace(place.namespace, place.pod(node), pod["metadata"]["uid"], agent)
+            found[node] = PodPlace(place.namespace, place.pod(node), pod["metadata"]["uid"], agent, machine=machine)
     if missing:
         raise ClusterError("; ".join(missing))
     return found

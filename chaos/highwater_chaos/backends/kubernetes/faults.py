@@ -41,6 +41,8 @@ class PodPlace:
     agent: AgentClient
     container: str | None = None
     """The container that is the node; None: ``node``."""
+    machine: str = ""
+    """Kubernetes' node where it is; empty: not known."""
 
     def reference(self) -> Json:
         """Return how requests to an agent name the pod."""
@@ -119,7 +121,7 @@ class FaultClient:
         """
         lasts = self.longest_ns if lasts_ns is None else max(SECOND, min(lasts_ns, self.longest_ns))
         try:
-            fault, deadline = self._journal.intend(what, [place.name], lasts)
+            fault, deadline = self._journal.intend(what, [place.name], lasts, place.machine)
         except UnavailableError as error:
             raise BackendError(
                 f"{what}: it could not be written down first, so it was not asked for: {error}"

@@ -67,13 +67,14 @@ def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], homes: Set[
     Args:
         journal: the experiment's.
         agents: those that can be asked, by their nodes.
-        homes: nodes with pods of the cluster. If the agent of one is not there (it is being replaced), nobody can say
-            that no agent ever had a fault.
+        homes: nodes with pods of the cluster. If the agent of one, or of a node in the journal, is not there (it
+            is being replaced), nobody can say that no agent ever had a fault.
         now: the time.
     """
     left: list[str] = []
     healed: dict[str, Json] = {}
-    silent = dict.fromkeys(sorted(homes - agents.keys()), "no agent is there")
+    asked = {entry["node"] for entry in open_faults(journal) if entry.get("node")}
+    silent = dict.fromkeys(sorted((homes | asked) - agents.keys()), "no agent is there")
     stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="heal") as threads:
         for entry in reversed(open_faults(journal)):

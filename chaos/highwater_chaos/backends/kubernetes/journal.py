@@ -151,8 +151,9 @@ class StatusJournal:
 
     # --- faults ---
 
-    def intend(self, step: str, targets: Sequence[str], lasts_ns: int) -> tuple[str, str]:
-        """Write down that a fault is about to be asked for; returns its id and its deadline."""
+    def intend(self, step: str, targets: Sequence[str], lasts_ns: int, node: str = "") -> tuple[str, str]:
+        """Write down that a fault is about to be asked for; returns its id and its deadline. ``node``: whose agent is
+        asked, so that nobody says of a fault that no agent has it who has not heard that one."""
         with self._lock:
             self._make_room()
             self._number += 1
@@ -165,6 +166,7 @@ class StatusJournal:
                 "state": "intent",
                 "at": stamp(),
                 "targets": list(targets),
+                "node": node,
                 "deadline": deadline,
                 "evidence": "",
             }

@@ -286,7 +286,7 @@ class ForeignBackend(PodNodes, AttachBackend):
                 f"no agent on node {machine or '(none)'} of pod {meta['name']} (looked for {self._agents.selector} in"
                 f" namespace {self._agents.namespace})"
             )
-        return PodPlace(meta["namespace"], meta["name"], meta["uid"], agent, self._reference.container)
+        return PodPlace(meta["namespace"], meta["name"], meta["uid"], agent, self._reference.container, machine)
 
     def _settle(self, node: _Node, pod_of: PodOf) -> None:
         for name in node.names:
