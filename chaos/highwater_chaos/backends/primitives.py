@@ -227,6 +227,37 @@ class RunsCommands(Protocol):
         Sees to it that there will be a newer one."""
 
 
+@runtime_checkable
+class ReplacesPods(Protocol):
+    """Nodes that are pods, which somebody else makes again when they are gone."""
+
+    def delete_pod(self, node: str) -> None:
+        """Delete the node's pod, with its own grace period."""
+
+    def evict_pod(self, node: str) -> str | None:
+        """Ask for the eviction of the node's pod. Why it is refused (a PodDisruptionBudget); None: it is granted."""
+
+    def pod_of(self, node: str) -> str:
+        """Probe: the uid of the pod that the node has now; empty: it has none."""
+
+
+@runtime_checkable
+class DrainsMachines(ReplacesPods, Protocol):
+    """Machines on which no more pods are put."""
+
+    def cordon(self, node: str, until_ns: int | None = None) -> str:
+        """Let no new pod onto the machine on which the node's pod is; returns its name."""
+
+    def uncordon(self, node: str) -> None:
+        """Undo that. Idempotent."""
+
+    def cordoned(self, node: str) -> str | None:
+        """Probe: the machine that was cordoned for a node, if it still is."""
+
+    def beside(self, node: str) -> Sequence[str]:
+        """Return the nodes whose pods are on the machine of this one's, itself among them."""
+
+
 PRIMITIVES: Final[dict[Primitive, str]] = {
     LosesPower: "power loss",
     LosesPowerAtWrites: "power loss at a chosen write",
@@ -240,6 +271,8 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
     ExpiresSessions: "expiry of ZooKeeper sessions",
     HostsClientProcesses: "clients in processes of their own",
     RunsCommands: "commands of the user's",
+    ReplacesPods: "pods that can be replaced",
+    DrainsMachines: "machines that can be drained",
     **{primitive: one.title for primitive, one in of_machines.MACHINE_PRIMITIVES.items()},
 }
 """Every primitive, as messages to users name it."""

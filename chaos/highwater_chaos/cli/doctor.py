@@ -23,6 +23,8 @@ from highwater_chaos.backends.local.highwater_program import kazoo_missing
 from highwater_chaos.backends.primitives import PRIMITIVES, implemented_by
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.base.distribution import installing
+from highwater_chaos.cli.exits import UsageError
+from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.faults import kind_named
 from highwater_chaos.machine.capabilities import available
@@ -42,12 +44,49 @@ class Finding:
 
 
 def doctor(
+    kubernetes: Annotated[
+        bool, typer.Option("--kubernetes", help="Look at pods of a Kubernetes cluster, not at this machine.")
+    ] = False,
+    namespace: Annotated[
+        str | None, typer.Option(metavar="NS", show_default=False, help="With --kubernetes: the pods' namespace.")
+    ] = None,
+    selector: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABELS",
+            show_default=False,
+            help="With --kubernetes: which pods, such as strimzi.io/cluster=NAME; without: all with the container.",
+        ),
+    ] = None,
+    container: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default=False, help="With --kubernetes: the pods' node.  [default: kafka]"),
+    ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default=False, help="With --kubernetes: this context of the kubeconfig."),
+    ] = None,
+    system_namespace: Annotated[
+        str | None,
+        typer.Option(metavar="NS", help="With --kubernetes: the agents' namespace.  [default: highwater-system]"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show which faults this machine can inject.
 
-    Looks at Python and Java, tries every capability of the machine, and says which fault works on which backend.
+    Looks at Python and Java, tries every capability of the machine, and says which fault works on which backend. With
+    --kubernetes, shows what can be injected on pods of a namespace, and why not the rest.
     """
+    if kubernetes:
+        found = cluster_commands("doctor --kubernetes").examine_namespace(
+            namespace, context, system=system_namespace, selector=selector or "", container=container or "kafka"
+        )
+        _print([Finding(*one) for one in found], as_json=as_json)
+        return
+    if any(one is not None for one in (namespace, selector, container, context, system_namespace)):
+        raise UsageError(
+            "highwater doctor: --namespace, --selector, --container, --context and --system-namespace need --kubernetes"
+        )
     general = [_python(), _spark(), *_backends(), _zookeeper(), _apache_kafka(), _messages(), *_releases()]
     machine = [
         Finding(f"machine: {capability}", reason is None, reason or "tried, works")
@@ -67,6 +106,13 @@ def doctor(
     console.print(_findings([*general, *machine]))
     console.print()
     console.print(_faults(faults))
+
+
+def _print(findings: list[Finding], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([asdict(row) for row in findings], indent=2))
+    else:
+        Console(width=None if Console().is_terminal else 160).print(_findings(findings))
 
 
 def _findings(findings: list[Finding]) -> Table:

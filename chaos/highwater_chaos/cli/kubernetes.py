@@ -1,4 +1,5 @@
-"""What the commands do on a Kubernetes cluster: ``run --backend kubernetes``, ``heal --namespace``, ``report cx/…``."""
+"""What the commands do on a Kubernetes cluster: ``run --backend kubernetes``, ``heal --namespace``, ``report cx/…``,
+``doctor --kubernetes``."""
 
 from __future__ import annotations
 
@@ -6,14 +7,18 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentSettings
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch
 from highwater_chaos.backends.kubernetes.following import FollowError, OnStatus, apply, connect, follow
+from highwater_chaos.backends.kubernetes.foreign.examination import Examined, examine
 from highwater_chaos.backends.kubernetes.namespace_heal import SYSTEM, HealRefusedError, NamespaceHealed
 from highwater_chaos.backends.kubernetes.namespace_heal import heal_namespace as heal
+from highwater_chaos.backends.kubernetes.tunnels import TokenError, tunnelled
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.client import KubeError
+from highwater_chaos.kube.kinds import POD
 from highwater_chaos.verdict.checked_run import CheckedRun
 
 
@@ -81,6 +86,30 @@ def heal_namespace(
         return heal(api, namespace, system=where, timeout=timeout, dry_run=dry_run, say=say)
     except (FollowError, HealRefusedError, KubeError) as error:
         raise UsageError(f"highwater heal --namespace {namespace}: {error}") from error
+
+
+def examine_namespace(
+    namespace: str | None, context: str | None, *, system: str | None, selector: str, container: str
+) -> list[Examined]:
+    """What can be injected on pods of a namespace, and why not the rest.
+
+    Raises:
+        UsageError: there is no cluster, or it may not be looked at.
+    """
+    where = AgentSettings(system or os.environ.get("HIGHWATER_AGENT_NAMESPACE") or SYSTEM)
+    agents: dict[str, AgentClient] = {}
+    why = ""
+    try:
+        api, usual = connect(context)
+        try:
+            pods = api.list(POD, where.namespace, where.selector)
+            agents = tunnelled(api, where, pods)
+            why = "" if agents else f"no agent runs in namespace {where.namespace}"
+        except (TokenError, KubeError) as error:
+            why = f"agents of namespace {where.namespace} cannot be asked: {error}"
+        return examine(api, namespace or usual, selector, container, agents, why)
+    except (FollowError, KubeError) as error:
+        raise UsageError(f"highwater doctor --kubernetes: {error}") from error
 
 
 def fetch_run(name: str, namespace: str | None, context: str | None, parent: Path) -> Path:

@@ -185,7 +185,23 @@ class Kube:
         namespace, name = _place(manifest)
         return self._ask("create", kind_of(manifest), namespace, name, body=manifest, patience=patience)
 
-    def patch(self, kind: Kind, namespace: str, name: str, patch: Json) -> Json:
+    def evict(self, namespace: str, pod: str, uid: str) -> str | None:
+        """Ask for the eviction of a pod (policy/v1); why it was refused, by a PodDisruptionBudget; None: it goes, or is
+        gone."""
+        meta = {"name": pod, "namespace": namespace}
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
+        body |= {"deleteOptions": {"preconditions": {"uid": uid}}}
+        try:
+            self._ask("evict", POD, namespace, pod, "eviction", body=body, again=frozenset({500, 502, 503, 504}))
+        except (NotFoundError, ConflictError):
+            return None
+        except KubeError as error:
+            if error.status != 429:
+                raise
+            return error.message
+        return None
+
+    def patch(self, kind: Kind, namespace: str | None, name: str, patch: Json) -> Json:
         """JSON merge patch. With ``metadata.resourceVersion`` in it, :class:`ConflictError` if that is not the
         latest."""
         return self._ask("patch", kind, namespace, name, body=patch, content_type=_MERGE)
@@ -261,7 +277,7 @@ class Kube:
         subject = "/".join(one for one in (namespace, name) if one)
         what = f"{verb} {kind.plural} {subject}".rstrip()
         path = kind.path(namespace, "" if verb == "create" else name, part)
-        if verb in ("apply", "create", "patch"):
+        if verb in ("apply", "create", "evict", "patch"):
             parameters["field_manager"] = self._manager
         trying = Retrying(
             stop=stop_before_delay(self._patience if patience is None else patience)
@@ -295,6 +311,7 @@ _METHODS: Final = {
     "list": "get",
     "apply": "patch",
     "create": "post",
+    "evict": "post",
     "patch": "patch",
     "delete": "delete",
 }

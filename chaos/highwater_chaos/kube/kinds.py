@@ -83,6 +83,7 @@ SERVICE: Final = Kind("", "v1", "Service", "services")
 CONFIG_MAP: Final = Kind("", "v1", "ConfigMap", "configmaps")
 SECRET: Final = Kind("", "v1", "Secret", "secrets")
 NAMESPACE: Final = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
+NODE: Final = Kind("", "v1", "Node", "nodes", namespaced=False)
 POD: Final = Kind("", "v1", "Pod", "pods")
 EVENT: Final = Kind("", "v1", "Event", "events")
 NETWORK_POLICY: Final = Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
@@ -105,6 +106,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     CONFIG_MAP,
     SECRET,
     NAMESPACE,
+    NODE,
     POD,
     EVENT,
     NETWORK_POLICY,

@@ -39,7 +39,7 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     unhealed_of,
 )
 from highwater_chaos.backends.kubernetes.crashable import backend_for
-from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
+from highwater_chaos.backends.kubernetes.foreign.backend import CrashableForeignBackend, ForeignBackend
 from highwater_chaos.backends.kubernetes.foreign.reference import (
     STRIMZI_CLUSTER,
     ForeignReference,
@@ -208,7 +208,13 @@ class Runner:
         cluster = look_at(access, found)
         experiment = with_labels_of(self._place, resolved(found, cluster), reference)
         timeout = experiment.spec.timeout
-        return experiment, ForeignBackend(self._api, self._agents, reference, access, cluster, self.journal, timeout)
+        made = self._api, self._agents, reference, access, cluster, self.journal, timeout
+        backend = ForeignBackend(*made)
+        backend.prepare()
+        if backend.has_volumes():
+            backend = CrashableForeignBackend(*made)
+            backend.prepare()
+        return experiment, backend
 
     def _record(self, experiment: ChaosExperiment, backend: KubernetesBackend | ForeignBackend, parent: Path) -> Path:
         """Run, and write down what is to be judged; returns where."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from highwater_chaos.backends.attach.topics import Made, remove
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
-from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
+from highwater_chaos.backends.kubernetes.foreign.backend import CrashableForeignBackend
 from highwater_chaos.backends.kubernetes.foreign.capabilities import ForeignCapabilities
 from highwater_chaos.backends.kubernetes.foreign.reference import (
     ForeignReference,
@@ -57,7 +57,7 @@ class ForeignCluster:
             experiment = unresolved(self._found)
         except ExperimentError as error:
             return Rejection("Invalid", in_words(error))
-        able = ForeignCapabilities(ForeignBackend, has_pods=bool(self._reference.labels))
+        able = ForeignCapabilities(CrashableForeignBackend, has_pods=bool(self._reference.labels))
         if impossible := lacking(experiment.spec.schedule, able.primitives, able.why_not):
             return Rejection("NotPossible", "; ".join(impossible))
         return experiment

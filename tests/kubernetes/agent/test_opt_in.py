@@ -163,3 +163,33 @@ def test_a_node_of_other_software_is_kept_down_by_its_control_group(
     replacement = pod.start_container("/bin/echo", "up")
     assert replacement.stdout is not None
     assert replacement.stdout.readline() == "up\n", "the guardian thaws it at the deadline"
+
+
+def test_a_machine_is_cordoned_until_the_deadline_and_only_if_nobody_else_did(
+    agent: Agent, world: World, label: Label
+) -> None:
+    label("allowed")
+    world.api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "spec": {}})
+
+    def unschedulable() -> bool:
+        node = world.api.get("v1", "Node", "node-1")
+        assert node is not None
+        return bool(node["spec"].get("unschedulable"))
+
+    pod = world.pod("cordon-0", labels={}, containers=("kafka",))
+    record = agent.inject("cordon-1", "cordon", pod)
+    assert confirmed(record, "inject") == ["cordon of node node-1: new pods are kept off"]
+    assert unschedulable()
+    second = agent.put("cordon-2", "cordon", pod)
+    assert (second.status_code, "cordoned already, by fault cordon-1" in second.json()["error"]) == (500, True)
+    assert unschedulable(), "what the first one did is not undone"
+    label(None)
+    assert "new pods are let onto it" in confirmed(agent.heal("cordon-1"), "heal")[0]
+    assert not unschedulable()
+    label("allowed")
+    agent.inject("cordon-3", "cordon", pod, seconds=4)
+    until(lambda: agent.state("cordon-3") == "expired", "the deadline is noticed")
+    assert not unschedulable()
+    world.api.patch("v1", "Node", "node-1", "", {"spec": {"unschedulable": True}})
+    assert "by somebody else" in agent.put("cordon-4", "cordon", pod).json()["error"]
+    assert unschedulable(), "what an administrator did stays so"

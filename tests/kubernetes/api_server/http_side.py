@@ -14,7 +14,7 @@ from . import errors, http_request, port_forward, scales, selectors, tables
 from .errors import ApiError, Json, no_such_page
 from .faults import Fault, Faults
 from .http_request import Asked
-from .kinds import Kind, Table
+from .kinds import BUDGETS, Kind, Table
 from .operations import Operations, Write
 from .rbac import Authorizer, User
 from .store import Stored, decode, encode
@@ -116,6 +116,8 @@ class HttpSide:
                 return _json(scales.scale_of(kind, self._stored(kind, asked).obj))
             case "get", _:
                 return _raw(self._stored(kind, asked).raw)
+            case "create", "eviction":
+                return self._evict(kind, asked, _decoded(body))
             case "create", "":
                 write = _write(asked)
                 self._check_binding(user, asked, _decoded(body))
@@ -179,6 +181,17 @@ class HttpSide:
         role = self._store.get(Table(reference["apiGroup"], plural), (place, reference["name"]))
         binding = {**body, "metadata": {**body.get("metadata", {}), "namespace": asked.namespace}}
         self._authorizer.check_binding(user, binding, None if role is None else role.obj)
+
+    def _evict(self, kind: Kind, asked: Asked, eviction: Json) -> web.Response:
+        labels = self._stored(kind, asked).obj["metadata"].get("labels") or {}
+        for budget in self._store.listing(BUDGETS, asked.namespace)[0]:
+            wanted = budget.obj["spec"].get("selector", {}).get("matchLabels") or {}
+            allowed = (budget.obj.get("status") or {}).get("disruptionsAllowed", 0)
+            if wanted.items() <= labels.items() and not allowed:
+                why = f"The disruption budget {budget.obj['metadata']['name']} needs more healthy pods"
+                what = f"Cannot evict pod as it would violate the pod's disruption budget. {why}"
+                raise errors.ApiError(429, "TooManyRequests", what)
+        return self._delete(kind, asked, eviction.get("deleteOptions") or {})
 
     def _delete(self, kind: Kind, asked: Asked, options: Json) -> web.Response:
         propagation = options.get("propagationPolicy")

@@ -23,6 +23,7 @@ class Table(NamedTuple):
 CRDS: Final = Table("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES: Final = Table("", "namespaces")
 PODS: Final = Table("", "pods")
+BUDGETS: Final = Table("policy", "poddisruptionbudgets")
 CLAIMS: Final = Table("", "persistentvolumeclaims")
 SETS: Final = Table("apps", "statefulsets")
 JOBS: Final = Table("batch", "jobs")
@@ -77,7 +78,8 @@ _S: Final = ("status",)
 # group, version, kind, plural, namespaced, subresources
 _BUILT_IN: Final[tuple[tuple[str, str, str, str, bool, tuple[str, ...]], ...]] = (
     ("", "v1", "Namespace", "namespaces", False, _S),
-    ("", "v1", "Pod", "pods", True, ("status", "log", "portforward")),
+    ("", "v1", "Node", "nodes", False, _S),
+    ("", "v1", "Pod", "pods", True, ("status", "log", "portforward", "eviction")),
     ("", "v1", "Service", "services", True, _S),
     ("", "v1", "ConfigMap", "configmaps", True, ()),
     ("", "v1", "Secret", "secrets", True, ()),

@@ -160,6 +160,8 @@ class FakeAgent:
             return 200, json.dumps(
                 {"result": next(one for one in ("stopped", "running", "gone") if one in states)}
             ).encode()
+        if parts[1] == "pods" and parts[4] == "crashable":
+            return 200, b'{"result": false}'
         if parts[1] == "pods" and parts[4] == "reaches":
             wanted = dict(pair.split("=") for pair in query.split("&"))
             return 200, json.dumps({"result": self.reaches(parts[3], wanted["peer"])}).encode()

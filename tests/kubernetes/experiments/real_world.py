@@ -44,6 +44,7 @@ class RestartingNodes(RealNodes):
 
     def start(self, handle: Any) -> None:
         if "highwater.dev/cluster" in handle.pod["metadata"]["labels"]:
+            self._gone.discard(handle.pod["metadata"]["name"])
             super().start(handle)
             return
         handle.running(ready=True)
@@ -146,6 +147,8 @@ class ActingAgent(FakeAgent):
                 # where the processor is busy.
                 Pause(nodes.container(pod)).make([])
                 return [evidence("stopped")]
+            case "cordon":
+                return [evidence("new pods are kept off")]
             case "drop" | "hold" | "delay" | "duplicate" as action:
                 rule = {"action": action, "rpc": body["rpc"], "sources": body["sources"], "part": body["part"]}
                 call_program(self._socket(pod), "addRule", {"key": fault, **rule})
@@ -162,6 +165,8 @@ class ActingAgent(FakeAgent):
                 Pause(nodes.container(pod)).undo()
             case "kill" | "stop":
                 nodes.held.discard(pod)
+            case "cordon":
+                pass
             case _:
                 seen = self._matches(fault, body)
                 call_program(self._socket(pod), "dropRule", {"key": fault})

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 import yaml
+from experiments.agents import TOKEN, TRUST
 from experiments.conftest import KIND, RBAC, SYSTEM, experiment, until
 
 from highwater_chaos.backends.attach.discovery import discover
 from highwater_chaos.backends.attach.session import Access
+from highwater_chaos.backends.kubernetes.agents import AgentClient
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
+from highwater_chaos.backends.kubernetes.foreign.examination import examine
 from highwater_chaos.backends.kubernetes.foreign.pods import matched
 from highwater_chaos.backends.kubernetes.foreign.reference import access_to, foreign_reference_of
 from highwater_chaos.kube.client import Kube
@@ -131,6 +134,13 @@ def test_a_short_name_is_a_service_of_the_experiments_namespace(
 # --- a run ---
 
 
+def allow_disruptions(api: Any) -> None:
+    for budget in api.objects("policy/v1", "PodDisruptionBudget", "default"):
+        status = {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2}
+        name = budget["metadata"]["name"]
+        api.patch("policy/v1", "PodDisruptionBudget", name, "default", {"status": status}, "status")
+
+
 def foreign(reference: Any, **spec: Any) -> Any:
     made = experiment(**spec)
     made["spec"].pop("cluster")
@@ -169,12 +179,17 @@ def test_a_cluster_is_borrowed_by_labels_alone(real: Any, tmp_path: Path) -> Non
         {"wait": "12s"},
         {"inject": {"pause": {"target": {"broker": 2}}, "for": "3s"}},
         {"wait": "5s"},
+        {"inject": {"podDelete": {"target": {"broker": 1}}}},
+        {"await": {"broker": {"id": 1, "state": "unfenced"}, "within": "40s"}},
+        {"inject": {"drain": {"target": {"broker": 2}}, "for": "4s"}},
+        {"wait": "8s"},
     ]
+    allow_disruptions(real.api)
     real.api.create(foreign(reference, schedule=schedule))
     until(lambda: real.phase() in ("Completed", "Refused"), "the end", LONG)
     status = real.status()
     assert (status["verdict"], status["phase"]) == ("pass", "Completed"), status["reason"]
-    assert [one["state"] for one in status["journal"]] == ["undone", "undone"]
+    assert [one["state"] for one in status["journal"]] == ["undone"] * 3
     assert status.get("ownTopics") is None
     assert discover(Access((broker,)), ["orders"]).taken == ()
     run = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
@@ -182,7 +197,28 @@ def test_a_cluster_is_borrowed_by_labels_alone(real: Any, tmp_path: Path) -> Non
     assert [(one["kind"], one["confirmed"], one["healed"]) for one in faults] == [
         ("kill", True, True),
         ("pause", True, True),
+        ("podDelete", True, True),
+        ("drain", True, True),
     ]
+
+
+def test_a_budget_refuses_an_eviction_in_its_own_words(kube_api: Any) -> None:
+    labels = {"app": "kafka"}
+    meta = {"name": "k-0", "namespace": "default", "labels": labels}
+    spec = {"containers": [{"name": "kafka", "image": "kafka"}]}
+    made = kube_api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {**meta, "name": "k"}}
+    kube_api.create({**budget, "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}}})
+    api, uid = Kube(kube_api.configuration(), patience=0.0), made["metadata"]["uid"]
+    refused = api.evict("default", "k-0", uid)
+    assert refused is not None
+    assert "The disruption budget k needs more healthy pods" in refused
+    allow_disruptions(kube_api)
+    assert api.evict("default", "k-0", "00000000-0000-4000-8000-000000000000") is None, "that one is gone"
+    assert "deletionTimestamp" not in (kube_api.get("v1", "Pod", "k-0", "default") or {})["metadata"]
+    assert api.evict("default", "k-0", uid) is None
+    left = kube_api.get("v1", "Pod", "k-0", "default")
+    assert left is None or "deletionTimestamp" in left["metadata"]
 
 
 # --- what the operator refuses ---
@@ -271,3 +307,42 @@ def test_a_secret_is_read_by_name_where_its_namespace_allows_it(kube_api: Any, t
     write("security.protocol=PLAINTEXT")
     assert access_to(Kube(kube_api.configuration()), reference, tmp_path).file == tmp_path / "client.properties"
     assert (tmp_path / "client.properties").stat().st_mode & 0o77 == 0
+
+
+def test_the_doctor_says_what_can_be_done_to_which_pods_and_why_not_the_rest(stage: Any) -> None:
+    labels = {"app": "kafka"}
+    for index, machine in enumerate(("node-0", "node-9")):
+        meta = {"name": f"k-{index}", "namespace": "default", "labels": labels}
+        spec = {"nodeName": machine, "containers": [{"name": "kafka", "image": "kafka"}]}
+        stage.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "k", "namespace": "default"},
+    }
+    stage.api.create({**budget, "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}}})
+    agent = AgentClient(f"https://127.0.0.1:{stage.agents[0].port}", TOKEN, TRUST)
+    api = Kube(stage.api.configuration())
+
+    def look(selector: str = "") -> dict[str, tuple[bool, str]]:
+        found = examine(api, "default", selector, "kafka", {"node-0": agent}, "")
+        return {one.what: (one.works, one.detail) for one in found}
+
+    found = look()
+    assert found["namespace default allows faults"] == (
+        False,
+        "kubectl label namespace default highwater.dev/chaos=allowed",
+    )
+    assert found["k-0: kill, stop, restart, pause"] == (True, "by the agent of node node-0")
+    assert found["k-0: powerLoss, diskWipe, diskFull, diskError"][0] is False
+    assert found["k-0: podDelete"][0] is True
+    assert found["k-0: evict, drain"] == (False, "PodDisruptionBudget k allows no disruption now")
+    assert found["k-1: partition"] == (False, "no agent on node node-9")
+    messages = next(one for what, one in found.items() if what.startswith("hold"))
+    assert messages[0] is False
+    stage.api.patch("v1", "Namespace", "default", "", {"metadata": {"labels": {"highwater.dev/chaos": "allowed"}}})
+    allow_disruptions(stage.api)
+    found = look("app=kafka")
+    assert found["namespace default allows faults"][0] is True
+    assert found["k-0: evict, drain"] == (True, "allowed now")
+    assert look("app=postgres")["pods in default with app=postgres"][0] is False

@@ -14,6 +14,7 @@ from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.on_machines import with_machine_methods
+from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
 from highwater_chaos.backends.protocol import BackendError, HeldUp, NodeState
 from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.machine.node_fault import NodeFault
@@ -163,3 +164,24 @@ class PodNodes:
     def _lasts(self, until_ns: int | None) -> int | None:
         """The agent ends a fault later than the engine would, which may be busy looking for evidence."""
         return None if until_ns is None else until_ns - self.now_ns() + _GRACE_NS
+
+
+class PodDisks(PodNodes):
+    """The same, of nodes whose volumes are of their agents' making, and can lose power."""
+
+    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
+        """Processes and page cache of the pod's volume; its successor is held."""
+        fault = self._bring_down(self._nodes[node], "powerLoss", "power-loss", keep=keep)
+        return PowerLossReport(int(fault.details("lostBytes") or 0))
+
+    def wipe(self, node: str) -> None:
+        """A new file system; whatever the kubelet has started on the old one is killed."""
+        one = self._nodes[node]
+        one.wiped_empty = False
+        fault = self._client.inject(one.place, "diskWipe", f"wipe the disk of {node}", None, self._held())
+        one.down.append(fault)
+        one.wiped_empty = one.wiped = True
+
+    def disk_is_empty(self, node: str) -> bool:
+        """Return what the agent saw after it had replaced the disk."""
+        return self._nodes[node].wiped_empty

@@ -24,8 +24,9 @@ from highwater_chaos.backends.kubernetes.foreign.reference import ForeignReferen
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.kubelet import held_up
 from highwater_chaos.backends.kubernetes.network import Cuts
-from highwater_chaos.backends.kubernetes.pod_nodes import PodNode, PodNodes
+from highwater_chaos.backends.kubernetes.pod_nodes import PodDisks, PodNode, PodNodes
 from highwater_chaos.backends.local.recording import EventLog
+from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import Needs, Primitive
 from highwater_chaos.backends.protocol import BackendError, HeldUp, NodeState
 from highwater_chaos.base.user_error import UserError
@@ -97,6 +98,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         self._looking: Future[list[Json]] | None = None
         self._looked = 0.0
         self._closed = False
+        self._cordons: dict[str, tuple[str, InjectedFault]] = {}
 
     # --- before the run ---
 
@@ -116,16 +118,25 @@ class ForeignBackend(PodNodes, AttachBackend):
 
     # --- start and end of the run ---
 
+    def prepare(self) -> None:
+        """Find the pods, and make sure that their agents let them be touched. Raises ``ClusterError``."""
+        if self._reference.labels:
+            self._find()
+            self._ensure_allowed()
+
+    def has_volumes(self) -> bool:
+        """Return whether every pod has a volume that its agent can harm. Raises ``ClusterError``."""
+        try:
+            return bool(self._nodes) and all(one.place.look("crashable", bool) for one in self._unique())
+        except AgentError as error:
+            raise ClusterError(f"spec.clusterRef: whether volumes can lose power cannot be seen: {error}") from error
+
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
-        """Find the pods, make sure that their agents let them be touched, and begin to observe. Raises
-        ``ClusterError``."""
+        """Begin to observe what :meth:`prepare` has found."""
         self._cluster = cluster
         self._start_ns = time.monotonic_ns()
         self._log = EventLog(self._start_ns, spool=spool)
-        if self._reference.labels:
-            self._find()
-            if needs is None or needs & self.primitives:
-                self._ensure_allowed()
+        del needs
         self._cuts = Cuts(self._client, self._places, self._endpoints)
         self._observe(seed)
         self._client.all_end_within(self._timeout_ns + _AFTER_NS)
@@ -244,6 +255,67 @@ class ForeignBackend(PodNodes, AttachBackend):
     def _ended(self, one: PodNode, reason: str, fault: InjectedFault) -> None:
         del fault
         self._stopped(self._nodes[one.name], reason)
+
+    # --- pods that are replaced, machines that are drained ---
+
+    def delete_pod(self, node: str) -> None:
+        """Raises ``BackendError``: the API server refuses it."""
+        place = self._touchable(node).place
+        try:
+            self._api.delete(POD, place.namespace, place.name, uid=place.uid)
+        except KubeError as error:
+            raise BackendError(f"pod {place.name} of {node} is not deleted: {error}") from error
+
+    def evict_pod(self, node: str) -> str | None:
+        place = self._touchable(node).place
+        try:
+            return self._api.evict(place.namespace, place.name, place.uid)
+        except KubeError as error:
+            raise BackendError(f"pod {place.name} of {node} is not evicted: {error}") from error
+
+    def pod_of(self, node: str) -> str:
+        place = self._pod_of(node).place
+        try:
+            found = [pod for pod in self._listed() if pod["metadata"]["name"] == place.name]
+        except KubeError as error:
+            raise BackendError(f"the pod of {node} cannot be looked up: {error}") from error
+        return str(found[0]["metadata"]["uid"]) if found else ""
+
+    def cordon(self, node: str, until_ns: int | None = None) -> str:
+        """By the agent of the machine, which undoes it at the deadline."""
+        one = self._pod_of(node)
+        machine = str(one.pod["spec"]["nodeName"])
+        fault = self._client.inject(one.place, "cordon", f"cordon machine {machine}", self._lasts(until_ns))
+        for name in self.beside(node):
+            self._cordons[name] = machine, fault
+        return machine
+
+    def uncordon(self, node: str) -> None:
+        if node in self._cordons:
+            self._client.heal(self._cordons[node][1])
+
+    def cordoned(self, node: str) -> str | None:
+        if node not in self._cordons:
+            return None
+        machine, fault = self._cordons[node]
+        if fault.healed:
+            return None if self._client.seen_healed(fault) is None else machine
+        return machine if self._client.look(fault).record["state"] == "inForce" else None
+
+    def beside(self, node: str) -> Sequence[str]:
+        machine = self._pod_of(node).pod["spec"]["nodeName"]
+        return [one.name for one in self._unique() if one.pod["spec"].get("nodeName") == machine]
+
+    def _touchable(self, node: str) -> _Node:
+        """The node, whose pod its agent would let be touched: that is asked before the API server is. Raises
+        ``BackendError``."""
+        one = self._pod_of(node)
+        try:
+            one.place.look("process_state", str)
+        except AgentError as error:
+            if error.status == 403:
+                raise BackendError(f"{node}: {error}") from error
+        return one
 
     # --- pods that come and go ---
 
@@ -384,3 +456,22 @@ class ForeignBackend(PodNodes, AttachBackend):
         names = list(self._made.topics)
         topics = {"clusterId": self._made.cluster_id, "names": names} if names else None
         self._journal.write(lambda _: {"ownTopics": topics})
+
+
+@with_machine_methods("volume", in_pods=True)
+class CrashableForeignBackend(PodDisks, ForeignBackend):
+    """A :class:`ForeignBackend` of pods all of which have volumes that their agents can harm."""
+
+    def disk_heal(self, node: str) -> None:
+        one = self._pod_of(node)
+        if one.trouble is not None:
+            self.end_faults(node, one.trouble)
+
+    def disk_probe(self, node: str) -> str:
+        """What the agent's probe meets now, or met when it had undone the trouble."""
+        one = self._pod_of(node)
+        if one.trouble is None:
+            return "ok"
+        if (fault := one.faults[one.trouble]).healed:
+            return self._client.seen_healed(fault) or "ok"
+        return str(self._client.look(fault).details("met"))
