@@ -144,6 +144,9 @@ def test_rights_have_no_wildcard_and_reach_no_secret(packaged):
                 # The Job that makes the token: it can make one in its own namespace, and read none.
                 assert rule == {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
                 assert role["metadata"]["namespace"] == "highwater-system"
+            elif (kind, name, reached) == ("ClusterRole", "highwater-agent", {"nodes"}):
+                # It cordons its node when that is drained, and undoes it.
+                assert rule == {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]}
             else:
                 assert not reached, name
 
