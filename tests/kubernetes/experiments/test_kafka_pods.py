@@ -89,3 +89,11 @@ def test_what_rests_on_lines_that_cannot_be_read_was_not_recorded(
     assert "log-appended" not in recorded["kinds"]
     assert "partition-changed" in recorded["kinds"], "the metadata log is another source"
     assert "the log of broker-0 is not whole" in recorded["why"]
+
+
+def test_a_line_without_an_end_is_not_kept(seen: tuple[EventPolls, PodEvents, KafkaPods]) -> None:
+    polls, pod, _ = seen
+    for _ in range(5):
+        polls.take([(pod, b"x" * (1 << 19))], FAR)
+    assert len(pod.partial) <= 1 << 20
+    assert "events of broker-0: a line has more than 1048576 bytes" in polls.notes()[0]

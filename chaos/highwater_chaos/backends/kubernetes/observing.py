@@ -29,6 +29,7 @@ from highwater_runtime.ports.trace import NodeCrashed, NodeStarted, NodeStopped
 
 _SILENT_NS: Final = 30 * SECOND
 _SHOWN: Final = 120
+_LONGEST_LINE: Final = 1 << 20
 _LONG_AGO: Final = -(1 << 62)
 _LINE_BEGINS: Final = b'{"time_ns":'
 
@@ -151,6 +152,9 @@ class EventPolls:
     def _read(self, pod: PodEvents, data: bytes) -> None:
         pod.offset += len(data)
         *lines, pod.partial = (pod.partial + data).split(b"\n")
+        if len(pod.partial) > _LONGEST_LINE:
+            self._notes.append(f"events of {pod.name}: a line has more than {_LONGEST_LINE} bytes: {data[:_SHOWN]!r}")
+            pod.partial = b""
         for line in lines:
             # A node that was killed in the middle of a line is followed by the next incarnation's on the same one.
             whole = line[max(0, line.rfind(_LINE_BEGINS)) :]
