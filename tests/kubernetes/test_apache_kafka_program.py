@@ -99,17 +99,18 @@ def pods(tmp_path: Path) -> Iterator[tuple[Pod, Pod]]:
         pod.close()
 
 
+@pytest.mark.thorough
 def test_a_life(pods: tuple[Pod, Pod]) -> None:
     controller, broker = pods
     broker.hold.touch()
     process = broker.start()
     controller.start()
-    until(controller.is_ready, "the controller to lead", 60)
+    until(controller.is_ready, "the controller to lead", 180)
     # Held: nothing of the broker exists.
     assert not broker.trace.exists()
     assert not broker.data.exists()
     broker.hold.unlink()
-    until(broker.is_ready, "the broker to run", 60)
+    until(broker.is_ready, "the broker to run", 180)
     meta = (broker.data / "meta.properties").read_text()
     assert f"cluster.id={CLUSTER}" in meta
 
@@ -136,7 +137,7 @@ def test_a_life(pods: tuple[Pod, Pod]) -> None:
     rule = control.call(
         "addRule", {"action": "hold", "rpc": "BrokerHeartbeat", "sources": ["broker-0"], "part": "request"}
     )
-    until(lambda: control.call("ruleMatches", {"rule": rule}) > 0, "a heartbeat to be held", 60)
+    until(lambda: control.call("ruleMatches", {"rule": rule}) > 0, "a heartbeat to be held", 180)
     control.call("removeRule", {"rule": rule})
     control.close()
 
@@ -149,14 +150,14 @@ def test_a_life(pods: tuple[Pod, Pod]) -> None:
     # A node that dies takes its process along: the kubelet, and the runner, see that it has ended.
     (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(int(child), signal.SIGKILL)
-    assert process.wait(60) == 1
+    assert process.wait(180) == 1
 
     process = broker.start()
-    until(broker.is_ready, "the broker to run again", 60)
+    until(broker.is_ready, "the broker to run again", 180)
     assert (broker.data / "meta.properties").read_text() == meta, "its disk is formatted once"
     assert broker.trace.read_text().count('"kind":"node-started"') == 2
     process.terminate()
-    assert process.wait(60) == 0
+    assert process.wait(180) == 0
 
 
 def test_another_release_than_the_image_s_is_refused(
