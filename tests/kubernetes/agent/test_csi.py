@@ -221,6 +221,11 @@ def test_power_loss_takes_what_a_claims_pod_did_not_sync(driver: Driver, kind: s
     with pytest.raises(OSError, match="No space"):
         (target / "file").write_bytes(bytes(MIB))
     confirmed(driver.agent.heal(f"full-{kind}"), "heal")
+    confirmed(driver.agent.inject(f"error-{kind}", "diskError", pod), "inject")
+    later = {"target_path": str(target.with_name("later")), "volume_capability": capability()}
+    assert driver.code("NodePublishVolume", volume_id=handle, **later) == "UNAVAILABLE", "it would fail for ever"
+    confirmed(driver.agent.heal(f"error-{kind}"), "heal")
+    (target / "file").write_bytes(bytes(4096))
     pod.end()
     driver.remove(handle, target)
 
