@@ -68,7 +68,7 @@ class Attachments:
         if there is None or not busy.acquire(blocking=False):
             return
         try:
-            record = self._volumes.get(pod.volume)
+            record = self._volumes.own(pod.volume)
             if record is None or not record.made or not self._volumes.machine_volume(record).mounted():
                 return
             point = Path(self._volumes.machine_volume(record).mount_point)

@@ -99,7 +99,7 @@ def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
     if broker is None:
         raise RefusalError(422, f"pod {pod.name} keeps no replicas", expected="a broker's pod", found=pod.name)
     try:
-        if volumes.get(pod.volume) is not None:
+        if volumes.own(pod.volume) is not None:
             # The mount's root is nobody's but ours; the data directory in it is the pod's to replace.
             mount = os.open(volumes.data(pod.volume).parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             data = PodDirectory.below(mount, DATA)

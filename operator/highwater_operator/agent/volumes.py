@@ -135,6 +135,11 @@ class Volumes:
         path = self._records / f"{name}.json"
         return self._read(path) if path.exists() else None
 
+    def own(self, name: str) -> VolumeRecord | None:
+        """The same of a pod's own volume; None for a claim's, whatever the pod is called: those have a place."""
+        record = self.get(name)
+        return None if record is None or record.claim else record
+
     def data(self, name: str) -> Path:
         """Where the node's data lie, on a volume."""
         record = self.get(name)

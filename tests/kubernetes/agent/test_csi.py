@@ -291,6 +291,7 @@ def test_no_pod_has_the_volume_of_a_claim_by_its_name(tmp_path: Path) -> None:
     volumes.write(VolumeRecord("csi_pvc-1", 32 * MIB, "ext4", 0, 0, claim="victim/data"))
     with pytest.raises(RefusalError, match="called like a volume of a claim"):
         volumes.of_pod("csi", "pvc-1", "3f0e5a52-7c1d-4f0e-9a51-0d6f2f3a1b20")
+    assert volumes.own("csi_pvc-1") is None, "neither attached to it nor dumped"
 
 
 def test_a_volume_that_could_not_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
