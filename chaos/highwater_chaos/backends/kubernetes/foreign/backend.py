@@ -46,14 +46,23 @@ _LOGS_PATIENCE: Final = 5.0
 @dataclass(slots=True, kw_only=True)
 class _Node(PodNode):
     """``names``: under which the cluster knows it: a broker, a controller, or both in one process. ``life``: pod and
-    container that run now, None: none does."""
+    container that run now, None: none does. ``over``: the one before, which the API server shows until the kubelet has
+    said that it has ended."""
 
     names: tuple[str, ...]
     container: str
     life: tuple[str, str] | None = None
+    over: tuple[str, str] | None = None
     incarnation: int = 1
     ending: str | None = None
     pod: Json
+
+    def begins(self, life: tuple[str, str]) -> bool:
+        """Whether the API server shows a life that is new, not the one that is over."""
+        return life not in (self.life, self.over)
+
+    def end(self) -> None:
+        self.life, self.over = None, self.life
 
 
 class ForeignBackend(PodNodes, AttachBackend):
@@ -396,7 +405,7 @@ class ForeignBackend(PodNodes, AttachBackend):
             if pod["metadata"]["uid"] != node.place.uid:
                 self._replaced(node, pod)
             running_id = running(pod, node.container)
-            if running_id is None or (pod["metadata"]["uid"], running_id) == node.life or node.down:
+            if running_id is None or not node.begins((pod["metadata"]["uid"], running_id)) or node.down:
                 continue
             if node.life is not None:
                 self._stopped(node, "ended")
@@ -423,7 +432,7 @@ class ForeignBackend(PodNodes, AttachBackend):
     def _stopped(self, node: _Node, reason: str) -> None:
         if node.life is None:
             return
-        node.life = None
+        node.end()
         for name in node.names:
             self._report(name, NodeStopped(reason=reason))
 
