@@ -226,7 +226,7 @@ class Faults:
             group = group_of(barring) if down and not context.pod.of_cluster else None
             with self._disks_held(request, None):
                 evidence = request.inject(context)
-            if group is not None:
+            if group is not None and all(one.confirmed for one in evidence):  # what lives on is not killed for it
                 evidence.append(freeze(barring, group))
         except Exception as error:  # whatever it is: what was half made is undone
             refused = isinstance(error, RefusalError)

@@ -193,3 +193,20 @@ def test_a_machine_is_cordoned_until_the_deadline_and_only_if_nobody_else_did(
     world.api.patch("v1", "Node", "node-1", "", {"spec": {"unschedulable": True}})
     assert "by somebody else" in agent.put("cordon-4", "cordon", pod).json()["error"]
     assert unschedulable(), "what an administrator did stays so"
+
+
+def test_a_stop_that_does_not_end_a_node_kills_nobody(shared_agent: list[Agent], world: World, label: Label) -> None:
+    """A node that takes longer than the agent waits lives on, and the record says so."""
+    shared_agent[0].stop()
+    patient = "from highwater_operator.agent import faults, main; faults.processes._STOPS_WITHIN = 0.3; main.main()"
+    shared_agent[0] = Agent(world, ("-c", f"import highwater_operator.agent.faults.processes; {patient}"))
+    label("allowed")
+    pod = world.pod("stubborn-0", labels={}, containers=("kafka",))
+    node = pod.start_container("bash", "-c", "trap '' TERM; echo up; exec sleep 100000")
+    assert node.stdout is not None
+    assert node.stdout.readline() == "up\n"
+    record = shared_agent[0].inject("stubborn-1", "stop", pod, restartAfter="1h")
+    assert [(one["confirmed"], "still live" in one["saw"]) for one in record["evidence"]] == [(False, True)]
+    assert states(node.pid) == ["running"]
+    shared_agent[0].heal("stubborn-1")
+    shared_agent[0].stop()
