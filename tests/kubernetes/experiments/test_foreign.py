@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import yaml
@@ -17,8 +17,6 @@ from highwater_chaos.backends.attach.session import Access
 from highwater_chaos.backends.kubernetes.agents import AgentClient
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
-from highwater_chaos.backends.kubernetes.faults import PodPlace
-from highwater_chaos.backends.kubernetes.foreign.backend import _Node
 from highwater_chaos.backends.kubernetes.foreign.examination import examine
 from highwater_chaos.backends.kubernetes.foreign.pods import matched
 from highwater_chaos.backends.kubernetes.foreign.reference import access_to, foreign_reference_of
@@ -131,16 +129,6 @@ def test_a_short_name_is_a_service_of_the_experiments_namespace(
     found = foreign_reference_of({"metadata": {"namespace": "kafka"}, "spec": {"clusterRef": reference}})
     assert found is not None
     assert (found.bootstrap, found.selector) == (bootstrap, selector)
-
-
-def test_a_container_that_is_over_does_not_begin_again() -> None:
-    """The kubelet says later that a container has ended; until then the API server shows it as running."""
-    names, place = ("broker-0",), cast(PodPlace, None)
-    node = _Node(name=names[0], names=names, container="kafka", place=place, pod={}, life=("uid", "first"))
-    node.end()
-    assert not node.begins(("uid", "first"))
-    assert node.begins(("uid", "second"))
-    assert node.begins(("another", "first"))
 
 
 # --- a run ---

@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from highwater_chaos.backends.kubernetes.cluster import ClusterError
 from highwater_chaos.backends.kubernetes.directory import AgentDirectory, directory_of
 from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.foreign.capabilities import ForeignCapabilities
+from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode
 from highwater_chaos.backends.kubernetes.foreign.pods import PodOf, container_of, matched, running
 from highwater_chaos.backends.kubernetes.foreign.reference import ForeignReference
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
@@ -41,28 +41,6 @@ _AFTER_NS: Final = 60 * SECOND
 _SLICE: Final = 0.1
 _LOOK_EVERY: Final = 1.0
 _LOGS_PATIENCE: Final = 5.0
-
-
-@dataclass(slots=True, kw_only=True)
-class _Node(PodNode):
-    """``names``: under which the cluster knows it: a broker, a controller, or both in one process. ``life``: pod and
-    container that run now, None: none does. ``over``: the one before, which the API server shows until the kubelet has
-    said that it has ended."""
-
-    names: tuple[str, ...]
-    container: str
-    life: tuple[str, str] | None = None
-    over: tuple[str, str] | None = None
-    incarnation: int = 1
-    ending: str | None = None
-    pod: Json
-
-    def begins(self, life: tuple[str, str]) -> bool:
-        """Whether the API server shows a life that is new, not the one that is over."""
-        return life not in (self.life, self.over)
-
-    def end(self) -> None:
-        self.life, self.over = None, self.life
 
 
 class ForeignBackend(PodNodes, AttachBackend):
@@ -99,7 +77,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         self._timeout_ns = timeout_ns
         self._client = FaultClient(journal, timeout_ns + _AFTER_NS)
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="poll")
-        self._nodes: dict[str, _Node] = {}
+        self._nodes: dict[str, ForeignNode] = {}
         self._places: dict[str, PodPlace] = {}
         self._endpoints: dict[str, Endpoint] = {}
         self._directory: AgentDirectory
@@ -251,7 +229,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         self._pod_of(destination)
         PodNodes.cut(self, cut, source, destination, until_ns)
 
-    def _pod_of(self, node: str) -> _Node:
+    def _pod_of(self, node: str) -> ForeignNode:
         if node not in node_names(self._cluster):
             raise KeyError(node)
         if node not in self._nodes:
@@ -315,7 +293,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         machine = self._pod_of(node).pod["spec"]["nodeName"]
         return [one.name for one in self._unique() if one.pod["spec"].get("nodeName") == machine]
 
-    def _touchable(self, node: str) -> _Node:
+    def _touchable(self, node: str) -> ForeignNode:
         """The node, whose pod its agent would let be touched: that is asked before the API server is. Raises
         ``BackendError``."""
         one = self._pod_of(node)
@@ -348,7 +326,7 @@ class ForeignBackend(PodNodes, AttachBackend):
                 if node_id in ids
             )
             place = self._place(pod_of.pod)
-            node = _Node(name=names[0], names=names, container=reference.container, place=place, pod=pod_of.pod)
+            node = ForeignNode(name=names[0], names=names, container=reference.container, place=place, pod=pod_of.pod)
             if (running_id := running(pod_of.pod, node.container)) is None:
                 raise ClusterError(f"container {node.container} of pod {place.name} does not run")
             node.life = (place.uid, running_id)
@@ -369,7 +347,7 @@ class ForeignBackend(PodNodes, AttachBackend):
             )
         return PodPlace(meta["namespace"], meta["name"], meta["uid"], agent, self._reference.container, machine)
 
-    def _settle(self, node: _Node, pod_of: PodOf) -> None:
+    def _settle(self, node: ForeignNode, pod_of: PodOf) -> None:
         for name in node.names:
             self._places[name], self._endpoints[name] = node.place, pod_of.listener
 
@@ -402,41 +380,47 @@ class ForeignBackend(PodNodes, AttachBackend):
                 self._stopped(node, "pod-gone")
                 continue
             node.pod = pod
-            if pod["metadata"]["uid"] != node.place.uid:
-                self._replaced(node, pod)
-            running_id = running(pod, node.container)
-            if running_id is None or not node.begins((pod["metadata"]["uid"], running_id)) or node.down:
+            if pod["metadata"]["uid"] != node.place.uid and not self._replaced(node, pod):
                 continue
-            if node.life is not None:
+            running_id = running(pod, node.container)
+            life = None if running_id is None else (pod["metadata"]["uid"], running_id)
+            if node.down or node.stopping is not None or not node.changes(life):
+                continue
+            if life is None and pod["metadata"].get("deletionTimestamp"):
+                self._stopped(node, "pod-gone")
+            elif node.life is not None:
                 self._stopped(node, "ended")
-                self._inconclusive_reasons.append(f"{node.name} ended by itself in pod {node.place.name}; see its log")
-            self._started(node, (pod["metadata"]["uid"], running_id))
+                self._complain(f"{node.name} ended by itself in pod {node.place.name}; see its log")
+            if life is not None:
+                self._started(node, life)
 
-    def _replaced(self, node: _Node, pod: Json) -> None:
-        """The pod of a broker is another one now: its next incarnation, perhaps on another machine."""
-        if not (pod.get("status") or {}).get("podIP"):
-            return  # once it has an address
+    def _replaced(self, node: ForeignNode, pod: Json) -> bool:
+        """The pod of a broker is another one now: its next incarnation, perhaps on another machine. Whether it can be
+        reached there."""
         self._stopped(node, "pod-gone")
+        if not (pod.get("status") or {}).get("podIP"):
+            return False  # once it has an address
         down, node.down = node.down, []
         for fault in down:
             self._client.heal_soon(fault)  # nothing of it is left with the pod
         try:
             node.place = self._place(pod)
         except ClusterError as error:
-            self._inconclusive_reasons.append(f"{node.name}: {error}")
-            return
+            self._complain(f"{node.name}: {error}")
+            return False
         address = str(pod["status"]["podIP"])
         self._settle(node, PodOf(pod, self._endpoints[node.name]._replace(host=address)))
         node.faults.clear()
+        return True
 
-    def _stopped(self, node: _Node, reason: str) -> None:
+    def _stopped(self, node: ForeignNode, reason: str) -> None:
         if node.life is None:
             return
         node.end()
         for name in node.names:
             self._report(name, NodeStopped(reason=reason))
 
-    def _started(self, node: _Node, life: tuple[str, str]) -> None:
+    def _started(self, node: ForeignNode, life: tuple[str, str]) -> None:
         node.life, node.ending = life, None
         node.incarnation += 1
         for name in node.names:
@@ -445,13 +429,17 @@ class ForeignBackend(PodNodes, AttachBackend):
         if broker is not None and self._observer is not None:
             self._observer.restarted(broker)
 
+    def _complain(self, reason: str) -> None:
+        if reason not in self._inconclusive_reasons:
+            self._inconclusive_reasons.append(reason)
+
     def _report(self, node: str, event: NodeStarted | NodeStopped) -> None:
         assert self._observer is not None, "pods are looked at once the run has begun"
         self._observer.report(node, event)
 
     # --- small things ---
 
-    def _unique(self) -> list[_Node]:
+    def _unique(self) -> list[ForeignNode]:
         return [node for name, node in self._nodes.items() if node.name == name]
 
     def _end_observation(self) -> None:

@@ -1,0 +1,152 @@
+"""Pods of others that end, come back and are replaced while a run looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from highwater_chaos.backends.attach.session import Access
+from highwater_chaos.backends.kubernetes.faults import PodPlace
+from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
+from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode
+from highwater_chaos.backends.kubernetes.network import Cuts
+from highwater_runtime.ports import SECOND, Endpoint
+from highwater_runtime.ports.trace import NodeStarted
+
+
+class Agent:
+    """Does and sees all that it is asked for."""
+
+    def put_fault(self, fault: str, body: Any) -> Any:
+        return {"state": "inForce", "evidence": [{"saw": "it", "confirmed": True, "phase": "inject"}]}
+
+    def heal_fault(self, fault: str) -> Any:
+        return {"state": "healed", "evidence": [{"saw": "nothing of it", "confirmed": True, "phase": "heal"}]}
+
+
+class Journal:
+    """In the place of the experiment's status."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def intend(self, *_: Any) -> tuple[str, str]:
+        self.number += 1
+        return f"fault-{self.number}", "2099-01-01T00:00:00Z"
+
+    def note(self, *_: Any) -> None:
+        """It is not read."""
+
+
+class Watched:
+    """An observer, and what it has heard of broker 0 last: in which round, and whether it had answered."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.watcher = SimpleNamespace(round=1, heard={})
+
+    def report(self, node: str, event: Any) -> None:
+        self.events.append("started" if isinstance(event, NodeStarted) else event.reason)
+
+    def restarted(self, broker: int) -> None:
+        """It is in the cluster again."""
+
+    def notes(self) -> list[str]:
+        return []
+
+
+def listed(container: str | None, uid: str = "u-1", **meta: Any) -> Any:
+    statuses = [{"name": "kafka", "state": {"running": {}}, "containerID": container}] if container else []
+    meta = {"name": "k-0", "namespace": "kafka", "uid": uid, **meta}
+    return {"metadata": meta, "spec": {"nodeName": "m"}, "status": {"podIP": "10.0.0.1", "containerStatuses": statuses}}
+
+
+class World:
+    """A run on two brokers; the pod of broker 0 is looked at."""
+
+    def __init__(self, *, guessed: bool = False) -> None:
+        agent: Any = Agent()
+        reference, journal = SimpleNamespace(labels={"app": "kafka"}, container="kafka", namespace="kafka"), Journal()
+        found = SimpleNamespace(cluster_id="c", brokers={0: Endpoint("k", 1), 1: Endpoint("k", 2)}, voters=())
+        access = Access((Endpoint("k", 1),))
+        self.backend: Any = ForeignBackend(None, None, reference, access, found, journal, 600 * SECOND)  # type: ignore[arg-type]
+        backend, self.seen = self.backend, Watched()
+        backend._cluster = SimpleNamespace(brokers=2)
+        backend._observer = self.seen
+        backend._directory = SimpleNamespace(agent=lambda _: agent)
+        for broker in (0, 1):
+            name = f"broker-{broker}"
+            place = PodPlace("kafka", f"k-{broker}", "u-1", agent, "kafka")
+            more = {"guessed": True} if guessed else {}
+            backend._nodes[name] = ForeignNode(
+                name=name, names=(name,), container="kafka", place=place, pod={}, life=("u-1", "a"), **more
+            )
+            backend._places[name], backend._endpoints[name] = place, Endpoint(f"10.0.0.{broker + 1}", 9092)
+        backend._cuts = Cuts(backend._client, backend._places, backend._endpoints)
+        self.broker = backend._nodes["broker-0"]
+        del backend._nodes["broker-1"]
+
+    def see(self, container: str | None, **more: Any) -> None:
+        self.backend._see([listed(container, **more)])
+
+    def kill(self) -> None:
+        super(ForeignBackend, self.backend).kill("broker-0")
+
+    def start(self) -> None:
+        super(ForeignBackend, self.backend).start("broker-0")
+
+    @property
+    def reasons(self) -> list[str]:
+        return list(self.backend.inconclusive_reasons())
+
+
+@pytest.fixture
+def make() -> Any:
+    made: list[World] = []
+
+    def world(**how: Any) -> World:
+        made.append(World(**how))
+        return made[-1]
+
+    yield world
+    for one in made:
+        one.backend._client.close()
+        one.backend._threads.shutdown()
+
+
+BY_ITSELF = "broker-0 ended by itself in pod k-0; see its log"
+Make = Callable[..., World]
+
+
+def test_a_broker_that_crashes_and_waits_for_the_kubelet_is_noticed(make: Make) -> None:
+    world = make()
+    for container in ("a", None, None, "b", None):
+        world.see(container)
+    assert world.seen.events == ["ended", "started", "ended"]
+    assert world.reasons == [BY_ITSELF]
+
+
+def test_a_pod_that_is_deleted_does_not_end_by_itself(make: Make) -> None:
+    world = make()
+    world.see("a", deletionTimestamp="now")
+    world.see(None, deletionTimestamp="now")
+    world.see(None, uid="u-2")
+    world.see("b", uid="u-2")
+    assert world.seen.events == ["pod-gone", "started"]
+    assert world.reasons == []
+
+
+def test_a_container_that_was_killed_and_is_still_listed_does_not_start(make: Make) -> None:
+    world = make()
+    world.kill()
+    world.see("a")
+    world.start()
+    for container in ("a", None, "b"):
+        world.see(container)
+    assert world.seen.events == ["kill", "started"]
+    assert world.reasons == []
+    world.see("c")
+    assert world.reasons == [BY_ITSELF]
