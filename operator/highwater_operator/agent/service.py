@@ -19,6 +19,7 @@ from typing import Final
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.journal import Entry
 from highwater_chaos.machine.kinds import from_journal
+from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import Volume
 from highwater_operator.agent import metrics
@@ -76,7 +77,7 @@ class Faults:
             except RefusalError as refusal:
                 log_refusal(FaultRecord(fault, "failed", body), refusal)
                 raise
-            context = Context(pod, self._run, self._volumes, fault, lasts_ns)
+            context = Context(pod, self._run, self._volumes, fault, boot_time_ns() + lasts_ns)
             record = self._store(FaultRecord(fault, "injecting", body, _until(request)))
             return self._inject(context, request, record)
 
@@ -219,7 +220,7 @@ class Faults:
     def _inject(self, context: Context, request: Fault, record: FaultRecord) -> FaultRecord:
         began = time.monotonic()
         down = request.keeps_down_ns is not None
-        barring = replace(context, id=_barred(context.id), lasts_ns=_left_ns(record.until))
+        barring = replace(context, id=_barred(context.id), until_ns=boot_time_ns() + _left_ns(record.until))
         try:
             if down and context.pod.of_cluster:
                 bar(barring, context.id, self._kubelet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from agent_world import Agent, Pod, World, confirmed, in_seconds, states
 from log_schema import parsed
 from waiting import until
 
+from highwater_chaos.machine.linux import boot_time_ns
 from highwater_operator.agent.http_api import PROBES
 
 CLUSTER = {"highwater.dev/cluster": "demo"}
@@ -210,3 +212,21 @@ def test_a_stop_that_does_not_end_a_node_kills_nobody(shared_agent: list[Agent],
     assert states(node.pid) == ["running"]
     shared_agent[0].heal("stubborn-1")
     shared_agent[0].stop()
+
+
+def test_a_node_that_is_long_in_ending_is_kept_down_until_the_deadline_and_not_beyond(
+    agent: Agent, world: World, label: Label
+) -> None:
+    label("allowed")
+    pod = world.pod("slow-0", labels={}, containers=("kafka",))
+    node = pod.start_container("bash", "-c", "trap 'sleep 2; exit' TERM; echo up; while :; do sleep 0.1; done")
+    assert node.stdout is not None
+    assert node.stdout.readline() == "up\n"
+    latest_ns = boot_time_ns() + 4 * 10**9
+    assert confirmed(agent.inject("slow-1", "stop", pod, seconds=4, restartAfter="1h"), "inject")
+    (run,) = (world.state / "runs").iterdir()
+    made = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
+    deadlines = [one["deadlineNs"] for one in made if one.get("tag") == "slow-1:down"]
+    assert deadlines
+    assert max(deadlines) <= latest_ns + 10**9
+    agent.heal("slow-1")

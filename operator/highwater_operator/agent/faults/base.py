@@ -13,6 +13,7 @@ from pydantic import AwareDatetime
 
 from highwater_chaos.base.quantities import Duration
 from highwater_chaos.base.strict_model import Model
+from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.run import MachineRun
@@ -91,10 +92,16 @@ class PodNode:
 
 @dataclass(frozen=True, slots=True)
 class Context(PodNode):
-    """One injection. ``lasts_ns``: until its deadline; what is made in it is undone then by the guardian."""
+    """One injection. ``until_ns``: its deadline, in time since boot; what is made in it is undone then by the
+    guardian, however long after its beginning it is made."""
 
     id: str
-    lasts_ns: int
+    until_ns: int
+
+    @property
+    def lasts_ns(self) -> int:
+        """Return what is left until the deadline; at least 1."""
+        return max(1, self.until_ns - boot_time_ns())
 
     def make(self, resource: R) -> R:
         """Through the machine run's journal, as a part of this fault."""
