@@ -13,6 +13,9 @@ from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
 from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode
 from highwater_chaos.backends.kubernetes.network import Cuts
+from highwater_chaos.backends.kubernetes.pod_nodes import PodNodes
+from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.primitives import Begins
 from highwater_runtime.ports import SECOND, Endpoint
 from highwater_runtime.ports.trace import NodeStarted
 
@@ -150,3 +153,22 @@ def test_a_container_that_was_killed_and_is_still_listed_does_not_start(make: Ma
     assert world.reasons == []
     world.see("c")
     assert world.reasons == [BY_ITSELF]
+
+
+def test_what_ends_with_a_replaced_pod_is_named(make: Make) -> None:
+    world = make()
+    backend = world.backend
+    for cut in ("mended", "kept"):
+        PodNodes.cut(backend, cut, "broker-1", "broker-0")
+        backend._cuts._cuts[cut].injected.result()
+    backend.uncut("mended")
+    backend.begin_fault("broker-0", Begins("pause", Pause), {}, None)
+    world.see("b", uid="u-2")
+    assert world.reasons == [
+        "pod k-0 was replaced, which ended what was done to it: cut broker-1 from broker-0, pause broker-0"
+    ]
+    world.kill()
+    world.see("c", uid="u-3")
+    assert world.reasons[1:] == [
+        "pod k-0 was replaced, which ended what was done to it: cut broker-1 from broker-0, broker-0 being down"
+    ]

@@ -7,7 +7,7 @@ listener. A connection needs both ways, so a link works only when its way back d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -54,6 +54,11 @@ class Cuts:
         made = self._cuts.get(cut)
         if made is not None and made.healed is None and made.injected.exception() is None:
             made.healed = self._client.heal_soon(made.injected.result())
+
+    def of(self, nodes: Sequence[str]) -> list[str]:
+        """What is cut from or to one of these nodes now."""
+        going_on = [one.link for one in self._cuts.values() if one.healed is None]
+        return [f"cut {one} from {other}" for one, other in going_on if one in nodes or other in nodes]
 
     def reachable(self, source: str, destination: str) -> bool:
         """Whether the destination answers a connection from inside the source's pod, once what is under way on the link

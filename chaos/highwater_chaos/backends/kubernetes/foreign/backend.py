@@ -401,6 +401,15 @@ class ForeignBackend(PodNodes, AttachBackend):
         if not (pod.get("status") or {}).get("podIP"):
             return False  # once it has an address
         down, node.down = node.down, []
+        ended = [
+            *self._cuts.of(node.names),
+            *(f"{kind.__name__.lower()} {node.name}" for kind, had in node.faults.items() if not had.healed),
+            *(f"{node.name} being down" for _ in down[:1]),
+            *(f"stop {node.name}" for _ in (node.stopping,) if node.stopping is not None),
+        ]
+        if ended:
+            self._complain(f"pod {node.place.name} was replaced, which ended what was done to it: {', '.join(ended)}")
+        node.stopping = None
         for fault in down:
             self._client.heal_soon(fault)  # nothing of it is left with the pod
         try:
