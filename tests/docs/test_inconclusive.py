@@ -13,7 +13,7 @@ LISTS: Final = ("reasons", "notes", "_uncertain")
 """Endings of the names of lists that have them."""
 PLACES = ("_inconclusive_reason", "_unhealed", "reason", "changed")
 """Attributes that have one."""
-TAKES_ONE = {"until": 2, "_note": 0, "_unjudged": 1}
+TAKES_ONE = {"until": 2, "_note": 0, "_note_once": 0, "_unjudged": 1}
 """Functions, and which argument it is."""
 GIVES_ONE = ("inconclusive_reason", "inconclusive_reasons", "notes", "too_little", "_missing_operations")
 GIVES_ONE += ("troubles_in", "new_disks")

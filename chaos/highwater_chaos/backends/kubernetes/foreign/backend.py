@@ -390,7 +390,7 @@ class ForeignBackend(PodNodes, AttachBackend):
                 self._stopped(node, "pod-gone")
             elif node.life is not None:
                 self._stopped(node, "ended")
-                self._complain(f"{node.name} ended by itself in pod {node.place.name}; see its log")
+                self._note_once(f"{node.name} ended by itself in pod {node.place.name}; see its log")
             if life is not None:
                 self._started(node, life)
 
@@ -408,14 +408,14 @@ class ForeignBackend(PodNodes, AttachBackend):
             *(f"stop {node.name}" for _ in (node.stopping,) if node.stopping is not None),
         ]
         if ended:
-            self._complain(f"pod {node.place.name} was replaced, which ended what was done to it: {', '.join(ended)}")
+            self._note_once(f"pod {node.place.name} was replaced, which ended what was done to it: {', '.join(ended)}")
         node.stopping = None
         for fault in down:
             self._client.heal_soon(fault)  # nothing of it is left with the pod
         try:
             node.place = self._place(pod)
         except ClusterError as error:
-            self._complain(f"{node.name}: {error}")
+            self._note_once(f"{node.name}: {error}")
             return False
         address = str(pod["status"]["podIP"])
         self._settle(node, PodOf(pod, self._endpoints[node.name]._replace(host=address)))
@@ -438,7 +438,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         if broker is not None and self._observer is not None:
             self._observer.restarted(broker)
 
-    def _complain(self, reason: str) -> None:
+    def _note_once(self, reason: str) -> None:
         if reason not in self._inconclusive_reasons:
             self._inconclusive_reasons.append(reason)
 
