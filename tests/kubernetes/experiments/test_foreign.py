@@ -41,7 +41,11 @@ def pod(name: str, ip: str, *, index: str = "", subdomain: str = "", ports: tupl
     labels = {"apps.kubernetes.io/pod-index": index} if index else {}
     container = {"name": "kafka", "ports": [{"containerPort": one} for one in ports]}
     spec = {"containers": [container], **({"hostname": name, "subdomain": subdomain} if subdomain else {})}
-    return {"metadata": {"name": name, "uid": name, "labels": labels}, "spec": spec, "status": {"podIP": ip}}
+    return {
+        "metadata": {"name": name, "namespace": "kafka", "uid": name, "labels": labels},
+        "spec": spec,
+        "status": {"podIP": ip},
+    }
 
 
 STRIMZI = [
@@ -78,6 +82,32 @@ def test_pods_are_matched_by_what_brokers_advertise() -> None:
         40: ("a", "10.0.0.9:9092"),
         41: ("b", "10.0.0.8:9092"),
     }
+
+
+@pytest.mark.parametrize(
+    ("host", "guessed"),
+    [
+        ("k-0.kafka.prod.svc", None),
+        ("k-0.kafka.prod.svc.cluster.local.", None),
+        ("k-1.example.com", None),
+        ("k-external-0.prod.svc", None),
+        ("other-0.kafka.kafka.svc", None),
+        ("k-0.kafka.kafka.svc.cluster.local.", False),
+        ("k-0.kafka.kafka", False),
+        ("k-external-0.kafka.svc", True),
+        ("k-0.example.com", True),
+        ("192.0.2.1", True),
+    ],
+)
+def test_no_pod_is_guessed_against_the_word_of_an_address(host: str, guessed: bool | None) -> None:
+    pods = [pod(f"k-{one}", f"10.0.0.{one + 1}", index=str(one), subdomain="kafka") for one in range(2)]
+    brokers = {0: Endpoint(host, 9092)}
+    if guessed is None:
+        with pytest.raises(ClusterError, match="which pod is broker 0 at"):
+            matched(pods, brokers, (), "kafka")
+    else:
+        one = matched(pods, brokers, (), "kafka")[0]
+        assert (one.pod["metadata"]["name"], one.guessed) == ("k-0", guessed)
 
 
 def test_a_stateful_set_whose_ids_begin_elsewhere() -> None:

@@ -11,7 +11,7 @@ import pytest
 from highwater_chaos.backends.attach.session import Access
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
-from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode
+from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode, Guess
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.pod_nodes import PodNodes
 from highwater_chaos.machine.pauses import Pause
@@ -83,9 +83,14 @@ class World:
         for broker in (0, 1):
             name = f"broker-{broker}"
             place = PodPlace("kafka", f"k-{broker}", "u-1", agent, "kafka")
-            more = {"guessed": True} if guessed else {}
             backend._nodes[name] = ForeignNode(
-                name=name, names=(name,), container="kafka", place=place, pod={}, life=("u-1", "a"), **more
+                name=name,
+                names=(name,),
+                container="kafka",
+                place=place,
+                pod={},
+                life=("u-1", "a"),
+                guess=Guess() if guessed else None,
             )
             backend._places[name], backend._endpoints[name] = place, Endpoint(f"10.0.0.{broker + 1}", 9092)
         backend._cuts = Cuts(backend._client, backend._places, backend._endpoints)
@@ -172,3 +177,20 @@ def test_what_ends_with_a_replaced_pod_is_named(make: Make) -> None:
     assert world.reasons[1:] == [
         "pod k-0 was replaced, which ended what was done to it: cut broker-1 from broker-0, broker-0 being down"
     ]
+
+
+def test_a_pod_that_was_guessed_is_the_brokers_only_if_its_end_shows(make: Make) -> None:
+    unseen, seen, wrong = (make(guessed=True) for _ in range(3))
+    for world, heard in ((unseen, (1, False)), (seen, (2, False)), (wrong, (2, True))):
+        assert world.reasons == []
+        world.kill()
+        world.backend._look_at_guesses()
+        world.seen.watcher.heard[0] = heard
+        world.backend._look_at_guesses()
+        world.start()
+        world.seen.watcher.heard[0] = (3, True)
+        world.backend._look_at_guesses()
+    guessed = "pod k-0 was taken for that of broker-0 by its index,"
+    assert unseen.reasons == [f"{guessed} and no fault of it showed in the broker"]
+    assert seen.reasons == []
+    assert wrong.reasons == [f"{guessed} but broker-0 answered while a fault held it"]

@@ -85,6 +85,8 @@ class Watcher:
         self._again: dict[int, int] = {}
         """Brokers that have started again and were not seen in the cluster yet: by which round they may be."""
         self._epochs = dict.fromkeys(brokers, 0)
+        self.heard: dict[int, tuple[int, bool]] = {}
+        """Of each broker: the last round that it has answered, or failed to (False)."""
 
     # --- NodeCore ---
 
@@ -101,6 +103,11 @@ class Watcher:
         on_stopped()
 
     # --- what is known ---
+
+    @property
+    def round(self) -> int:
+        """Return which round of requests is under way."""
+        return self._round
 
     def is_live(self, broker: int) -> bool:
         """Whether most brokers named it in the last round."""
@@ -140,6 +147,7 @@ class Watcher:
 
     def _answered(self, broker: int, response: Any) -> None:
         self._waiting -= 1
+        self.heard[broker] = (self._round, not isinstance(response, RpcFailure))
         if not isinstance(response, RpcFailure):
             if response.cluster_id == self._cluster_id:
                 self._answers[broker] = response

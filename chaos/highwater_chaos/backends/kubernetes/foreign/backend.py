@@ -18,7 +18,7 @@ from highwater_chaos.backends.kubernetes.cluster import ClusterError
 from highwater_chaos.backends.kubernetes.directory import AgentDirectory, directory_of
 from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.foreign.capabilities import ForeignCapabilities
-from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode
+from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode, Guess
 from highwater_chaos.backends.kubernetes.foreign.pods import PodOf, container_of, matched, running
 from highwater_chaos.backends.kubernetes.foreign.reference import ForeignReference
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
@@ -31,7 +31,7 @@ from highwater_chaos.backends.primitives import Needs, Primitive
 from highwater_chaos.backends.protocol import BackendError, HeldUp, NodeState
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import node_names
+from highwater_chaos.experiment.nodes import node_id, node_names
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import POD, Json
 from highwater_runtime.ports import MS, SECOND, Endpoint
@@ -146,6 +146,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         while (left := until_ns - self.now_ns()) > 0:
             time.sleep(min(left / 1e9, _SLICE))
         self._look_now_and_then()
+        self._look_at_guesses()
         self._take_events()
         self._journal.check_now_and_then()
         self._client.retry()
@@ -197,7 +198,9 @@ class ForeignBackend(PodNodes, AttachBackend):
 
     def inconclusive_reasons(self) -> Sequence[str]:
         """Clients and observers that ended, faults that were not healed, nodes that ended by themselves."""
-        return [*super().inconclusive_reasons(), *self._client.inconclusive_reasons(), *self._inconclusive_reasons]
+        guessed = [one.guess and one.guess.inconclusive_reason(one.name, one.place.name) for one in self._unique()]
+        reasons = [*self._client.inconclusive_reasons(), *self._inconclusive_reasons]
+        return [*super().inconclusive_reasons(), *reasons, *(one for one in guessed if one)]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of the pods' present containers, and which events were seen."""
@@ -316,20 +319,21 @@ class ForeignBackend(PodNodes, AttachBackend):
             )
         self._directory = directory_of(self._api, self._agents)
         by_id = matched(pods, found.brokers, found.voters, reference.container)
-        for node_id, pod_of in by_id.items():
+        for known, pod_of in by_id.items():
             names = tuple(
                 name
                 for name, ids in (
-                    (f"broker-{node_id}", found.brokers),
-                    (f"controller-{node_id}", found.voters),
+                    (f"broker-{known}", found.brokers),
+                    (f"controller-{known}", found.voters),
                 )
-                if node_id in ids
+                if known in ids
             )
             place = self._place(pod_of.pod)
             node = ForeignNode(name=names[0], names=names, container=reference.container, place=place, pod=pod_of.pod)
             if (running_id := running(pod_of.pod, node.container)) is None:
                 raise ClusterError(f"container {node.container} of pod {place.name} does not run")
             node.life = (place.uid, running_id)
+            node.guess = Guess.of(pod_of)
             for name in names:
                 self._nodes[name] = node
             self._settle(node, pod_of)
@@ -393,6 +397,11 @@ class ForeignBackend(PodNodes, AttachBackend):
                 self._note_once(f"{node.name} ended by itself in pod {node.place.name}; see its log")
             if life is not None:
                 self._started(node, life)
+
+    def _look_at_guesses(self) -> None:
+        for one in self._unique():
+            if one.guess is not None and self._observer is not None:
+                one.guess.look(one.held, self._observer.watcher, node_id(one.name))
 
     def _replaced(self, node: ForeignNode, pod: Json) -> bool:
         """The pod of a broker is another one now: its next incarnation, perhaps on another machine. Whether it can be

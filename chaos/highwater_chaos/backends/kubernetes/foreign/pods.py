@@ -3,7 +3,8 @@
 An address names its pod by the pod's IP address, or by its name in a headless Service (``my-0.my-brokers.ns.svc``).
 What is not found so (controllers, which advertise nothing that clients see; brokers behind load balancers) is matched
 by the index of the pod (the ordinal of a StatefulSet, or the number at the end of its name, which Strimzi makes the
-node id), if all that are left agree: id = index + one constant.
+node id), if all that are left agree (id = index + one constant) and no address names another pod. That is a guess: a
+fault must show that it is the broker.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ _INDEX = "apps.kubernetes.io/pod-index"
 
 @dataclass(frozen=True, slots=True)
 class PodOf:
-    """The pod of a node, and an address in the network of pods at which the node listens."""
+    """The pod of a node, and an address in the network of pods at which the node listens. ``guessed``: a broker's by
+    its index alone."""
 
     pod: Json
     listener: Endpoint
+    guessed: bool = False
 
 
 def matched(
@@ -44,14 +47,16 @@ def matched(
             found[broker] = PodOf(named[0], Endpoint(_ip(named[0]), endpoint.port))
     for ids in ([one for one in brokers if one not in found], [one for one in voters if one not in brokers]):
         by_index = _by_index(ids, left)
+        if any(_contradicts(brokers[one].host, pod, pods) for one, pod in by_index.items() if one in brokers):
+            continue
         for node, pod in by_index.items():
             left.remove(pod)
-            found[node] = PodOf(pod, Endpoint(_ip(pod), _port(pod, container, brokers)))
+            found[node] = PodOf(pod, Endpoint(_ip(pod), _port(pod, container, brokers)), node in brokers)
     if missing := [f"broker {one} at {brokers[one]}" for one in brokers if one not in found]:
         names = ", ".join(f"{pod['metadata']['name']} ({_ip(pod) or 'no address'})" for pod in pods) or "none"
         raise ClusterError(
             f"spec.clusterRef: which pod is {', '.join(missing)}? Expected a pod of the address that it advertises, or"
-            f" pods whose indexes follow the ids; found pods {names}"
+            f" pods whose indexes follow the ids and that no address contradicts; found pods {names}"
         )
     return found
 
@@ -90,13 +95,33 @@ def _by_index(ids: Sequence[int], pods: Sequence[Json]) -> dict[int, Json]:
 
 
 def _is_at(pod: Json, host: str) -> bool:
-    first, _, rest = host.partition(".")
     if host == _ip(pod):
         return True
-    spec, meta = pod.get("spec") or {}, pod["metadata"]
-    hostname = spec.get("hostname") or meta["name"]
-    service = rest.split(".")[0] if rest else ""
-    return bool(rest) and first == hostname and spec.get("subdomain", service) == service
+    first, service, namespace = (*host.rstrip(".").split("."), "", "")[:3]
+    subdomain = (pod.get("spec") or {}).get("subdomain", service)
+    return bool(service) and (first, service) == (_hostname(pod), subdomain) and namespace in ("", _namespace(pod))
+
+
+def _contradicts(host: str, pod: Json, pods: Sequence[Json]) -> bool:
+    """Whether an address that is not a pod's own says that it is of something else: of another pod of ``pods``, or in
+    the name of a headless Service's pod (``pod.service.namespace.svc``) or of a Service (``service.namespace.svc``)."""
+    parts = host.rstrip(".").split(".")
+    if any(host == _ip(one) or parts[0] in (_hostname(one), one["metadata"]["name"]) for one in pods if one is not pod):
+        return True
+    if parts[3:4] == ["svc"]:
+        return True
+    if parts[2:3] == ["svc"]:
+        return parts[1] != _namespace(pod)
+    subdomain = (pod.get("spec") or {}).get("subdomain")
+    return len(parts) == 3 and parts[1] == subdomain and parts[2] != _namespace(pod)
+
+
+def _hostname(pod: Json) -> str:
+    return str((pod.get("spec") or {}).get("hostname") or pod["metadata"]["name"])
+
+
+def _namespace(pod: Json) -> str:
+    return str(pod["metadata"].get("namespace") or "default")
 
 
 def _ip(pod: Json) -> str:
