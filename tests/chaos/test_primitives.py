@@ -14,11 +14,13 @@ from highwater_chaos.backends.primitives import (
     BlocksWrites,
     ConfiguresNodes,
     CutsLinks,
+    DrainsMachines,
     ExpiresSessions,
     FailsDisks,
     FillsDisks,
     LosesPower,
     LosesPowerAtWrites,
+    ReplacesPods,
     RunsCommands,
     StallsDisks,
     WipesDisks,
@@ -30,13 +32,15 @@ from highwater_chaos.faults import kind_named
 from highwater_chaos.schedule.capability import available_faults
 from highwater_chaos.workload.client_host import HostsClientProcesses
 
+OF_PODS = {DrainsMachines, ReplacesPods}
+
 
 @pytest.mark.parametrize(
     ("backend", "missing"),
     [
-        (SimBackend, {HostsClientProcesses, RunsCommands}),
-        (LocalBackend, {LosesPower, LosesPowerAtWrites, CutsLinks, FillsDisks, FailsDisks, BlocksWrites}),
-        (IsolatedBackend, {LosesPowerAtWrites}),
+        (SimBackend, {HostsClientProcesses, RunsCommands} | OF_PODS),
+        (LocalBackend, {LosesPower, LosesPowerAtWrites, CutsLinks, FillsDisks, FailsDisks, BlocksWrites} | OF_PODS),
+        (IsolatedBackend, {LosesPowerAtWrites} | OF_PODS),
         (
             KubernetesBackend,
             {
@@ -48,9 +52,10 @@ from highwater_chaos.workload.client_host import HostsClientProcesses
                 BlocksWrites,
                 ConfiguresNodes,
                 RunsCommands,
+                *OF_PODS,
             },
         ),
-        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes, RunsCommands}),
+        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes, RunsCommands} | OF_PODS),
         (AttachBackend, frozenset(PRIMITIVES) - {HostsClientProcesses, RunsCommands}),
     ],
 )

@@ -63,7 +63,7 @@ def test_many_runs_at_once(highwater: Any, failed_run: Path, tiny_run: Path) -> 
     for wrong in ("spark.x", "memory=4g", "spark. x=1"):
         refused = highwater("check", history, "--conf", wrong)
         assert refused.status == 254
-        assert f"--conf {wrong}: expected KEY=VALUE" in refused.stderr
+        assert f"--conf {wrong}: expected KEY=VALUE" in refused.err
 
 
 def test_what_cannot_be_judged_does_not_stop_the_rest(highwater: Any, failed_run: Path, tiny_run: Path) -> None:

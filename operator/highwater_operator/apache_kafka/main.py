@@ -132,7 +132,7 @@ def _proxy(name: str, given: argparse.Namespace, properties: Mapping[str, Proper
     }
     largest = properties.get("socket.request.max.bytes")
     return (
-        *(sys.executable, "-m", "highwater_runtime.host.proxy.main", "--node", name, "--listen", given.listen),
+        *(sys.executable, "-P", "-m", "highwater_runtime.host.proxy.main", "--node", name, "--listen", given.listen),
         *("--target", properties["listeners"].value.rpartition("//")[2], "--control", given.control),
         *("--spare", OBSERVER),
         *(() if largest is None else ("--largest-request", largest.value)),

@@ -227,7 +227,7 @@ class Journal:
     def __init__(self) -> None:
         self.states: dict[str, str] = {}
 
-    def intend(self, step: str, targets: list[str], lasts_ns: int) -> tuple[str, str]:
+    def intend(self, step: str, targets: list[str], lasts_ns: int, node: str = "") -> tuple[str, str]:
         fault = f"fault-{len(self.states)}"
         self.states[fault] = "intent"
         return fault, "2099-01-01T00:00:00Z"

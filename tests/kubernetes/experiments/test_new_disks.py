@@ -55,7 +55,9 @@ def test_only_disks_that_were_replaced_during_the_run_are_facts_of_it(kube_api: 
         kube_api.delete(*CLUSTER)
         rows = rows.replace(b'0", "newDisks": 1', b'0", "newDisks": 2')
         assert machine_rows([], 0, watched) == rows, "what was seen meanwhile stays"
-        backend: Any = SimpleNamespace(_nodes={}, _threads=ThreadPoolExecutor(1), _since=0, _watched=watched)
+        backend: Any = SimpleNamespace(
+            _nodes={}, _threads=ThreadPoolExecutor(1), _since=0, _watched=watched, _kafka=None
+        )
         assert KubernetesBackend.files(backend) == {MACHINES_FILE: rows}, "it is a file of the run"
         kube_api.fault(verb="get", resource="logclusters", status=403, times=None)
         (unknown,) = machine_rows([], 0, watched).splitlines()
