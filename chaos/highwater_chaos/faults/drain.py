@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from highwater_chaos.backends.primitives import DrainsMachines, Primitive
 from highwater_chaos.base.process import Process, Sleep
-from highwater_chaos.experiment.faults import Effect
-from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext, FaultTarget, ProbeResult
 from highwater_chaos.faults.evict import Within, evicted
 from highwater_chaos.faults.replaced_pods import ReplacedPodFault
@@ -19,10 +17,7 @@ class Drain(ReplacedPodFault):
 
     KIND: ClassVar[str] = "drain"
     RANK: ClassVar[int] = 33
-    DRAWN: ClassVar[bool] = False
     SUFFERED: ClassVar[str] = "was drained from its machine"
-    EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES | Effect.KEEPS_CONNECTIONS | Effect.STOPS_IN_ORDER
-    target: Victims
     within: Within = 60 * SECOND
 
     @property

@@ -6,11 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from highwater_chaos.backends.primitives import Primitive, ReplacesPods
+from highwater_chaos.backends.primitives import ReplacesPods
 from highwater_chaos.base.process import Process
-from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.quantities import Duration
-from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext, FaultTarget
 from highwater_chaos.faults.replaced_pods import ReplacedPodFault, seen_gone, uids_of
 from highwater_runtime.ports import SECOND
@@ -26,15 +24,8 @@ class Evict(ReplacedPodFault):
 
     KIND: ClassVar[str] = "evict"
     RANK: ClassVar[int] = 32
-    DRAWN: ClassVar[bool] = False
     SUFFERED: ClassVar[str] = "was evicted"
-    EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES | Effect.KEEPS_CONNECTIONS | Effect.STOPS_IN_ORDER
-    target: Victims
     within: Within = 60 * SECOND
-
-    @property
-    def needs(self) -> frozenset[Primitive]:
-        return frozenset({ReplacesPods})
 
     @property
     def lasts_ns(self) -> int | None:

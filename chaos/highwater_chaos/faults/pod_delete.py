@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from highwater_chaos.backends.primitives import Primitive, ReplacesPods
+from highwater_chaos.backends.primitives import ReplacesPods
 from highwater_chaos.base.process import Process
-from highwater_chaos.experiment.faults import Effect
-from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
 from highwater_chaos.faults.replaced_pods import ReplacedPodFault, seen_gone, uids_of
 
@@ -17,14 +15,7 @@ class PodDelete(ReplacedPodFault):
 
     KIND: ClassVar[str] = "podDelete"
     RANK: ClassVar[int] = 31
-    DRAWN: ClassVar[bool] = False
     SUFFERED: ClassVar[str] = "lost its pod"
-    EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES | Effect.KEEPS_CONNECTIONS | Effect.STOPS_IN_ORDER
-    target: Victims
-
-    @property
-    def needs(self) -> frozenset[Primitive]:
-        return frozenset({ReplacesPods})
 
     @property
     def lasts_ns(self) -> int | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import ClassVar
 
-from highwater_chaos.backends.primitives import ReplacesPods
+from highwater_chaos.backends.primitives import Primitive, ReplacesPods
 from highwater_chaos.base.process import Process, Sleep
+from highwater_chaos.experiment.faults import Effect
+from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Fault, FaultContext, FaultTarget, ProbeResult
 from highwater_chaos.faults.nodes import runs
 from highwater_runtime.ports import SECOND
@@ -17,6 +20,14 @@ GONE_NS = 150 * SECOND
 
 class ReplacedPodFault(Fault):
     """Healed when each node runs in its next pod, which whoever made the first one makes."""
+
+    DRAWN: ClassVar[bool] = False
+    EFFECT: ClassVar[Effect] = Effect.ENDS_PROCESSES | Effect.KEEPS_CONNECTIONS | Effect.STOPS_IN_ORDER
+    target: Victims
+
+    @property
+    def needs(self) -> frozenset[Primitive]:
+        return frozenset({ReplacesPods})
 
     def heal(self, context: FaultContext) -> Process[None]:
         del context
