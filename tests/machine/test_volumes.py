@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.freezing import thaw
 from highwater_chaos.machine.power_loss import FLUSH_NOTHING, PowerLoss, shut_down, try_to_write
 from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.shares import Place, Share
 from highwater_chaos.machine.volumes import MIB, SMALLEST, Volume, users_of
 from highwater_chaos.machine.wipe import Wipe
 
@@ -494,33 +493,3 @@ def test_an_image_to_keep_must_not_lie_where_it_is_deleted(machine: Any, kind: A
     volume = Volume("kept", machine.run.directory, f"{place}.img", str(place), kind, SMALLEST[kind], keep_image=True)
     with pytest.raises(MachineError, match="cannot be kept"):
         machine.run.make(volume)
-
-
-@pytest.mark.quick("ext4")
-def test_a_shared_directory_is_a_file_while_its_volume_is_down(machine: Any, kind: Any, tmp_path: Path) -> None:
-    """A container that is started then must not get an empty directory of the disk below."""
-    target, gone = tmp_path / "pod" / "mount", tmp_path / "deleted" / "mount"
-    target.parent.mkdir()
-    places = (Place(str(target), "uid-of-a-pod"), Place(str(gone), "uid-of-a-pod-that-has-gone"))
-    share = Share("data", 70, 71, 0o2770, places)
-    volume = replace(machine.volume(kind), share=share)
-    volume.mount()
-    write(target / "synced", b"s", sync=True)
-    found = target.stat()
-    assert (found.st_uid, found.st_gid, found.st_mode & 0o7777) == (70, 71, 0o2770)
-    with (target / "open").open("w"):  # nobody's: it goes on in an image that nobody mounts any more
-        volume.unmount()
-        assert target.is_file()
-        assert not volume.mounted()
-        replace(volume, share=None).mount()
-        assert target.is_file()
-        PowerLoss(volume).undo()  # as a guardian does whose agent was killed in the middle
-    assert volume.mounted()
-    assert (target / "synced").read_bytes() == b"s"
-    assert not gone.parent.exists()
-    machine.run.make(Wipe(volume))
-    assert list(target.iterdir()) == []
-    assert (target.stat().st_uid, target.stat().st_mode & 0o7777) == (70, 0o2770)
-    for place in places:
-        place.remove()
-    assert not target.exists()
