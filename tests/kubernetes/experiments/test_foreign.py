@@ -269,9 +269,9 @@ def others(stage: Any) -> Any:
 SELECTED = {"selector": {"app": "kafka"}, "bootstrap": "k:9092"}
 
 
-def accepted(stage: Any, name: str) -> Any:
+def accepted(stage: Any, name: str, namespace: str = "default") -> Any:
     def condition() -> Any:
-        status = stage.api.get(*KIND, name, "default").get("status") or {}
+        status = stage.api.get(*KIND, name, namespace).get("status") or {}
         return next((one for one in status.get("conditions") or [] if one["type"] == "Accepted"), None)
 
     return until(condition, f"{name} is looked at")
@@ -296,6 +296,11 @@ def test_what_is_refused_before_anything_is_made(others: Any) -> None:
     secret = {"clientConfig": {"secret": "login"}}
     refused = apply(others, "no-secret", {**SELECTED, **secret})
     assert (refused["reason"], "there is no Secret default/login" in refused["message"]) == ("ClientConfig", True)
+    made = foreign({**SELECTED, "clientConfig": {"secret": "highwater-agent-ca", "key": "tls.key"}})
+    made["metadata"] |= {"name": "curious", "namespace": SYSTEM}
+    others.api.create(made)
+    refused = accepted(others, "curious", SYSTEM)
+    assert (refused["reason"], "operator's own namespace" in refused["message"]) == ("ClientConfig", True)
     assert others.jobs() == []
 
 
