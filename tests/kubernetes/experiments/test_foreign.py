@@ -220,6 +220,7 @@ def test_a_cluster_is_borrowed_by_labels_alone(real: Any, tmp_path: Path) -> Non
     status = real.status()
     assert (status["verdict"], status["phase"]) == ("pass", "Completed"), status["reason"]
     assert [one["state"] for one in status["journal"]] == ["undone"] * 3
+    assert all(one["node"] for one in status["journal"]), "whose agent was asked"
     assert status.get("ownTopics") is None
     assert discover(Access((broker,)), ["orders"]).taken == ()
     run = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
