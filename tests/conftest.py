@@ -47,10 +47,12 @@ settings.load_profile("repeatable")
 
 THOROUGH = os.environ.get("HIGHWATER_THOROUGH") == "1"
 """`make thorough`, every night: as many examples as each test says, and the tests with the mark `thorough`."""
-QUICK_EXAMPLES = 15
-"""How many of them `make test` tries, the first ones. Tests of fewer, and state machines, are run whole."""
-QUICK_EXAMPLES_OF_MANY = 3
+QUICK_EXAMPLES = 10
+"""How many of them `make test` tries, the first ones. Tests of fewer are run whole."""
+QUICK_EXAMPLES_OF_MANY = 2
 """Where a test has parameters, as with each of 140 messages: so many for each."""
+QUICK_PROGRAMS = 20
+"""How many programs of a state machine."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -162,6 +164,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.skip(reason="make thorough runs it"))
     test = getattr(item, "obj", None)
     chosen = getattr(test, "_hypothesis_internal_use_settings", None)
+    machine = getattr(getattr(item, "cls", None), "settings", None)
+    if not THOROUGH and isinstance(machine, settings) and machine.max_examples > QUICK_PROGRAMS:
+        item.cls.settings = settings(machine, max_examples=QUICK_PROGRAMS)  # type: ignore[attr-defined]
     most = QUICK_EXAMPLES_OF_MANY if hasattr(item, "callspec") else QUICK_EXAMPLES
     if not THOROUGH and isinstance(chosen, settings) and chosen.max_examples > most:
         function = getattr(test, "__func__", test)

@@ -146,6 +146,7 @@ def test_each_sender_of_kraft_mode(tmp_path: Path, place: str, release: str) -> 
 
 
 @needs_zookeeper
+@pytest.mark.thorough
 @pytest.mark.usefixtures("apache_kafka")
 @cases(("namespaces", "3.9.2"), thorough=[("loopback", "3.9.2"), ("namespaces", "1.1.1"), ("loopback", "1.1.1")])
 def test_each_sender_of_zookeeper_mode(tmp_path: Path, place: str, release: str) -> None:

@@ -259,6 +259,7 @@ _EXPRESSION = st.recursive(_SELECTOR | _RANGED, _larger, max_leaves=4)
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(promql=_EXPRESSION, at=st.integers(0, LASTS_S * 1000 + 6000))
+@pytest.mark.thorough
 def test_whatever_is_asked(both: tuple[Any, Evaluator], same: Callable[[Any, Any], bool], promql: str, at: int) -> None:
     server, evaluator = both
     try:

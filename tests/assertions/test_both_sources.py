@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from highwater_chaos.assertions import ask_prometheus, check_assertions, read_phases, write_answers
 from highwater_chaos.assertions.recorded import read_samples
 from highwater_chaos.experiment import ExperimentSpec
@@ -82,6 +84,7 @@ ONLY_SAMPLES_KNOW = [
 ]
 
 
+@pytest.mark.thorough
 def test_outcomes_agree(tmp_path: Path, start_prometheus: Callable[..., Any]) -> None:
     assertions: list[dict[str, Any]] = []
     for number, promql in enumerate([*EXPRESSIONS, *ONLY_SAMPLES_KNOW]):

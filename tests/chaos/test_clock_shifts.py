@@ -176,6 +176,7 @@ def test_a_good_run_shows_nothing_if_a_clock_is_off(name: str, when: dict[str, s
             assert shifted.judge_quorum(errors) <= of_quorum, which
 
 
+@pytest.mark.thorough
 def test_the_sample_can_fail() -> None:
     """If the recording says that all clocks are exact, the same shifts are findings."""
     wanted = {"isr-incomplete", "live-partition-deleted", "model-step", "raft-commit-majority", "epoch-inflation"}

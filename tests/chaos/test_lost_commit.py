@@ -47,7 +47,7 @@ def _verdict(mode: str = "kraft") -> dict[str, Any]:
     return run_and_forget(parse_experiment(EXPERIMENT.format(mode=mode), "groups.yaml"), wire=False)[1]
 
 
-@pytest.mark.quick("zookeeper")
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
 def test_a_sound_coordinator_is_not_blamed(mode: str) -> None:
     verdict = _verdict(mode=mode)

@@ -39,7 +39,7 @@ def _verdict(mode: str, retention: int, *, checks: str = "[all]") -> dict[str, A
     )[1]
 
 
-@pytest.mark.quick("kraft-8000")
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mode", "retention"), [("kraft", 86_400_000), ("kraft", 8000), ("kraft", 0), ("zookeeper", 8000)]
 )

@@ -68,6 +68,7 @@ def test_it_counts_and_keeps_what_failed(highwater: Any) -> None:
     assert "http" not in page, "the page needs nothing from elsewhere"
 
 
+@pytest.mark.thorough
 def test_until_failure_and_resume(highwater: Any) -> None:
     file = highwater.write("loses.yaml", LOSES)
     first = highwater(
@@ -256,6 +257,7 @@ def test_bugs_that_were_found_hide_no_seed_that_failed_and_a_full_disk_no_result
     assert (same.status, "--junit and --summary: expected different files" in same.err) == (254, True)
 
 
+@pytest.mark.thorough
 def test_two_campaigns_are_not_at_work_in_one_directory(highwater: Any, tiny_file: Path) -> None:
     """The lock is of the process, so the other campaign is this one; ``highwater`` runs in it, too."""
     command = ["campaign", "tiny.yaml", "--seeds", "1..2", "--out", "c", "--resume"]

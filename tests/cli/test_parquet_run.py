@@ -134,6 +134,7 @@ def test_its_export_has_the_same_lines(highwater: Any, failed_run: Path, parquet
     assert (again.status, "has JSON Lines already" in again.err) == (254, True)
 
 
+@pytest.mark.thorough
 def test_it_is_replayed_to_the_byte(highwater: Any, copy: Path) -> None:
     done = highwater("replay", copy)
     assert (done.status, "byte for byte" in done.out) == (0, True)

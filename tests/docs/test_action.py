@@ -56,6 +56,7 @@ def runner(tmp_path: Path) -> Any:
     return run
 
 
+@pytest.mark.thorough
 def test_experiments_run_once_or_as_a_campaign(runner: Any, tmp_path: Path) -> None:
     done = runner("Run", experiments="o*.yaml\ntwo.yaml\n", arguments="--seed\n3")
     assert done.returncode == 0, done.stderr

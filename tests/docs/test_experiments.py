@@ -169,7 +169,7 @@ def test_the_assertions_shown_are_valid(
         text = experiments.blocks("yaml")[0].replace("  expect:", f"{block.rstrip()}\n  expect:")
         (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
         assert len(parse_experiment(text, "shown").spec.assertions) == count
-        if thorough or count == 3:
+        if thorough:
             assert execute(["run", "shown.yaml"]) == 0
 
 

@@ -14,6 +14,7 @@ ELSEWHERE = ("--backend local", "campaign", "kafka-14139")
 """What other tests run (tests/local, tests/campaign, the README's commands)."""
 
 
+@pytest.mark.thorough
 def test_from_an_empty_file_to_a_campaign(
     root: Path, document_of: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

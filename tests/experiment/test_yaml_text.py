@@ -108,6 +108,7 @@ spec:
 
 
 @pytest.mark.skipif(yaml_text._IN_C is None, reason="PyYAML without libyaml")
+@pytest.mark.thorough
 def test_the_parsers_in_c_and_in_python_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same values at the same lines; what is wrong is told alike."""
 

@@ -239,16 +239,17 @@ class GroupMachine(RuleBasedStateMachine):
         assert self.bench.clock.armed() == 0
 
 
-def test_random_members(make_bench):
+def test_random_members(make_bench, thorough):
     class Machine(GroupMachine):
         pass
 
     Machine.make_bench = staticmethod(make_bench)
     case = Machine.TestCase
-    case.settings = settings(max_examples=80, stateful_step_count=40)
+    case.settings = settings(max_examples=80 if thorough else 20, stateful_step_count=40)
     case("runTest").runTest()
 
 
+@pytest.mark.thorough
 def test_the_model_finds_a_group_that_takes_old_commits(make_bench, monkeypatch):
     """The harness itself: with the check of the generation taken out, the machine fails."""
 

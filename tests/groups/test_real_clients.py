@@ -228,14 +228,14 @@ def static(bootstrap, topic, group, name, reading):
     confluent_member(bootstrap, topic, group, name, reading, **{"group.instance.id": name})
 
 
-@pytest.mark.quick("confluent_member")
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "member",
     [
         confluent_member,
-        pytest.param(cooperative, marks=pytest.mark.thorough),  # the broker sees another name, and no other request
+        cooperative,  # the broker sees another name, and no other request
         static,
-        pytest.param(kafka_python_member, marks=pytest.mark.thorough),
+        kafka_python_member,
         aiokafka_member,
     ],
     ids=lambda m: m.__name__,

@@ -190,6 +190,7 @@ def test_a_maker_that_hangs_does_not_keep_its_faults(maker: Any, await_true: Any
     made.process.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.thorough
 def test_guardian_killed_too_then_heal(maker: Any, leftovers: Any, state: Path) -> None:
     made = maker(",".join(KINDS_TO_KILL), "hold")
     assert made.line() == "made"

@@ -28,6 +28,7 @@ def _logs_in(cluster, user, password, mechanism="SCRAM-SHA-256"):
     return True
 
 
+@pytest.mark.thorough
 def test_credentials_are_set_changed_and_deleted(cluster):
     admin = AdminClient(cluster.librdkafka("SECURE"))
     user = f"user-{uuid.uuid4().hex[:8]}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from copy import deepcopy
 
 from hypothesis import settings
@@ -191,6 +190,4 @@ class SimDiskMachine(RuleBasedStateMachine):
 
 
 TestSimDiskModel = SimDiskMachine.TestCase
-TestSimDiskModel.settings = settings(
-    max_examples=80 if os.environ.get("HIGHWATER_THOROUGH") == "1" else 25, stateful_step_count=30
-)
+TestSimDiskModel.settings = settings(max_examples=80, stateful_step_count=30)

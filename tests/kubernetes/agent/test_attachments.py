@@ -114,6 +114,7 @@ def test_a_link_in_the_way_leads_nowhere(agent: Agent, world: World) -> None:
         attach(source, process, VOLUME_PATH)
 
 
+@pytest.mark.thorough
 def test_a_container_that_starts_again_gets_its_volume_as_the_power_loss_left_it(
     agent: Agent, world: World, restart: Callable[[], Agent]
 ) -> None:

@@ -70,6 +70,7 @@ def test_an_agent_that_comes_back_heals_what_is_overdue_and_undoes_what_was_bein
     assert guardians(world), "a new guardian is at work"
 
 
+@pytest.mark.thorough
 def test_a_guardian_that_dies_is_replaced(agent: Agent, world: World) -> None:
     pod = world.pod("orphan-broker-0")
     pod.start_node()

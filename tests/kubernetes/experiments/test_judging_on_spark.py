@@ -81,6 +81,7 @@ def test_and_of_a_run_that_passes(
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
+@pytest.mark.thorough
 def test_judged_by_hand_as_the_reason_says(
     kube_api: Any, failing: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
