@@ -9,7 +9,6 @@ Where events show no cause, the sentence says what was found, and no more.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -26,7 +25,7 @@ from highwater_pipeline.anomalies import BY_WEIGHT, MEANINGS
 
 _LONGEST: Final = 1_000
 """Characters of a sentence."""
-_BYTES: Final = re.compile(r" lost (\d{1,18}) bytes?\b")
+_MOST_BYTES: Final = 1 << 62
 _BEYOND: Final = "This is beyond what Kafka promises: every member of the ISR lost its records."
 _OF_LOSS: Final = ("lost-write", "unseen", "committed-loss")
 _UNPROMISED: Final = "Kafka had not promised that they stay."
@@ -50,6 +49,13 @@ def fault_of_row(row: Row) -> Fault | None:
     except ValidationError:
         return None
     return value if isinstance(value, Fault) else None
+
+
+def lost_bytes(row: Row) -> dict[str, int]:
+    """Unsynced bytes that each node lost by the fault of a row, as far as its evidence says it."""
+    data = [one.get("data") for one in row["evidence"]["inject"] if isinstance(one, dict)]
+    found = [(str(one.get("node")), one.get("lostBytes")) for one in data if isinstance(one, dict)]
+    return {node: count for node, count in found if isinstance(count, int) and 0 <= count < _MOST_BYTES}
 
 
 def _spoils_disks(fault: Fault) -> bool:
@@ -261,7 +267,7 @@ def _all_lost(clauses: _Clauses, story: Story, states: Sequence[Row], step: Step
     for node, hit in hits.items():
         text = f"{_hit(hit, node)} at {_s(_began(hit))}"
         if not any(said.startswith(text) for _, said in clauses.said):
-            clauses.add(_began(hit), text, hit)
+            clauses.add(_began(hit), f"{text}{_amount(hit, node)}", hit)
     return True
 
 
@@ -291,11 +297,15 @@ def _lost_copy(clauses: _Clauses, story: Story, cut: Step) -> bool:
     if fault is None:
         clauses.add(cut.time_ns, f"broker {_number(node)} came up without the record at {_s(cut.time_ns)}")
         return False
-    said = [str(one.get("what")) for one in fault["evidence"]["inject"] if isinstance(one, dict)]
-    amount = next((match[1] for text in said if (match := _BYTES.search(text)) and text.startswith(node)), "")
-    lost = f" ({int(amount):,} bytes)" if amount else ""
-    clauses.add(_began(fault), f"{_hit(fault, node)} at {_s(_began(fault))}{lost}", fault)
+    clauses.add(_began(fault), f"{_hit(fault, node)} at {_s(_began(fault))}{_amount(fault, node)}", fault)
     return True
+
+
+def _amount(fault: Row, node: str) -> str:
+    """How many bytes a node lost by a fault, in brackets; empty if it lost none, or its whole disk."""
+    value = fault_of_row(fault)
+    amount = 0 if value is None or value.replaces_disk else lost_bytes(fault).get(node, 0)
+    return f" ({amount:,} unsynced byte{'' if amount == 1 else 's'})" if amount else ""
 
 
 def _never_had(clauses: _Clauses, story: Story, step: Step) -> None:

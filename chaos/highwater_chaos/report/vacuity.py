@@ -22,7 +22,7 @@ from highwater_chaos.faults import Fault
 from highwater_chaos.faults.messages import MessageFault
 from highwater_chaos.faults.partition import Partition
 from highwater_chaos.report.course import Committed, Course
-from highwater_chaos.report.explanation import fault_of_row
+from highwater_chaos.report.explanation import fault_of_row, lost_bytes
 from highwater_chaos.report.files import ParquetRows, Row, RunFiles, without_kinds
 from highwater_chaos.report.timeline import are_sends
 from highwater_chaos.run.exercised import MOST_WARNINGS, Exercised, ScheduleWarning
@@ -35,7 +35,6 @@ _UNSURE_NS: Final = SECOND
 """How far times of events and faults may be apart if not one clock made both."""
 _SHORTEST_NS: Final = SECOND
 """In less time than this a client need not get anything acknowledged."""
-_MOST_BYTES: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +88,7 @@ class _Hit:
     @property
     def lost_bytes(self) -> list[int]:
         """Of each node whose power it took, as far as that was measured."""
-        data = [one.get("data") for one in self.row["evidence"]["inject"]]
-        found = [one.get("lostBytes") for one in data if isinstance(one, dict)]
-        return [one for one in found if isinstance(one, int) and 0 <= one < _MOST_BYTES]
+        return list(lost_bytes(self.row).values())
 
 
 def exercised(run: RunFiles, experiment: ChaosExperiment) -> Exercised:
