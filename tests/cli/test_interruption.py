@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import psutil
 import pytest
@@ -46,7 +47,8 @@ def _short_and_endless(folder: Path, tiny: str) -> list[str]:
 @pytest.mark.parametrize("victim", ["child", "parent"])
 def test_a_process_that_is_killed_takes_no_other_result_along(tmp_path: Path, tiny: str, victim: str) -> None:
     """As the system does when memory is short: a run without a verdict. Without its parent no process goes on."""
-    command = [HIGHWATER, "run", *_short_and_endless(tmp_path, tiny), "--jobs", "2", "--json"]
+    reports = ["--json", "--junit", "junit.xml", "--summary", "summary.md"]
+    command = [HIGHWATER, "run", *_short_and_endless(tmp_path, tiny), "--jobs", "2", *reports]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
@@ -62,7 +64,18 @@ def test_a_process_that_is_killed_takes_no_other_result_along(tmp_path: Path, ti
         assert not endless.is_running()
         return
     assert (process.returncode, "INCONCLUSIVE: endless: its process ended: signal SIGKILL" in err) == (2, True), err
-    assert [one["name"] for one in json.loads(out)["runs"]] == ["tiny"]
+    short, gone = json.loads(out)["runs"]
+    assert [(one["name"], one["verdict"], one["dir"] is None) for one in (short, gone)] == [
+        ("tiny", "pass", False),
+        ("endless", "inconclusive", True),
+    ]
+    assert gone["reasons"] == ["its process ended: signal SIGKILL"]
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    errors = {case.get("name"): [error.get("message") for error in case.iter("error")] for case in suite}
+    assert errors == {"tiny": [], "endless": gone["reasons"]}
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "2 runs, 1 not as expected" in summary
+    assert gone["reasons"][0] in summary
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 

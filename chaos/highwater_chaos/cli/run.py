@@ -36,6 +36,7 @@ from highwater_chaos.run.table_format import TableFormat
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_chaos.verdict.job_summary import append_summary
 from highwater_chaos.verdict.junit import write_junit
+from highwater_chaos.verdict.verdict import without_run
 
 if TYPE_CHECKING:  # it comes with PyArrow, which few runs need here
     from highwater_chaos.report.comparison import Comparison
@@ -114,7 +115,7 @@ def run(
         versions = versions_of(kafka, metadata_version)
         values = switch_values(switch or [])
         planned = plan(files_of(experiments), seed, values, versions, backend, against, allow_external=allow_external)
-    finished = _Finished(as_json)
+    finished = _Finished(as_json, backend)
     interrupted = ended_early = False
     watched = None if metrics is None else RunMetrics()
     try:
@@ -124,13 +125,11 @@ def run(
         ):
             if jobs > 1:
                 together = [(experiment, varied) for experiment, varied, _ in planned]
-                finished.add_as_they_come(
-                    [_title(*one) for one in together], side_by_side(together, jobs, out, wire=wire, tables=tables)
-                )
+                finished.add_as_they_come(together, side_by_side(together, jobs, out, wire=wire, tables=tables))
                 planned = []
             watchers = [one for one in (watched, annotations) if one is not None]
 
-            def judged(one: Planned, progress: Progress, early: EarlyEnd) -> CheckedRun | None:
+            def judged(one: Planned, progress: Progress, early: EarlyEnd) -> CheckedRun | str:
                 experiment, varied, commands_in = one
                 if backend in ELSEWHERE:
                     return _on_kubernetes(experiment, out, progress, namespace, context)
@@ -150,11 +149,11 @@ def run(
             ended_early = _one_after_the_other(planned, finished, judged, watchers, on_real_nodes=backend in REAL)
     except KeyboardInterrupt:  # of the runs before it all is reported as if there had been no further ones
         interrupted = True
-    runs, titles, verdicts = finished.runs, finished.titles, finished.verdicts
-    compared = [] if against is None else _compared(runs)
+    verdicts = [verdict for verdict, _ in finished.rows]
+    compared = [] if against is None else _compared(finished.rows)
     if as_json:
         beside = {} if against is None else {"comparisons": [one.to_dict() for one in compared]}
-        print(json.dumps({"runs": [_row(done) for done in runs], **beside}, indent=2))
+        print(json.dumps({"runs": [_row(*one) for one in finished.rows], **beside}, indent=2))
     elif compared:
         from highwater_chaos.cli.compare import print_comparison  # noqa: PLC0415
 
@@ -162,7 +161,7 @@ def run(
             print_comparison(comparison)
     elif len(verdicts) > 1:
         print(_tally(verdicts))
-    _write(runs, titles, junit, summary)
+    _write(finished, junit, summary)
     if interrupted:
         raise KeyboardInterrupt
     if ended_early:
@@ -173,7 +172,7 @@ def run(
 def _one_after_the_other(
     planned: Sequence[Planned],
     finished: _Finished,
-    judged: Callable[[Planned, Progress, EarlyEnd], CheckedRun | None],
+    judged: Callable[[Planned, Progress, EarlyEnd], CheckedRun | str],
     watchers: Sequence[RunMetrics | Annotations],
     *,
     on_real_nodes: bool,
@@ -185,9 +184,9 @@ def _one_after_the_other(
         with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(on_real_nodes) as early:
             done = judged(one, progress, early)
         for watcher in watchers:
-            if done is not None:
+            if isinstance(done, CheckedRun):
                 watcher.judged(done.verdict)
-        finished.add(title, done)
+        finished.add(*one[:2], done)
         if early.why is not None:
             return True
     return False
@@ -195,42 +194,45 @@ def _one_after_the_other(
 
 @dataclass
 class _Finished:
-    """What has been run so far; prints each run when it is added, unless all are printed as one document."""
+    """What has been run so far; prints each run when it is added, unless all are printed as one document.
+
+    ``rows``: of each run its verdict, and its directory if it left one.
+    """
 
     as_json: bool
-    runs: list[CheckedRun] = field(default_factory=list)
+    backend: str
+    rows: list[tuple[dict[str, Any], Path | None]] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, title: str, done: CheckedRun | None) -> None:
-        """Take a run; None: it came to nothing, and the reason has been printed."""
-        if done is None:
-            self.verdicts.append({"name": title, "verdict": "inconclusive", "asExpected": False})
-            return
-        self.verdicts.append(done.verdict)
-        self.runs.append(done)
+    def add(self, experiment: ChaosExperiment, varied: Mapping[str, str], done: CheckedRun | str) -> None:
+        """Take a run, or why there is none."""
+        title = _title(experiment, varied)
         self.titles.append(title)
+        if isinstance(done, str):
+            self.rows.append((without_run(experiment, self.backend, done), None))
+            print(f"INCONCLUSIVE: {title}: {done}", file=sys.stderr if self.as_json else sys.stdout)
+            return
+        self.rows.append((done.verdict, done.directory))
         if not self.as_json:
             print_run(done, title)
 
-    def add_as_they_come(self, titles: Sequence[str], results: Iterator[tuple[int, CheckedRun | str]]) -> None:
-        """Take results of these runs in the order of ``titles``; after an interruption those that have come."""
+    def add_as_they_come(
+        self,
+        planned: Sequence[tuple[ChaosExperiment, Mapping[str, str]]],
+        results: Iterator[tuple[int, CheckedRun | str]],
+    ) -> None:
+        """Take results of these runs in the order of ``planned``; after an interruption those that have come."""
         waiting: dict[int, CheckedRun | str] = {}
         at = 0
         try:
             for place, found in results:
                 waiting[place] = found
                 while at in waiting:
-                    self._add(titles[at], waiting.pop(at))
+                    self.add(*planned[at], waiting.pop(at))
                     at += 1
         finally:
             for place in sorted(waiting):
-                self._add(titles[place], waiting[place])
-
-    def _add(self, title: str, found: CheckedRun | str) -> None:
-        if isinstance(found, str):
-            print(f"INCONCLUSIVE: {title}: {found}", file=sys.stderr if self.as_json else sys.stdout)
-        self.add(title, None if isinstance(found, str) else found)
+                self.add(*planned[place], waiting[place])
 
 
 def _title(experiment: ChaosExperiment, varied: Mapping[str, str]) -> str:
@@ -245,17 +247,17 @@ def _tally(verdicts: Sequence[dict[str, Any]]) -> str:
     return f"{len(verdicts)} runs: {expected} as expected, {len(verdicts) - expected} not ({found})"
 
 
-def _compared(runs: Sequence[CheckedRun]) -> list[Comparison]:
+def _compared(rows: Sequence[tuple[dict[str, Any], Path | None]]) -> list[Comparison]:
     """Each run of Apache Kafka beside the run of our own runtime before it."""
     from highwater_chaos.report.comparison import compare  # noqa: PLC0415
 
     found: list[Comparison] = []
-    ours: CheckedRun | None = None
-    for done in runs:
-        if done.verdict["software"]["runtime"] == "highwater":
-            ours = done
-        elif ours is not None:
-            found.append(compare(ours.directory, done.directory))
+    ours: Path | None = None
+    for verdict, directory in rows:
+        if verdict["software"]["runtime"] == "highwater":
+            ours = directory
+        elif ours is not None and directory is not None:
+            found.append(compare(ours, directory))
     return found
 
 
@@ -300,13 +302,13 @@ def _check_backend(
         raise UsageError("--grafana: annotations are of runs in real time on this machine; add --backend local")
 
 
-def _write(runs: Sequence[CheckedRun], titles: Sequence[str], junit: Path | None, summary: Path | None) -> None:
+def _write(finished: _Finished, junit: Path | None, summary: Path | None) -> None:
     if junit is not None:
         with writing(junit, "--junit"):
-            write_junit(junit, [done.verdict for done in runs], titles)
+            write_junit(junit, [verdict for verdict, _ in finished.rows], finished.titles)
     if summary is not None:
         with writing(summary, "--summary"):
-            append_summary(summary, [(done.verdict, done.directory) for done in runs])
+            append_summary(summary, finished.rows)
 
 
 def _all_of(observers: Sequence[Callable[[LiveRun], None]]) -> Callable[[LiveRun], None]:
@@ -325,8 +327,8 @@ def _on_kubernetes(
     progress: Progress,
     namespace: str | None,
     context: str | None,
-) -> CheckedRun | None:
-    """Run on Kubernetes; returns the judged run, or None if there is no run directory (the reason has been printed)."""
+) -> CheckedRun | str:
+    """Run on Kubernetes; returns the judged run, or why there is no run directory."""
     cluster = cluster_commands("run --backend kubernetes")
     try:
         done: CheckedRun = cluster.run_on_kubernetes(
@@ -334,8 +336,7 @@ def _on_kubernetes(
         )
         return done
     except cluster.NoRunDirectoryError as error:
-        print(f"INCONCLUSIVE: {experiment.metadata.name}: {error}")
-        return None
+        return str(error)
 
 
 def exit_status(verdicts: Sequence[dict[str, Any]]) -> Exit:
@@ -375,8 +376,7 @@ def print_run(done: CheckedRun, title: str) -> None:
     print(f"  report {done.directory / 'report.html'}")
 
 
-def _row(done: CheckedRun) -> dict[str, Any]:
-    verdict = done.verdict
+def _row(verdict: Mapping[str, Any], directory: Path | None) -> dict[str, Any]:
     kept = ("name", "seed", "backend", "switches", "verdict", "asExpected")
     ours = verdict["software"]["runtime"] == "highwater"
     return {
@@ -389,6 +389,6 @@ def _row(done: CheckedRun) -> dict[str, Any]:
         "lost": verdict.get("lost"),
         "explanation": verdict.get("explanation"),
         "exercised": verdict.get("exercised"),
-        "dir": str(done.directory),
+        "dir": None if directory is None else str(directory),
         **({} if ours else {"software": verdict["software"]}),
     }

@@ -23,8 +23,8 @@ _LONGEST: Final = 2_000
 """Characters of one text."""
 
 
-def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path]]) -> str:
-    """Return the summary of runs, each the content of its ``verdict.json`` and its directory."""
+def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path | None]]) -> str:
+    """Return the summary of runs, each the content of its ``verdict.json`` and its directory, if it left one."""
     wrong = [one for one in runs if not one[0]["asExpected"]]
     outcome = f"{len(wrong)} not as expected" if wrong else "all as expected" if runs else "none had finished"
     lines = [
@@ -44,7 +44,7 @@ def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def append_summary(path: Path, runs: Sequence[tuple[Mapping[str, Any], Path]]) -> None:
+def append_summary(path: Path, runs: Sequence[tuple[Mapping[str, Any], Path | None]]) -> None:
     """Append :func:`job_summary` to ``path``, making its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
@@ -58,25 +58,29 @@ def stories_of(verdict: Mapping[str, Any]) -> Iterator[tuple[str, int, list[str]
         yield name, found["count"], [cut(story) for story in stories if story]
 
 
-def _row(verdict: Mapping[str, Any], directory: Path) -> str:
+def _row(verdict: Mapping[str, Any], directory: Path | None) -> str:
     anomalies = ", ".join(f"{name} {found['count']}" for name, found in verdict["anomalies"].items())
     cells = (
         "✅" if verdict["asExpected"] else "❌",
-        directory.name,
+        _called(verdict, directory),
         verdict["backend"],
         str(verdict["seed"]),
         verdict["verdict"],
         anomalies,
-        str(verdict["acknowledged"]),
+        "not known" if verdict["acknowledged"] is None else str(verdict["acknowledged"]),
         "not known" if verdict.get("lost") is None else str(verdict["lost"]),
         removed_text(verdict).removeprefix("removed "),
     )
     return f"| {' | '.join(escaped(cell) for cell in cells)} |"
 
 
-def _told(verdict: Mapping[str, Any], directory: Path) -> Iterator[str]:
+def _called(verdict: Mapping[str, Any], directory: Path | None) -> str:
+    return str(verdict["name"]) if directory is None else directory.name
+
+
+def _told(verdict: Mapping[str, Any], directory: Path | None) -> Iterator[str]:
     expected = "as expected" if verdict["asExpected"] else verdict["expected"]["whyNot"]
-    title = f"{directory.name} seed {verdict['seed']}: {verdict['verdict']}, {expected}"
+    title = f"{_called(verdict, directory)} seed {verdict['seed']}: {verdict['verdict']}, {expected}"
     yield f"<details{'' if verdict['asExpected'] else ' open'}><summary>{escaped(title)}</summary>"
     yield ""
     if explanation := verdict.get("explanation"):
@@ -93,8 +97,9 @@ def _told(verdict: Mapping[str, Any], directory: Path) -> Iterator[str]:
         for story in stories:
             yield f"  - {escaped(story)}"
     yield ""
-    again = f"highwater replay {shlex.quote(str(directory))}"
-    yield f"Report: {escaped(str(directory / 'report.html'))}. Again: {escaped(again)}"
+    if directory is not None:
+        again = f"highwater replay {shlex.quote(str(directory))}"
+        yield f"Report: {escaped(str(directory / 'report.html'))}. Again: {escaped(again)}"
     yield "</details>"
     yield ""
 

@@ -26,6 +26,28 @@ def switches_in_force(given: Mapping[str, str]) -> dict[str, str]:
     return {name: given.get(name, switch.default) for name, switch in SWITCHES.items()}
 
 
+def without_run(experiment: ChaosExperiment, backend: str, reason: str) -> dict[str, Any]:
+    """What stands where others have the content of their ``verdict.json`` for a run that left no directory."""
+    cluster = experiment.spec.cluster  # none if it is on a cluster that is there
+    return {
+        "name": experiment.metadata.name,
+        "seed": experiment.spec.seed,
+        "backend": backend,
+        "software": {"runtime": "highwater" if cluster is None else cluster.runtime},
+        "switches": {} if cluster is None else switches_in_force(cluster.switches),
+        "verdict": "inconclusive",
+        "asExpected": False,
+        "expected": {"whyNot": reason},
+        "reasons": [reason],
+        "anomalies": {},
+        "assertions": [],
+        "acknowledged": None,
+        "lost": None,
+        "load": None,
+        "timing": {"runSeconds": None, "wallSeconds": 0.0},
+    }
+
+
 def expectation_for(spec: ExperimentSpec, given: Mapping[str, str]) -> Expectation:
     """The first entry of ``expect`` whose ``when`` matches the switches in force and the versions of the cluster; a
     pass where none does."""
