@@ -124,6 +124,14 @@ def test_bad_options_of_run(highwater: Any, tiny_file: Path, options: list[str],
     assert highwater.files() == ["tiny.yaml"]
 
 
+@pytest.mark.parametrize("command", ["run", "campaign"])
+def test_a_link_that_leads_nowhere_takes_no_directory(highwater: Any, tiny_file: Path, command: str) -> None:
+    Path("out").symlink_to("gone")
+    done = highwater(command, tiny_file, "--out", "out")
+    assert (done.status, highwater.files()) == (254, ["out", "tiny.yaml"])
+    assert "out is a link to gone, which is not there; make that, or choose another place" in done.err
+
+
 @pytest.mark.parametrize(
     ("command", "says"),
     [

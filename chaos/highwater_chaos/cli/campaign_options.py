@@ -186,9 +186,9 @@ def _place_of_store(path: str) -> AnyPath:
 
 
 def check_place(place: AnyPath) -> None:
-    """Raises :class:`UsageError` if nothing can be written beside a path of this machine."""
+    """Raises :class:`UsageError` if a path of this machine can be no directory to write to."""
     if isinstance(place, Path):
-        check_output(place.parent, "--out")
+        check_output(place, "--out")
 
 
 def _series(

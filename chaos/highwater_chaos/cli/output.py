@@ -21,6 +21,11 @@ def check_output(folder: Path, option: str) -> None:
             f" {os.fsencode(existing)!r}; choose another place"
         ) from error
     while not existing.exists():
+        if existing.is_symlink():
+            raise UsageError(
+                f"{option} {folder}: expected a directory, found that {existing} is a link to {os.readlink(existing)},"
+                " which is not there; make that, or choose another place"
+            )
         existing = existing.parent
     if not existing.is_dir():
         raise UsageError(
