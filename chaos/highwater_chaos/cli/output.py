@@ -23,7 +23,7 @@ def check_output(folder: Path, option: str) -> None:
     while not existing.exists():
         if existing.is_symlink():
             raise UsageError(
-                f"{option} {folder}: expected a directory, found that {existing} is a link to {os.readlink(existing)},"
+                f"{option} {folder}: expected a directory, found that {existing} is a link to {existing.readlink()},"
                 " which is not there; make that, or choose another place"
             )
         existing = existing.parent
