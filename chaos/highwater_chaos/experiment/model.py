@@ -201,11 +201,6 @@ class ClusterRef(Model):
         ),
     ]
 
-    @property
-    def is_of_others(self) -> bool:
-        """Whether it refers to a cluster that no LogCluster describes."""
-        return self.name is None
-
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         def given(*fields: str) -> list[str]:
