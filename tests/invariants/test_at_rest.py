@@ -9,15 +9,17 @@ from uuid import UUID
 
 import pytest
 
-from highwater_runtime.broker import leadership
+from highwater_runtime.broker import leadership, replica_manager
+from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.groups.sessions import Sessions
 from highwater_runtime.broker.kraft.metadata_loader import MetadataLoader
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.controller.kraft import broker_state, cluster_control, settings
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState
 from highwater_runtime.controller.kraft.quorum_controller import QuorumController
-from highwater_runtime.log import compaction
+from highwater_runtime.log import compaction, log
 from highwater_runtime.log.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS
 from highwater_runtime.log.epoch_cache import EpochCache
 from highwater_runtime.log.errors import LogOfflineError
@@ -25,7 +27,7 @@ from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
 from highwater_runtime.log.readable_log import ReadableLog
 from highwater_runtime.log.segments import SegmentChain
-from highwater_runtime.metadata import BrokerRegistration, snapshot
+from highwater_runtime.metadata import BrokerRegistration, TopicDeleted, snapshot
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import PartitionChanged, TransitionTaken
@@ -73,6 +75,12 @@ FAILING = """
     - inject: {diskError: {target: {broker: 1}}, for: 3s}
     - wait: 6s
 """
+THROTTLED_AND_ANEW = """
+    - admin: {createTopic: {name: other, partitions: 1, config: {leader.replication.throttled.replicas: "*"}}}
+    - admin: {deleteTopic: {name: other}}
+    - admin: {createTopic: {name: other, partitions: 1}}
+"""
+ADDED = "[{admin: {createTopic: {name: other, partitions: 2, replicationFactor: 2}}}]"
 ONE_REPLICA = "{name: orders, partitions: 1, assignment: [[0]]}"
 RETENTION = '[{"wait": "12s"}]'
 SMALL = "{{name: orders, partitions: 1, assignment: [[0, 1]], config: {{segment.bytes: 700, {}}}}}"
@@ -207,6 +215,31 @@ def stay_online(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReadableLog, "_go_offline", lambda _, error: LogOfflineError(str(error)))
 
 
+def obey_no_more_than_one(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(replica_manager, "min_insync_replicas", lambda *_: 1)
+
+
+def find_every_segment_needed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(log, "deletable", lambda *_: [])
+
+
+def never_end_a_throttle(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Delta, "note", lambda self, change, note=Delta.note: _without_deletions(self, change, note))
+
+
+def _without_deletions(delta: Delta, change: Any, note: Any) -> None:
+    note(delta, change)
+    if isinstance(change, TopicDeleted):
+        delta.configs.pop(ConfigResource(TOPIC_RESOURCE, change.topic.name), None)
+
+
+def take_up_the_first_partition_alone(patch: pytest.MonkeyPatch) -> None:
+    apply = ReplicaManager.apply_roles
+    patch.setattr(
+        ReplicaManager, "apply_roles", lambda self, of: apply(self, {k: r for k, r in of.items() if not k[1]})
+    )
+
+
 BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("disk-leftover", keep_directories, {"schedule": TWO_TOPICS, "delete_delay_ms": 1000}),
     (
@@ -242,6 +275,14 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("overdue", elect_nobody_who_returns, {"schedule": GONE, "topic": ONE_REPLICA}),
     ("failed-log-online", stay_online, {"schedule": FAILING}),
     ("silent-isr-join", let_the_silent_join, {"schedule": LAGGARD, "min_isr": 2}),
+    ("replica-state", obey_no_more_than_one, {"schedule": LAGGARD, "min_isr": 2}),
+    (
+        "replica-state",
+        find_every_segment_needed,
+        {"schedule": RETENTION, "topic": SMALL.format("retention.bytes: 2000"), "delete_delay_ms": 1000},
+    ),
+    ("replica-state", never_end_a_throttle, {"schedule": THROTTLED_AND_ANEW}),
+    ("replica-state", take_up_the_first_partition_alone, {"schedule": ADDED}),
 ]
 
 

@@ -46,6 +46,7 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.broker.replica_role import ReplicaManagerOptions
+from highwater_runtime.broker.replication_quota import ReplicationQuotas
 from highwater_runtime.broker.topic_creation import TopicCreation
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
@@ -146,6 +147,11 @@ class Broker:
     def logs(self) -> Mapping[TopicPartition, Log]:
         """The logs here, of replicas that have a role and of others."""
         return self._logs.logs
+
+    @property
+    def quotas(self) -> ReplicationQuotas:
+        """How much replication traffic this broker allows."""
+        return self._replicas.quotas
 
     @property
     def replicas_are_loaded(self) -> bool:

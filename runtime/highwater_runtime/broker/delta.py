@@ -15,6 +15,7 @@ from highwater_runtime.metadata import (
     TopicDeleted,
     TopicImage,
 )
+from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class Delta:
                 self.partitions[(change.topic_id, change.partition)] = None
             case TopicDeleted(topic):
                 self.deleted.append(topic)
+                self.configs[ConfigResource(TOPIC_RESOURCE, topic.name)] = None  # its settings went with it
             case BrokerChanged(broker_id):
                 self.brokers[broker_id] = None
             case ConfigChanged(resource):

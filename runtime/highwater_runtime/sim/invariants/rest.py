@@ -4,7 +4,7 @@
   knew at the first look. The active controller has in its latest image what is committed. No setting is kept of a topic
   that is not there. (KRaft mode.)
 * ``replica-state``: a replica is what the metadata says: leader, epochs, replicas, ISR. In the ISR, it ends where its
-  leader does, has the same HW, and begins no lower. Its log obeys the settings in force.
+  leader does, has the same HW, and begins no lower. Its broker obeys the settings that are committed (:mod:`.obeyed`).
 * ``disk-leftover``: a broker's disk holds the files of its logs and no others, but strays that were set aside, and
   unfinished new versions of checkpoints. Its checkpoints name its logs alone, and vouch for nothing behind them; that
   of HWs has the HW of each replica.
@@ -23,9 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
@@ -41,7 +40,6 @@ from highwater_runtime.log.checkpoints import (
     RECOVERY_POINTS,
     read_offsets,
 )
-from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.errors import CorruptCheckpointError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import (
@@ -54,27 +52,21 @@ from highwater_runtime.log.names import (
     join,
     offset_of,
 )
-from highwater_runtime.metadata.effective_config import topic_properties
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
+from highwater_runtime.ports import MS
+from highwater_runtime.sim.clock import EPOCH_MS
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants.images import SUBJECT, difference
+from highwater_runtime.sim.invariants.obeyed import SOON_MS, Configs, configs_in, disobeyed
+from highwater_runtime.sim.invariants.violation import Unrest
 from highwater_runtime.sim.simulator import Simulator
+from highwater_runtime.zookeeper import ZooKeeperServer
 
 T = TypeVar("T")
 _OF_BROKERS: Final = frozenset(
     (CLEAN_SHUTDOWN, HIGH_WATERMARKS, LOG_START_OFFSETS, META_PROPERTIES, RECOVERY_POINTS, METADATA_LOG_DIR)
 )
-_SOON_MS: Final = 10_000
-"""Whoever looks waits for files that are deleted or written after such a delay, and for no longer one."""
 _OF_LOGS: Final = frozenset((LEADER_EPOCHS, PARTITION_METADATA))
-
-
-class Unrest(NamedTuple):
-    """What does not agree now: the invariant, its subject (a partition or a node), and a sentence."""
-
-    name: str
-    subject: str
-    what: str
 
 
 class AtRest:
@@ -92,14 +84,24 @@ class AtRest:
         if self._owed < 0:
             known = (*(one.committed_image.offset for one in controllers.values()), -1)
             self._owed = max(known + tuple(one.image.offset for one in brokers.values()))
+        configs = self._configs(controllers)
         found = [*_images(brokers, controllers, self._owed)]
         for name, broker in brokers.items():
+            now_ms = EPOCH_MS + self._simulator.nodes[name].clock.wall_ns() // MS
             found += _replicas(name, broker, brokers)
-            found += _logs(name, broker)
+            found += disobeyed(name, broker, broker.image.configs if configs is None else configs, now_ms)
             found += _disk(name, broker, self._simulator.nodes[name].disk)
             found += _high_watermarks(name, broker, self._simulator.nodes[name].disk)
             found += _groups(name, broker)
         return [*found, *_producer_ids(brokers)]
+
+    def _configs(self, controllers: dict[str, QuorumController]) -> Configs | None:
+        """The settings that are committed; None: nobody lives who knows."""
+        servers = [one for one in self._cores(ZooKeeperServer).values() if one.has_started]
+        if servers:
+            return configs_in(max(servers, key=lambda one: one.state.zxid).state.tree)
+        images = [one.committed_image for one in controllers.values()]
+        return max(images, key=lambda image: image.offset).configs if images else None
 
     def _cores(self, kind: type[T]) -> dict[str, T]:
         processes = {name: host.process for name, host in self._simulator.nodes.items() if host.is_alive}
@@ -146,6 +148,11 @@ def _images(brokers: dict[str, Broker], controllers: dict[str, QuorumController]
 
 def _replicas(name: str, broker: Broker, brokers: dict[str, Broker]) -> Iterator[Unrest]:
     me, image = broker.options.node_id, broker.image
+    for topic, index, given in image.all_partitions():
+        if me in given.replicas and (topic.id, index) not in broker.partitions:
+            yield Unrest(
+                "replica-state", f"{topic.name}-{index}", f"{name} has no replica, which the metadata gives it"
+            )
     for replica in broker.partitions.values():
         state = image.partition(replica.topic, replica.index)
         if state is None or me not in state.replicas:
@@ -183,24 +190,7 @@ def _follower(name: str, replica: Partition, leader: Partition) -> Iterator[Unre
 
 def _hears_soon(config: NodeConfig, more_ms: int = 0) -> bool:
     """Whether a follower learns of its leader's last HW soon: with the answer to its next fetch, which may wait."""
-    return config.replica_fetch_wait_max_ms + more_ms <= _SOON_MS
-
-
-def _logs(name: str, broker: Broker) -> Iterator[Unrest]:
-    for (topic, _), log in broker.logs.items():
-        if not log.is_online:
-            continue
-        wanted = _settings(broker, topic, log)
-        if log.config != wanted:
-            differing = [one for one in LogConfig.__slots__ if getattr(log.config, one) != getattr(wanted, one)]
-            what = f"the log of {name} does not obey the settings in force: {', '.join(differing)}"
-            yield Unrest("replica-state", log.partition, what)
-
-
-def _settings(broker: Broker, topic: str, log: Log) -> LogConfig:
-    properties = topic_properties(broker.image, topic, broker.options.node_id)
-    wanted = LogConfig.of(broker.options.config, properties)
-    return replace(wanted, truncation_sync=log.config.truncation_sync)
+    return config.replica_fetch_wait_max_ms + more_ms <= SOON_MS
 
 
 # --- the disk ------------------------------------------------------------------------------------------------------
@@ -208,7 +198,7 @@ def _settings(broker: Broker, topic: str, log: Log) -> LogConfig:
 
 def _disk(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
     logs = {str(tp): log for tp, log in broker.logs.items()}
-    stays = broker.options.config.log_segment_delete_delay_ms > _SOON_MS
+    stays = broker.options.config.log_segment_delete_delay_ms > SOON_MS
     may_stay = (STRAY_DIR, DELETE_DIR) if stays else (STRAY_DIR,)
     for entry in disk.list():
         log = logs.get(entry)
@@ -216,7 +206,7 @@ def _disk(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
             known = {*log.files, *(join(entry, file) for file in _OF_LOGS)}
             for file in disk.list(entry):
                 is_known = join(entry, file.removesuffix(TEMPORARY)) in known or _is_snapshot(file, log)
-                if not is_known and not (file.endswith(DELETED) and log.config.delete_delay_ms > _SOON_MS):
+                if not is_known and not (file.endswith(DELETED) and log.config.delete_delay_ms > SOON_MS):
                     yield Unrest("disk-leftover", name, f"{name} has {join(entry, file)}, a file of no segment")
         elif log is None and entry.removesuffix(TEMPORARY) not in _OF_BROKERS and not entry.endswith(may_stay):
             yield Unrest("disk-leftover", name, f"{name} has {entry}, which belongs to none of its logs")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 MOST: Final = 1000
 """Violations kept of one run; a broken cluster breaks the same invariant after every event."""
@@ -15,6 +15,14 @@ class Violation:
 
     name: str
     time_ns: int
+    subject: str
+    what: str
+
+
+class Unrest(NamedTuple):
+    """What does not agree in a cluster at rest: the invariant, its subject (a partition or a node), and a sentence."""
+
+    name: str
     subject: str
     what: str
 
