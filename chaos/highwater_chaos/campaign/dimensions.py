@@ -56,6 +56,7 @@ _OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
     "small segments": lambda cluster: "log.segment.bytes" in cluster.config,
     "a compacted topic of clients": lambda cluster: any("cleanup.policy" in one.config for one in cluster.topics),
     "a property that is seldom set": lambda cluster: not SELDOM_SET.keys().isdisjoint(cluster.config),
+    "leaders move back within seconds": lambda cluster: "leader.imbalance.check.interval.ms" in cluster.config,
     "retention": lambda cluster: any(name.startswith("retention.") for one in cluster.topics for name in one.config),
 }
 _LEAST: Final = "min.insync.replicas"
@@ -93,6 +94,9 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
     ),
     "rolling restart with another configuration": lambda spec: _injects(spec, "restart"),
     "one broker stops after all faults": lambda spec: _injects(spec, "stop"),
+    "one broker is away after all faults": lambda spec: any(
+        _injects(spec, kind) for kind in ("kill", "pause", "partition")
+    ),
 }
 
 

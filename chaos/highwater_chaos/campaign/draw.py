@@ -40,6 +40,7 @@ _NOT_WITH_PROTOCOL: Final = {"2.6": ("deleteTopic", *_MOVES), "2.7": ("deleteTop
 """Administration by which Apache Kafka itself leaves what a check finds, by the value of it: without topic ids a topic
 that is created again may have records of the deleted one, and before 2.7 strays stay (KAFKA-7362)."""
 _IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords")
+_WHILE_AWAY: Final = ("createTopic", "deleteTopic", "addPartitions", "electLeaders", "reassign", "cancelReassign")
 SELDOM_SET: Final[dict[str, tuple[int | bool, ...]]] = {
     "replica.fetch.max.bytes": (1, 2000),
     "replica.fetch.response.max.bytes": (1, 4000),
@@ -94,10 +95,13 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     _be_patient(derive_random(seed, "patience"), cluster, parts)
     _ask_for_replicas(derive_random(seed, "min-isr"), cluster)
     _set_seldom(derive_random(seed, "seldom"), cluster)
+    _rebalance_soon(derive_random(seed, "rebalance"), cluster)
     workload = draw_workload(random, mode, cluster)
     if "groupMembers" not in workload and derive_random(seed, "groups").random() < 0.25:
         workload["groupMembers"] = 2
-    schedule = [*schedule_of(parts), *_upgrade(random, cluster), *_in_peace(random, cluster)]
+    in_peace = _in_peace(random, cluster)
+    away = _while_one_is_away(derive_random(seed, "away"), cluster)
+    schedule = [*schedule_of(parts), *_upgrade(random, cluster), *(away or in_peace)]
     _let_commits_fit(cluster, schedule)
     return {
         "apiVersion": API_VERSION,
@@ -145,6 +149,12 @@ def _set_seldom(random: Random, cluster: dict[str, Any]) -> None:
             cluster["config"].setdefault(name, random.choice(SELDOM_SET[name]))
 
 
+def _rebalance_soon(random: Random, cluster: dict[str, Any]) -> None:
+    """With those that were drawn, controllers of half of the clusters move leaders back within seconds."""
+    if random.random() < 0.3:
+        cluster["config"].setdefault("leader.imbalance.check.interval.ms", random.choice((1000, 3000)))
+
+
 def _let_tombstones_go(random: Random, cluster: dict[str, Any]) -> None:
     """Half of the compacted topics keep tombstones for a part of the run alone; drawn apart from everything else."""
     for topic in cluster["topics"]:
@@ -186,6 +196,31 @@ def _in_peace(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
         {"inject": {"stop": {"target": {"broker": broker}, "restartAfter": "2s"}}},
         {"wait": "6s"},
         {"random": {"for": "4s", "every": "1s", "lasting": "1s", "faults": asked}},
+    ]
+
+
+def _while_one_is_away(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
+    """In some experiments: once faults are over, a broker is away for so long that all others know. Meanwhile they are
+    asked for what concerns it, too; what it is told when it returns, it has missed."""
+    if random.random() >= 0.3:
+        return []
+    target = {"broker": random.randrange(cluster["brokers"])}
+    ways: list[dict[str, Any]] = [{"pause": {"target": target}}, {"partition": {"isolate": target}}]
+    if keeps_replica_epochs(cluster):
+        ways += [{"kill": {"target": target}}] * 2
+    excluded = _NOT_WITH_PROTOCOL.get(cluster["config"].get(_PROTOCOL), ())
+    asked = _some(random, tuple(kind for kind in _WHILE_AWAY if kind not in excluded))
+    if "cancelReassign" in asked:
+        asked.setdefault("reassign", 5)
+    return [
+        {"wait": "8s"},
+        {
+            "parallel": [
+                [{"inject": {**random.choice(ways), "for": "10s"}}, {"wait": "10s"}],
+                [{"wait": "4s"}, {"random": {"for": "5s", "every": "500ms", "lasting": "1s", "faults": asked}}],
+            ]
+        },
+        {"wait": "8s"},
     ]
 
 

@@ -36,6 +36,8 @@ _BETWEEN_TRIES_NS: Final = 5 * SECOND
 """A topic can be created again once enough of its brokers are unfenced."""
 _TURN_BACK: Final = 0.5
 """How often a drawn reassignment goes back to the replicas that the partition had before one that is under way."""
+_MORE: Final = (-1, 0, 0, 1, 1)
+"""How many replicas a drawn reassignment adds: on as few brokers as replicas it could else only order them anew."""
 _THROTTLES: Final = (500, 2_000, 10_000, 50_000)
 """Bytes a second."""
 
@@ -178,7 +180,9 @@ class RandomAdministration:
             self._settled[name] = list(partition.replicas)
         settled = self._settled[name]
         turns_back = is_moving and random.random() < _TURN_BACK
-        replicas = settled if turns_back else random.sample(self._brokers, len(settled))
+        count = len(settled) + random.choice(_MORE)
+        count = max(min(2, len(settled)), min(count, len(self._brokers)))
+        replicas = settled if turns_back else random.sample(self._brokers, count)
         if replicas == settled and not is_moving:
             return None
         self._moving.setdefault(name, []).append(replicas)
