@@ -100,6 +100,19 @@ class Agreement:
                 self._agreed[key] = None
         return clauses
 
+    def of_leaders(self) -> list[str]:
+        """Partitions that their preferred replica has not led at any look, though it could, as clauses."""
+        clauses = []
+        for name, partition in self._view.partitions.items():
+            key, preferred = f"the leader of {name}", partition.replicas[0]
+            if key in self._agreed:
+                continue
+            if partition.leader != preferred and preferred in partition.isr and self._view.is_unfenced(preferred):
+                clauses.append(f"{name} is led by {partition.leader} and not by its preferred replica, {preferred}")
+            else:
+                self._agreed[key] = None
+        return clauses
+
     def _differences(self, known: KnownMetadata, broker: int = -1) -> Iterator[str]:
         """``broker``: whose answer that is (−1: a controller's memory)."""
         view = self._view

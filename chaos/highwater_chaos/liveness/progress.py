@@ -22,6 +22,7 @@ from typing import Final
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.model import REGISTER_TOPIC
+from highwater_chaos.experiment.properties import properties_of_nodes
 from highwater_chaos.experiment.steps import (
     AddPartitions,
     CancelReassign,
@@ -38,8 +39,11 @@ from highwater_chaos.liveness.upkeep import GROUPS, Kept, Upkeep
 from highwater_chaos.run.features import Feature
 from highwater_chaos.schedule.administration import Asked
 from highwater_chaos.workload.history import OperationKind, Tried
-from highwater_runtime.ports import SECOND
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.ports import MS, SECOND
 
+_REBALANCES: Final = "auto.leader.rebalance.enable"
+_CHECKS: Final = "leader.imbalance.check.interval.ms"
 _NOT_SHOWN: Final = "only the simulator can look into a controller's memory"
 _GROUP_NS: Final = 60 * SECOND
 """Time for members of a group beside ``spec.recovery``: sessions of former members end, a generation begins twice."""
@@ -147,6 +151,26 @@ def _unfit_for_registers(situation: Situation) -> str:
     return "" if REGISTER_TOPIC in situation.view.topics else f"topic {REGISTER_TOPIC} is not there"
 
 
+# --- leaders ---
+
+
+def _rebalances(spec: ExperimentSpec) -> bool:
+    """Whether every controller moves leaders back to their preferred replicas."""
+    first, *later = properties_of_nodes(spec) or [{}]
+    return all(str({**first, **own}.get(_REBALANCES, True)).lower() == "true" for own in ({}, *later))
+
+
+def _unfit_for_rebalance(situation: Situation) -> str:
+    spec = situation.spec
+    if spec.cluster is None or spec.cluster.runtime != "highwater":
+        return "Apache Kafka lets a tenth of a broker's leaders stay elsewhere (leader.imbalance.per.broker.percentage)"
+    nodes = properties_of_nodes(spec) or [{}]
+    default = NodeConfig().leader_imbalance_check_ms
+    checks_ms = max(int({**nodes[0], **one}.get(_CHECKS, default)) for one in nodes)
+    # The first check may have been just before, and a broker may have returned just before the second.
+    return f"{_CHECKS} is {checks_ms}" if 3 * checks_ms * MS > spec.recovery else ""
+
+
 # --- administration ------------------------------------------------------------------------------------------------
 
 
@@ -192,7 +216,7 @@ def _missing_moved(step: Reassign, asked: Asked, situation: Situation) -> str:
     if (
         partition is None
         or partition.topic_id not in asked.topic_ids
-        or sorted(partition.replicas) == sorted(step.replicas)
+        or [*partition.replicas] == step.replicas  # their order, too: the first is the preferred leader
     ):
         return ""
     return f"{step.partition} has replicas {partition.replicas}, not {step.replicas}"
@@ -301,6 +325,14 @@ CONTRACTS: Final[tuple[Contract, ...]] = (
     _of_clients("commit", "commits of groups", _unfit_for_groups, more_ns=_GROUP_NS),
     _of_clients("poll", "reads of consumers", _unfit_for_reading, each=True),
     *map(_of_administration, _FEATURES),
+    Contract(
+        "preferred leaders",
+        lambda situation: _rebalances(situation.spec),
+        lambda situation: situation.agreement.of_leaders(),
+        _unfit_for_rebalance,
+        is_asked_now=True,
+        is_momentary=True,
+    ),
     Contract(
         "metadata of brokers",
         lambda _: True,
