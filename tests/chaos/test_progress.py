@@ -80,6 +80,7 @@ EVERY_FEATURE = {
     "joins of groups",
     "metadata of brokers",
     "metadata of controllers",
+    "producer ids",
     "reads of consumers",
     "reads of registers",
     "reassignment",
@@ -133,6 +134,7 @@ BROKEN = [
         ("reassignment", f"{LEADERS}:alter_partition_reassignments", "if record is not None:", "if False:"),
         ("snapshots of the metadata", f"{QUORUM}.on_commit", "if self._bytes_since_snapshot >=", "if 0 >"),
         ("deletion of records", "broker.apis.delete_records:_delete", "else offset\n", "else 0\n"),
+        ("producer ids", "controller.kraft.settings:allocate_producer_ids", "= image.next_producer_id", "= 0"),
     ),
     (
         (
@@ -177,7 +179,8 @@ def test_a_feature_that_never_works_is_unavailable(broken: tuple[tuple[str, str,
     verdict = _verdict(_experiment(), *broken)
     features = {feature for feature, *_ in broken}
     # The simulator may see the cause, too.
-    causes = {"disk-leftover", "group-state"} | ({"unfencing-refused"} if "recovery" in features else set())
+    causes = {"disk-leftover", "group-state", "producer-id-reused", "replica-state"}
+    causes |= {"unfencing-refused"} if "recovery" in features else set()
     assert (verdict["verdict"], {*verdict["anomalies"]} - causes) == ("fail", {"unavailable"}), verdict["reasons"]
     failed = {feature for feature, entry in verdict["features"].items() if entry["state"] == "failed"}
     assert failed - {"writes in time"} == features
@@ -253,6 +256,24 @@ def test_a_node_that_does_not_come_to_know_what_is_committed_is_unavailable(
     assert verdict["features"][f"metadata of {whose}"]["state"] == "failed", verdict["features"]
     stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
     assert any(f"metadata of {whose}: " in story for story in stories), stories
+
+
+REBALANCES = {
+    "kraft": (f"{LEADERS}:rebalance_leaders", "if record is not None:", "if False:"),
+    "zookeeper": (f"{ZK}._rebalance", "keys, Election.PREFERRED", "keys"),
+}
+"""By mode, where one text becomes another so that no leader ever goes back."""
+
+
+@pytest.mark.parametrize("mode", REBALANCES)
+@pytest.mark.parametrize("broken", [False, True])
+def test_leaders_go_back_to_their_preferred_replicas(mode: str, broken: bool) -> None:
+    text = EXPERIMENT.format(mode=mode, registers="")
+    text = text[: text.index("  schedule:")] + "  schedule:\n    - inject: {stop: {target: {broker: 2}}, for: 3s}\n"
+    text = text.replace("config:\n", "config:\n      leader.imbalance.check.interval.ms: 1000\n", 1)
+    verdict = _verdict(parse_experiment(text, "back.yaml"), *([("preferred", *REBALANCES[mode])] if broken else ()))
+    assert verdict["verdict"] == ("fail" if broken else "pass"), verdict["reasons"]
+    assert verdict["features"]["preferred leaders"]["state"] == ("failed" if broken else "ok")
 
 
 @pytest.mark.thorough

@@ -34,6 +34,7 @@ from highwater_chaos.experiment.steps import (
     RemoveThrottle,
 )
 from highwater_chaos.liveness.agreement import Agreement
+from highwater_chaos.liveness.producer_ids import ProducerIds
 from highwater_chaos.liveness.throttles import RemovedThrottles
 from highwater_chaos.liveness.upkeep import GROUPS, Kept, Upkeep
 from highwater_chaos.run.features import Feature
@@ -66,6 +67,7 @@ class Situation:
     since_ns: int
     agreement: Agreement
     removed_throttles: RemovedThrottles
+    producer_ids: ProducerIds
     clients_failed: Callable[[], Sequence[str]]
     """Why clients cannot have asked for what they should: a process of theirs that ended, say."""
 
@@ -154,21 +156,20 @@ def _unfit_for_registers(situation: Situation) -> str:
 # --- leaders ---
 
 
-def _rebalances(spec: ExperimentSpec) -> bool:
-    """Whether every controller moves leaders back to their preferred replicas."""
-    first, *later = properties_of_nodes(spec) or [{}]
-    return all(str({**first, **own}.get(_REBALANCES, True)).lower() == "true" for own in ({}, *later))
+def _rebalances_soon(situation: Situation) -> bool:
+    """Whether every controller moves leaders back within the time that features have: the first check may have been
+    just before, and a broker may have returned just before the second."""
+    first, *later = properties_of_nodes(situation.spec) or [{}]
+    every = [{**first, **own} for own in ({}, *later)]
+    checks_ms = max(int(one.get(_CHECKS, NodeConfig().leader_imbalance_check_ms)) for one in every)
+    rebalances = all(str(one.get(_REBALANCES, True)).lower() == "true" for one in every)
+    return rebalances and 3 * checks_ms * MS <= situation.spec.recovery
 
 
 def _unfit_for_rebalance(situation: Situation) -> str:
-    spec = situation.spec
-    if spec.cluster is None or spec.cluster.runtime != "highwater":
-        return "Apache Kafka lets a tenth of a broker's leaders stay elsewhere (leader.imbalance.per.broker.percentage)"
-    nodes = properties_of_nodes(spec) or [{}]
-    default = NodeConfig().leader_imbalance_check_ms
-    checks_ms = max(int({**nodes[0], **one}.get(_CHECKS, default)) for one in nodes)
-    # The first check may have been just before, and a broker may have returned just before the second.
-    return f"{_CHECKS} is {checks_ms}" if 3 * checks_ms * MS > spec.recovery else ""
+    cluster = situation.spec.cluster
+    is_ours = cluster is not None and cluster.runtime == "highwater"
+    return "" if is_ours else "a tenth of a broker's leaders may stay (leader.imbalance.per.broker.percentage)"
 
 
 # --- administration ------------------------------------------------------------------------------------------------
@@ -326,8 +327,14 @@ CONTRACTS: Final[tuple[Contract, ...]] = (
     _of_clients("poll", "reads of consumers", _unfit_for_reading, each=True),
     *map(_of_administration, _FEATURES),
     Contract(
+        "producer ids",
+        lambda situation: situation.spec.workload.idempotence,
+        lambda situation: situation.producer_ids.missing(),
+        is_asked_now=True,
+    ),
+    Contract(
         "preferred leaders",
-        lambda situation: _rebalances(situation.spec),
+        _rebalances_soon,
         lambda situation: situation.agreement.of_leaders(),
         _unfit_for_rebalance,
         is_asked_now=True,

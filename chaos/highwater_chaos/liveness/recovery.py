@@ -32,6 +32,7 @@ from highwater_chaos.liveness.agreement import Agreement
 from highwater_chaos.liveness.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.liveness.course import Course
 from highwater_chaos.liveness.duties import IN_TIME, Duties
+from highwater_chaos.liveness.producer_ids import ProducerIds
 from highwater_chaos.liveness.progress import (
     CONTRACTS,
     Contract,
@@ -246,6 +247,7 @@ class Recovery:
         run.clients.start_metadata_probe()
         asking = [
             run.scheduler.spawn("ask brokers for metadata", situation.agreement.ask()),
+            run.scheduler.spawn("ask brokers for producer ids", situation.producer_ids.ask()),
             run.scheduler.spawn("ask brokers for throttles", situation.removed_throttles.ask()),
         ]
         if kinds := unanswered(self.administration.asked):
@@ -303,6 +305,7 @@ class Recovery:
             removed_throttles=RemovedThrottles(
                 run.cluster, run.backend, run.clients, unthrottled(self.administration.asked)
             ),
+            producer_ids=ProducerIds(run.experiment.spec.workload, run.cluster, run.backend, run.clients),
             clients_failed=lambda: run.clients.status().inconclusive_reasons,
         )
 

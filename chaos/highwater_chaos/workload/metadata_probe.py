@@ -1,16 +1,19 @@
-"""What single nodes know of the cluster; and the client that asks each broker, by Metadata and DescribeConfigs."""
+"""What single nodes know of the cluster; and the client that asks each broker, by Metadata, DescribeConfigs and
+InitProducerId."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from highwater_chaos.workload.producer import INIT_PRODUCER_ID_VERSION
 from highwater_runtime.metadata.effective_config import Source
 from highwater_runtime.metadata.registrations import ConfigResource
 from highwater_runtime.ports import SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from highwater_runtime.wire.messages.describe_configs_response import DescribeConfigsResponse
+from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 
@@ -80,6 +83,19 @@ class MetadataProbe:
 
         request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
         self._ports.network.send(self._brokers[broker], request, _METADATA, answered, timeout_ns=_REQUEST_NS)
+
+    def ask_for_producer_id(self, broker: int, answers: dict[int, int]) -> None:
+        """Ask one broker for a producer id, and put that into ``answers`` when it comes."""
+
+        def answered(response: Any) -> None:
+            if not isinstance(response, RpcFailure) and response.error_code == ErrorCode.NONE:
+                answers.setdefault(broker, response.producer_id)
+
+        request = InitProducerIdRequest(
+            transactional_id=None, transaction_timeout_ms=-1, producer_id=-1, producer_epoch=-1
+        )
+        at, version = self._brokers[broker], INIT_PRODUCER_ID_VERSION
+        self._ports.network.send(at, request, version, answered, timeout_ns=_REQUEST_NS)
 
     def describe(
         self, broker: int, keys: Mapping[ConfigResource, Sequence[str]], answers: dict[int, SetProperties]
