@@ -114,7 +114,7 @@ STATE_INVARIANTS: Final[dict[str, str]] = {
     "group-commit-fenced": "a coordinator accepted a commit of another generation than that of its group",
     "group-coordinator-epoch": "a broker coordinates groups for another leader epoch than that in which it leads",
     "metadata-image": "nodes have different metadata of one offset, or a snapshot of it lacks something",
-    "replica-state": "with the cluster at rest, a replica differs from the metadata, its settings, its leader or its own batches",
+    "replica-state": "with the cluster at rest, a replica differs from the metadata, its settings or its leader",
     "disk-leftover": "with the cluster at rest, a broker's disk or checkpoints hold what belongs to none of its logs",
     "group-state": "a coordinator keeps members that have gone, or waits for nobody, or answers against its state",
     "clean-shutdown-marker": "a broker wrote to its logs while its clean-shutdown marker could still come back",
