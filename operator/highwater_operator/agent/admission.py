@@ -1,10 +1,12 @@
 """Which pods the agent may touch: on its own node, pods of LogClusters, and pods of namespaces that have opted in.
 
-Labels of a pod decide nothing, because everybody who may write pods may write them. A pod is a LogCluster's if its
-controller is a StatefulSet of that name and uid, its name is the StatefulSet's with an ordinal, which only one pod can
-have, and the StatefulSet's controller is a LogCluster that exists. Any other pod may be touched only if its namespace
-has the label ``highwater.dev/chaos: allowed``. The API server is asked at each request. Faults in force are undone
-without it, so a namespace may lose its label meanwhile.
+What pods and StatefulSets say about themselves decides nothing, because everybody who may write them may write it. A
+pod is a LogCluster's if its controller is a StatefulSet of that name and uid, its name is the StatefulSet's with an
+ordinal below the number of its replicas, which only one pod can have, the StatefulSet's controller is a LogCluster
+that exists, and this one's status, which is the operator's to write, has that StatefulSet among those that the
+operator made. Any other pod may be touched only if its namespace has the label ``highwater.dev/chaos: allowed``. The
+API server is asked at each request. Faults in force are undone without it, so a namespace may lose its label
+meanwhile.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ class Namespaces(Protocol):
     def opted_in(self, namespace: str) -> str | None:
         """Return what the label of a namespace says; None: it has none."""
 
-    def owner_of(self, namespace: str, stateful_set: str, uid: str) -> str | None:
-        """Return the uid of the LogCluster whose StatefulSet this is; None: it is none's, or there is no such one."""
+    def owner_of(self, namespace: str, stateful_set: str, uid: str) -> tuple[str, int] | None:
+        """Return the uid of the LogCluster whose StatefulSet this is, by its own word, and the number of its replicas;
+        None: it names none, or there is no such one."""
 
 
 class Admission:
@@ -105,10 +108,15 @@ class Admission:
         if pod.stateful_set is None:
             return False
         name, uid = pod.stateful_set
-        if re.fullmatch(re.escape(name) + "-[0-9]{1,9}", pod.name) is None:
+        ordinal = re.fullmatch(re.escape(name) + "-(0|[1-9][0-9]{0,8})", pod.name)
+        if ordinal is None:
             return False
-        cluster = self._namespaces.owner_of(pod.namespace, name, uid)
-        return cluster is not None and cluster in self._clusters.uids(pod.namespace)
+        owner = self._namespaces.owner_of(pod.namespace, name, uid)
+        if owner is None:
+            return False
+        cluster, replicas = owner
+        made = self._clusters.stateful_sets(pod.namespace).get(cluster, frozenset())
+        return int(ordinal[1]) < replicas and f"{name}/{uid}" in made
 
     def _remember(self, uid: str) -> None:
         # A pod stays whose it is: logs and metrics are read twice a second, and the API server is not asked each time.
@@ -131,7 +139,7 @@ class ApiNamespaces:
         labels = {} if found is None else found["metadata"].get("labels") or {}
         return labels.get(CHAOS_LABEL)
 
-    def owner_of(self, namespace: str, stateful_set: str, uid: str) -> str | None:
+    def owner_of(self, namespace: str, stateful_set: str, uid: str) -> tuple[str, int] | None:
         try:
             found = self._kube.get(STATEFUL_SET, namespace, stateful_set)
         except KubeError as error:
@@ -140,4 +148,4 @@ class ApiNamespaces:
         if found is None or found["metadata"].get("uid") != uid:
             return None
         owner = controller_of(found, API_VERSION, "LogCluster")
-        return None if owner is None else owner[1]
+        return None if owner is None else (owner[1], int((found.get("spec") or {}).get("replicas", 1)))

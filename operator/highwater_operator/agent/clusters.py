@@ -22,9 +22,15 @@ class ApiClusters:
             RefusalError: 503, the API server does not say. That it has no such resource (404) is no answer either: one
                 that has just begun says so of resources that it has not loaded yet.
         """
+        return frozenset(self.stateful_sets(namespace))
+
+    def stateful_sets(self, namespace: str) -> dict[str, frozenset[str]]:
+        """``name/uid`` of the StatefulSets that the operator has made for each, by its uid. Raises as :meth:`uids`."""
         try:
-            found = self._kube.list(LOG_CLUSTER, namespace)
-            return frozenset(str(item["metadata"]["uid"]) for item in found)
+            return {
+                str(item["metadata"]["uid"]): frozenset((item.get("status") or {}).get("statefulSets") or ())
+                for item in self._kube.list(LOG_CLUSTER, namespace)
+            }
         except KubeError as error:
             raise RefusalError(503, f"the API server does not say which LogClusters there are: {error}") from error
         except (KeyError, TypeError, ValueError) as error:

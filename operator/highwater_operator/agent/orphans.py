@@ -33,6 +33,9 @@ class Clusters(Protocol):
     def uids(self, namespace: str) -> frozenset[str]:
         """Of all that exist in a namespace. Raises ``RefusalError`` (503) where the API server does not say."""
 
+    def stateful_sets(self, namespace: str) -> Mapping[str, Collection[str]]:
+        """``name/uid`` of the StatefulSets that the operator has made for each, by their uids. Raises the same."""
+
 
 def why_kept(
     record: VolumeRecord, clusters: Mapping[str, Collection[str]], in_use: Collection[str], faulty: Collection[str]

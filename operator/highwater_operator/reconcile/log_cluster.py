@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
@@ -218,7 +218,8 @@ class _Reconcile:
                 unready_since=unready_since(self._resource),
                 was_ready=was_ready(self._resource),
                 now=self._context.now(),
-            )
+            ),
+            sets.values(),
         )
 
     async def _apply(self, owner: Owner, seen: Observation) -> dict[Role, SetView]:
@@ -289,8 +290,11 @@ class _Reconcile:
         await self._write(*refused_status(problem, served=served))
         return Outcome(self._context.pace.steady, settled=True)
 
-    async def _report(self, facts: Facts) -> Outcome:
+    async def _report(self, facts: Facts, made: Iterable[SetView] | None = None) -> Outcome:
         status, verdicts = status_of(facts)
+        if made is not None:
+            # Agents believe this, and no StatefulSet that says whose it is.
+            status["statefulSets"] = sorted(f"{one.name}/{one.uid}" for one in made)
         if facts.owner.spec.storage.crashable:
             verdicts["DisksKept"] = disks_kept(disks_of(self._resource))
         await self._write(status, verdicts)

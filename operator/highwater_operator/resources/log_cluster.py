@@ -136,6 +136,15 @@ class LogClusterStatus(Model):
     experiment: Annotated[
         str, Field(max_length=300, description="Name and uid of the ChaosExperiment that holds it; empty: none does.")
     ] = ""
+    stateful_sets: Annotated[
+        list[Annotated[str, Field(max_length=300)]],
+        Field(
+            max_length=4,
+            description="Name and uid of each StatefulSet that the operator has made: agents touch their pods, and no"
+            " others of a namespace that has not opted in.",
+            default_factory=list,
+        ),
+    ]
     volumes: Annotated[
         list[VolumePlace],
         Field(max_length=1000, description="Where crashable volumes are, by pod.", default_factory=list),
@@ -159,5 +168,5 @@ class LogCluster(Model):
     metadata: dict[str, Any]
     spec: Annotated[LogClusterSpec, Field(description="The cluster as it should be.")]
     status: Annotated[LogClusterStatus, Field(description="The cluster as it is.")] = LogClusterStatus(
-        conditions=[], volumes=[]
+        conditions=[], stateful_sets=[], volumes=[]
     )

@@ -219,17 +219,21 @@ class World:
         return pod
 
     def owner_of(self, name: str, labels: dict[str, str]) -> dict[str, Any] | None:
-        """The StatefulSet of a LogCluster whose pod it is; both are made where they are missing."""
-        if (cluster := labels.get(CLUSTER_LABEL)) is None:
+        """The StatefulSet of a LogCluster whose pod it is; both are made, as the operator does, where missing."""
+        if CLUSTER_LABEL not in labels:
             return None
         group = {"apiVersion": "highwater.dev/v1alpha1", "kind": "LogCluster"}
-        owner = self._made({**group, "metadata": {"name": cluster, "namespace": "default"}, "spec": {}})
+        # A LogCluster for each StatefulSet: no test has as many of them as pods' names have stems.
         set_name = name.rpartition("-")[0]
+        owner = self._made({**group, "metadata": {"name": set_name, "namespace": "default"}, "spec": {}})
         meta = {"name": set_name, "namespace": "default", "ownerReferences": [owner]}
         selector = {"app": set_name}
         template = {"metadata": {"labels": selector}, "spec": {"containers": [{"name": "node", "image": "node"}]}}
-        spec = {"serviceName": set_name, "selector": {"matchLabels": selector}, "template": template}
-        return self._made({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec})
+        spec = {"serviceName": set_name, "selector": {"matchLabels": selector}, "template": template, "replicas": 100}
+        made = self._made({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec})
+        status = {"status": {"statefulSets": [f"{set_name}/{made['uid']}"]}}
+        self.api.patch(owner["apiVersion"], owner["kind"], set_name, "default", status, "status")
+        return made
 
     def _made(self, manifest: dict[str, Any]) -> dict[str, Any]:
         api_version, kind, name = manifest["apiVersion"], manifest["kind"], manifest["metadata"]["name"]

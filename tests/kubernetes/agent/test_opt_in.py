@@ -53,16 +53,34 @@ def running(world: World, pod: Pod, ids: dict[str, str]) -> None:
         ("liar-broker-x", CLUSTER, {}),
         ("liar-broker-8", CLUSTER, {"controller": False}),
         ("liar-broker-9", CLUSTER, {"kind": "ReplicaSet"}),
+        ("liar-broker-100", CLUSTER, {}),
+        ("liar-broker-01", CLUSTER, {}),
         ("nobodys-0", CLUSTER, {"name": "nobodys"}),
+        ("forged-0", CLUSTER, {"name": "forged"}),
     ],
-    ids=["none", "uid", "name", "no ordinal", "no controller", "kind", "StatefulSet of nobody"],
+    ids=[
+        "none",
+        "uid",
+        "name",
+        "no ordinal",
+        "no controller",
+        "kind",
+        "beyond the replicas",
+        "another ordinal",
+        "StatefulSet of nobody",
+        "StatefulSet that the operator did not make",
+    ],
 )
 def test_what_a_pod_says_about_itself_opts_nobody_in(
     agent: Agent, world: World, name: str, labels: dict[str, str], lie: dict[str, Any] | None
 ) -> None:
-    if lie == {"name": "nobodys"}:
-        meta = {"name": "nobodys", "namespace": "default", "labels": CLUSTER}
-        spec = world.api.get("apps/v1", "StatefulSet", owner(world)["name"], "default")["spec"]  # type: ignore[index]
+    if lie is not None and "name" in lie:
+        meta = {"name": lie["name"], "namespace": "default", "labels": CLUSTER}
+        real = world.api.get("apps/v1", "StatefulSet", owner(world)["name"], "default")
+        assert real is not None
+        spec = real["spec"]
+        if lie["name"] == "forged":
+            meta["ownerReferences"] = real["metadata"]["ownerReferences"]
         made = world.api.create({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec})
         lie["uid"] = made["metadata"]["uid"]
     pod = world.pod(name, labels=labels, owner=None if lie is None else owner(world, **lie))

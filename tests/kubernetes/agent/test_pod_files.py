@@ -43,12 +43,16 @@ class OfACluster:
     def opted_in(self, namespace: str) -> None:
         del namespace
 
-    def owner_of(self, *_: str) -> str:
-        return "a-uid"
+    def owner_of(self, *_: str) -> tuple[str, int]:
+        return "a-uid", 3
 
     def uids(self, namespace: str) -> frozenset[str]:
         del namespace
         return frozenset({"a-uid"})
+
+    def stateful_sets(self, namespace: str) -> dict[str, list[str]]:
+        del namespace
+        return {"a-uid": ["demo-broker/a-uid"]}
 
 
 @pytest.fixture

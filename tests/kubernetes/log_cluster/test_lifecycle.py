@@ -30,6 +30,8 @@ def test_a_cluster_becomes_ready_and_says_so(stage: Any) -> None:
     assert status["bootstrap"] == "demo-bootstrap.default.svc:9092"
     assert (status["activeController"], status["underReplicatedPartitions"]) == (1000, 0)
     assert stage.condition("Degraded")["reason"] == "Sound"
+    made = ("demo-broker", "demo-controller")
+    assert status["statefulSets"] == [f"{name}/{stage.set(name)['metadata']['uid']}" for name in made]
     assert sorted(stage.pods()) == [f"demo-{role}-{n}" for role in ("broker", "controller") for n in range(3)]
     assert stage.cluster().created == ["orders"]
     stage.steady_reconciles(1)
@@ -45,6 +47,29 @@ def test_a_cluster_becomes_ready_and_says_so(stage: Any) -> None:
     stage.api.fault(matches=lambda asked: asked.verb in ("patch", "create") and bool(written.append(str(asked))))
     stage.steady_reconciles(3)
     assert (stage.api.store.revision, written) == (revision, [])
+
+
+def test_a_stateful_set_of_somebody_who_says_that_it_is_the_operators_is_not_recorded(
+    stage: Any, wait_for: Any
+) -> None:
+    """Agents may touch pods of those that are, in a namespace that has not opted in."""
+    uid = stage.create()["metadata"]["uid"]
+    owner = {
+        "apiVersion": "highwater.dev/v1alpha1",
+        "kind": "LogCluster",
+        "name": "demo",
+        "uid": uid,
+        "controller": True,
+    }
+    labels = {"app": "postgres"}
+    meta = {"name": "demo-broker", "namespace": "default", "ownerReferences": [owner]}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "node", "image": "postgres"}]}}
+    spec = {"serviceName": "postgres", "selector": {"matchLabels": labels}, "template": template, "replicas": 1}
+    spec |= {"podManagementPolicy": "Parallel", "updateStrategy": {"type": "OnDelete"}}
+    stage.api.create({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec})
+    stage.start()
+    wait_for(lambda: stage.condition("Degraded")["reason"] == "NotCarriedOut", "a condition")
+    assert stage.status().get("statefulSets", []) == []
 
 
 def test_deletion_is_clean(stage: Any, wait_for: Any) -> None:

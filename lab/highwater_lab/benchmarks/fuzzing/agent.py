@@ -171,6 +171,10 @@ def agent_http() -> Target:
             del namespace
             return frozenset()
 
+        def stateful_sets(self, namespace: str) -> dict[str, frozenset[str]]:
+            del namespace
+            return {}
+
     class NothingKept(Records):
         def put(self, record: FaultRecord) -> FaultRecord:
             return record
