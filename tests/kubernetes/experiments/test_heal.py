@@ -96,6 +96,22 @@ def test_everything_is_undone_without_an_operator(stage: Any, heal: Heal, capsys
     assert "nothing to heal in default" in capsys.readouterr().out
 
 
+def test_agents_are_asked_where_nothing_of_ours_is_left(stage: Any, heal: Heal, capsys: Any) -> None:
+    """Neither an experiment nor a pod of a LogCluster: pods of others have no label of ours."""
+    one, two = stage.agents
+    body = {"kind": "cordon", "pod": {"namespace": "default", "name": "kafka-0"}}
+    assert two.serve("PUT", "/v1/faults/left-1", json.dumps(body).encode())[0] == 200
+    one.silent = True
+    assert heal() == 1
+    said = capsys.readouterr().out
+    assert "undone: cordon on pod kafka-0 (left-1): healed at node node-1: gone" in said
+    assert "LEFT: node node-0: what is in force on its pods is not known: " in said
+    assert two.in_force() == []
+    one.silent = False
+    assert heal() == 0
+    assert "nothing to heal in default" in capsys.readouterr().out
+
+
 def test_what_is_being_deleted_may_go(stage: Any, heal: Heal, capsys: Any) -> None:
     under_way(stage)
     fault = stage.inject(stage.agents[0], 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from api_server.world import PENDING, Outcome
-from experiments.agents import TRUST
+from experiments.agents import TOKEN, TRUST
 from experiments.conftest import KIND, SYSTEM, experiment, handed_over, until
 from experiments.recorded import Recorded
 
@@ -210,7 +211,14 @@ def test_healed_by_hand_while_it_is_judged(judging: Any, passing: Recorded, tmp_
     until(lambda: judge_pods(judging), "the judging pod")
     judging.stop()
     secret = {"name": "highwater-agent-token", "namespace": SYSTEM}
-    judging.api.create({"apiVersion": "v1", "kind": "Secret", "metadata": secret, "data": {"token": "eA=="}})
+    judging.api.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": secret,
+            "data": {"token": base64.b64encode(TOKEN.encode()).decode()},
+        }
+    )
     trust = {"name": "highwater-agent-tls", "namespace": SYSTEM}
     judging.api.create(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": trust, "data": {"ca.crt": TRUST.authority}}

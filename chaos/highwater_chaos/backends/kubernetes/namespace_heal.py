@@ -5,6 +5,9 @@ With the caller's rights: experiments are read from the API server, agents are a
 more (its journal refuses), and an operator that is there does the very same things; every write is checked against the
 object's version and every fault's end may be asked for any number of times, so that neither disturbs the other.
 
+Agents keep a journal of their own, and each is asked what it has in force on pods of the namespace, whatever became of
+the experiment and of the pods: a pod of others has no label of ours, and a machine may be cordoned that has none left.
+
 A fault counts as undone if an agent reports that it saw it gone. If an agent cannot be reached or cannot undo a fault,
 the experiment stays ``Aborting``, its journal stays as it is, and the result names the fault.
 """
@@ -135,6 +138,8 @@ class _Heal:
         self._timeout = timeout
         self._say = say
         self._clients: dict[str, AgentClient] = {}
+        self._machines: set[str] = set()
+        """Nodes that have an agent, whether it can be asked or not, or pods of a cluster."""
         self._homes: dict[str, set[str]] = {}
         """Nodes with pods of a cluster, by its name."""
         self._seen_open: set[str] = set()
@@ -144,9 +149,7 @@ class _Heal:
         self._healed = NamespaceHealed(namespace)
 
     def run(self, dry_run: bool) -> NamespaceHealed:
-        experiments, pods = self._look()
-        if not experiments and not pods:
-            return self._healed
+        experiments = self._look()
         if dry_run:
             self._plan(experiments)
             return self._healed
@@ -167,8 +170,8 @@ class _Heal:
 
     # --- before anything is done ---
 
-    def _look(self) -> tuple[list[Json], list[Json]]:
-        """Experiments to end, and pods of clusters; agents are known after this."""
+    def _look(self) -> list[Json]:
+        """Experiments to end; agents, and nodes with pods of clusters, are known after this."""
         self._check_namespace()
         agents: list[Json] = []
         if self._api.may("list", "pods", self._system):
@@ -185,20 +188,20 @@ class _Heal:
             ) from error
         experiments = [one for one in found if _to_end(one)]
         pods = self._api.list(POD, self._namespace, CLUSTER_LABEL)
-        if not experiments and not pods:
-            return [], []
         try:
             self._clients = tunnelled(self._api, self._agents_at, agents)
         except TokenError as error:
             raise HealRefusedError(f"{error}; --system-namespace names another namespace") from error
+        self._machines = homes_of(agents)
         if not self._clients:
             looked_for = f"{self._agents_at.selector} in namespace {self._system}"
             self._tell(f"no agent runs (looked for {looked_for}; --system-namespace names another one)")
             if not experiments:
-                return [], []  # clusters, and no agent that could have injected anything
+                return []  # and no agent that could have injected anything
         for pod in pods:
             self._homes.setdefault(pod["metadata"]["labels"][CLUSTER_LABEL], set()).update(homes_of([pod]))
-        return experiments, pods
+        self._machines |= homes_of(pods)
+        return experiments
 
     def _check_namespace(self) -> None:
         try:
@@ -283,17 +286,15 @@ class _Heal:
     def _in_force(self) -> tuple[list[tuple[str, Json]], list[str]]:
         """Faults that agents have in force on pods of the namespace, with their nodes; and who could not be asked."""
         found: list[tuple[str, Json]] = []
-        all_homes = set[str]().union(*self._homes.values())
         silent = [
-            f"node {home}: no agent is there; what is in force on its pods is not known"
-            for home in sorted(all_homes - set(self._clients))
+            f"node {machine}: no agent is there; what is in force on its pods is not known"
+            for machine in sorted(self._machines - set(self._clients))
         ]
         for node, client in self._clients.items():
             try:
                 records = client.faults()
             except AgentError as error:
-                if node in all_homes:
-                    silent.append(f"node {node}: what is in force on its pods is not known: {error}")
+                silent.append(f"node {node}: what is in force on its pods is not known: {error}")
                 continue
             found += [
                 (node, one)
