@@ -204,7 +204,7 @@ class Runner:
 
     def _attached(self, found: Json, reference: ForeignReference) -> tuple[ChaosExperiment, ForeignBackend]:
         """The experiment on a cluster of others, as it is now. Raises ``ClusterError``."""
-        access = access_to(self._api, reference, Path(self._scratch.name))
+        access = access_to(self._api, reference, Path(self._scratch.name), self._agents.namespace)
         cluster = look_at(access, found)
         experiment = with_labels_of(self._place, resolved(found, cluster), reference)
         timeout = experiment.spec.timeout

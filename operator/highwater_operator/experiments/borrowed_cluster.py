@@ -52,6 +52,9 @@ class BorrowedCluster:
         found: the experiment as it was read.
     """
 
+    cluster_id = ""
+    """That of a LogCluster follows from its uid."""
+
     def __init__(self, context: ExperimentContext, found: Json) -> None:
         self._context = context
         self._kube = context.kube

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -133,3 +134,5 @@ class ExperimentContext:
     """Namespaces that are served; none named: all."""
     has_agents: bool = True
     """Whether node agents are installed."""
+    accepting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held from the look whether an experiment can be accepted beside the others until it is."""

@@ -48,7 +48,7 @@ from highwater_chaos.kube.kinds import (
     POD,
     Json,
 )
-from highwater_operator.experiments import metrics, rights
+from highwater_operator.experiments import contention, metrics, rights
 from highwater_operator.experiments.acceptance import Rejection, examine, refusal, without_looking
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
@@ -156,16 +156,22 @@ class _Look:
                 )
         if isinstance(verdict, Rejection):
             return await self._refuse(verdict)
+        async with self._context.accepting:
+            not_now = await contention.why_not_now(self._context, self._found, self._borrowed.cluster_id)
+            if isinstance(not_now, Waiting):
+                return await self._wait(not_now)
+            return await (self._accept() if not_now is None else self._refuse(not_now))
+
+    async def _accept(self) -> Outcome:
         if FINALIZER not in (self._metadata.get("finalizers") or []):
             await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
         if (not_held := await self._borrowed.take()) is not None:
             return await self._refuse(not_held)
         begun = {"phase": "Pending", "startedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
-        await self._write(
-            begun,
-            Condition("Accepted", "True", "Valid", "the experiment can be run"),
-            *_NOT_YET.values(),
-        )
+        if self._borrowed.cluster_id:
+            begun["clusterId"] = self._borrowed.cluster_id
+        accepted = Condition("Accepted", "True", "Valid", "the experiment can be run")
+        await self._write(begun, accepted, *_NOT_YET.values())
         return Outcome(0.0)
 
     async def _refuse(self, rejection: Rejection) -> Outcome:
@@ -187,7 +193,7 @@ class _Look:
     async def _start(self) -> Outcome:
         steady = self._condition("SteadyState")
         if steady is not None and steady["reason"] == GIVES_WAY:
-            if goes_first(self._found_now, await self._experiments()) is not None:
+            if goes_first(self._found_now, await contention.experiments(self._context)) is not None:
                 return Outcome(self._context.pace.running)
             await self._write({}, _NOT_YET["SteadyState"])
         experiment = await self._borrowed.resolve() if self._borrowed.wanted else examine(self._found)
@@ -230,7 +236,7 @@ class _Look:
         if waited > timedelta(seconds=pace.start_within):
             return await self._abort(f"not started within {pace.start_within:g} s: {trouble}")
         if waited >= timedelta(seconds=pace.give_way_after) and lacks_room(trouble) and not self._borrowed.wanted:
-            first = goes_first(self._found_now, await self._experiments())
+            first = goes_first(self._found_now, await contention.experiments(self._context))
             if first is not None:
                 whose = f"{first['metadata']['namespace']}/{first['metadata']['name']}"
                 message = f"waits for chaosexperiment {whose}, which was accepted before: {trouble}"
@@ -270,10 +276,6 @@ class _Look:
         gives_way = Condition("SteadyState", "False", GIVES_WAY, message)
         await self._write({"phase": "Pending"}, gives_way, _NOT_YET["Healed"])
         return Outcome(self._context.pace.running)
-
-    async def _experiments(self) -> list[Json]:
-        lists = [await self._kube.list(CHAOS_EXPERIMENT, one) for one in self._context.namespaces or (None,)]
-        return [found for items in lists for found in items]
 
     async def _judge(self) -> Outcome:
         """The run is recorded, and kept: have it judged."""

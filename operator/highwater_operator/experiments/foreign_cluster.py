@@ -1,9 +1,9 @@
 """An experiment on a cluster of others: accepted one at a time, and its topics deleted when it is over.
 
 The runner finds the cluster and makes sure that it can be judged and touched. The operator looks at what can be known
-before: that the schedule needs nothing that pods of others do not have, that no other experiment is on the same pods,
-and that the Secret with client properties may be read. There is no object of such a cluster to write on who holds it;
-experiments themselves say on which pods they are.
+before: that the schedule needs nothing that pods of others do not have, and that the Secret with client properties may
+be read. There is no object of such a cluster to write on who holds it; experiments themselves say on which pods they
+are (:mod:`~.contention`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import asyncio
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from highwater_chaos.backends.attach.discovery import cluster_id_at
+from highwater_chaos.backends.attach.session import Access
 from highwater_chaos.backends.attach.topics import Made, remove
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
 from highwater_chaos.backends.kubernetes.foreign.backend import CrashableForeignBackend
@@ -19,17 +21,14 @@ from highwater_chaos.backends.kubernetes.foreign.capabilities import ForeignCapa
 from highwater_chaos.backends.kubernetes.foreign.reference import (
     ForeignReference,
     access_to,
-    foreign_reference_of,
     unresolved,
 )
-from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
-from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, POD, Json
+from highwater_chaos.kube.kinds import POD, Json
 from highwater_chaos.schedule.capability import lacking
 from highwater_operator.experiments.acceptance import Rejection, in_words
-from highwater_operator.experiments.borrowed_cluster import Waiting
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.reconcile.events import publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
@@ -43,6 +42,8 @@ class ForeignCluster:
     """
 
     wanted = True
+    cluster_id = ""
+    """As Kafka answered to :meth:`examine`; empty: it did not."""
 
     def __init__(self, context: ExperimentContext, found: Json, reference: ForeignReference) -> None:
         self._context = context
@@ -62,21 +63,20 @@ class ForeignCluster:
             return Rejection("NotPossible", "; ".join(impossible))
         return experiment
 
-    async def examine(self) -> ChaosExperiment | Rejection | Waiting:
+    async def examine(self) -> ChaosExperiment | Rejection:
         """The same, if it can have the cluster."""
         experiment = await self.resolve()
         if isinstance(experiment, Rejection):
             return experiment
-        if (held := await self._held()) is not None:
-            return held
         if self._reference.secret and self._reference.namespace == self._context.runners.namespace:
             # The operator can read Secrets there that who makes experiments need not be able to read.
             return Rejection("ClientConfig", "no Secret of the operator's own namespace is given to an experiment")
         with ScratchDirectory("secret") as folder:
             try:
-                await asyncio.to_thread(access_to, self._kube.kube, self._reference, Path(folder))
+                access = await asyncio.to_thread(self._access, Path(folder))
             except ClusterError as error:
                 return Rejection("ClientConfig", str(error))
+            self.cluster_id = await asyncio.to_thread(cluster_id_at, access)
         return experiment
 
     async def take(self) -> Rejection | None:
@@ -107,48 +107,21 @@ class ForeignCluster:
         """Its pods; none where only clients have to do with it."""
         return await _pods_of(self._context, self._reference)
 
+    def _access(self, folder: Path) -> Access:
+        return access_to(self._kube.kube, self._reference, folder, self._context.runners.namespace)
+
     def _remove(self, own: Json, folder: Path) -> str | None:
         """Why some may be left; None: none is."""
         try:
-            access = access_to(self._kube.kube, self._reference, folder)
+            access = self._access(folder)
             file = None if access.file is None else str(access.file)
             left = remove(Made([str(one) for one in access.bootstrap], file, own["clusterId"], list(own["names"])))
         except (ClusterError, UserError) as error:
             return str(error)
         return ", ".join(left) or None
 
-    async def _held(self) -> Rejection | Waiting | None:
-        """Whether another experiment is on the same cluster: on one of its pods, or at the same address."""
-        own_pods = {pod["metadata"]["uid"] for pod in await self.pods()}
-        for other in await self._kube.list(CHAOS_EXPERIMENT, self._metadata["namespace"]):
-            status, reference = other.get("status") or {}, foreign_reference_of(other)
-            if reference is None or other["metadata"]["uid"] == self._metadata["uid"]:
-                continue
-            phase = status.get("phase") or ""
-            if phase in FINAL_PHASES and not (status.get("ownTopics") or {}).get("names"):
-                continue
-            if phase == "" and _age(other) > _age(self._found):
-                continue  # it waits for this one
-            pods = {pod["metadata"]["uid"] for pod in await _pods_of(self._context, reference)}
-            if not own_pods & pods and reference.bootstrap != self._reference.bootstrap:
-                continue
-            name = other["metadata"]["name"]
-            if phase == "" or phase in FINAL_PHASES:
-                why = "was made before" if phase == "" else "is over, and its topics are being deleted"
-                return Waiting("WaitingForCluster", f"{self._reference.what}: chaosexperiment/{name} {why}")
-            return Rejection(
-                "ClusterHeld",
-                f"{self._reference.what} has chaosexperiment/{name} on it, and takes one at a time: apply this one"
-                " again when that is Completed",
-            )
-        return None
-
 
 async def _pods_of(context: ExperimentContext, reference: ForeignReference) -> list[Json]:
     if not reference.labels:
         return []
     return await context.kube.list(POD, reference.namespace, reference.labels)
-
-
-def _age(experiment: Json) -> tuple[str, str]:
-    return str(experiment["metadata"].get("creationTimestamp") or ""), str(experiment["metadata"]["uid"])

@@ -128,6 +128,10 @@ class ChaosExperimentStatus(Model):
     ]
     started_at: Annotated[Time | None, Field(description="When it was accepted.")] = None
     completed_at: Annotated[Time | None, Field(description="When it was over.")] = None
+    cluster_id: Annotated[
+        str,
+        Field(max_length=100, description="Id of the cluster of others that it is on; empty: Kafka did not answer."),
+    ] = ""
     own_topics: Annotated[
         OwnTopics | None, Field(description="On a cluster of others, topics that are to be deleted at the end.")
     ] = None

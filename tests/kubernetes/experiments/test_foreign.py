@@ -216,6 +216,10 @@ def test_a_cluster_is_borrowed_by_labels_alone(real: Any, tmp_path: Path) -> Non
     ]
     allow_disruptions(real.api)
     real.api.create(foreign(reference, schedule=schedule))
+    until(lambda: real.status().get("clusterId"), "Kafka has said which cluster it is")
+    another = real.nodes.at(Endpoint("theirs-broker-1.theirs-brokers.default.svc", 9092))
+    refused = apply(real, "at-another-address", {"bootstrap": str(another)}, namespace="kube-public")
+    assert (refused["reason"], "has chaosexperiment default/demo on it" in refused["message"]) == ("ClusterHeld", True)
     until(lambda: real.phase() in ("Completed", "Refused"), "the end", LONG)
     status = real.status()
     assert (status["verdict"], status["phase"]) == ("pass", "Completed"), status["reason"]
@@ -278,11 +282,11 @@ def accepted(stage: Any, name: str, namespace: str = "default") -> Any:
     return until(condition, f"{name} is looked at")
 
 
-def apply(stage: Any, name: str, reference: Any, **spec: Any) -> Any:
+def apply(stage: Any, name: str, reference: Any, namespace: str = "default", **spec: Any) -> Any:
     made = foreign(reference, **spec)
-    made["metadata"]["name"] = name
+    made["metadata"] |= {"name": name, "namespace": namespace}
     stage.api.create(made)
-    return accepted(stage, name)
+    return accepted(stage, name, namespace)
 
 
 def test_what_is_refused_before_anything_is_made(others: Any) -> None:
@@ -309,8 +313,56 @@ def test_one_experiment_at_a_time_is_on_the_same_pods(others: Any) -> None:
     assert apply(others, "first", SELECTED)["status"] == "True"
     second = apply(others, "second", {"selector": {"app": "kafka"}, "bootstrap": "elsewhere:9092"})
     assert (second["status"], second["reason"]) == ("False", "ClusterHeld")
-    assert "has chaosexperiment/first on it" in second["message"]
+    assert "has chaosexperiment default/first on it" in second["message"]
     assert apply(others, "third", {"bootstrap": "elsewhere:9092"})["status"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("127.0.0.1:9092", "10.0.0.9:9092,localhost:9092"), ("k:9092", "K.Default.SVC.:9092"), ("[::1]:1", "[0:0::1]:1")],
+)
+def test_an_address_is_the_same_however_it_is_written_and_wherever(others: Any, first: str, second: str) -> None:
+    assert apply(others, "first", {"bootstrap": first})["status"] == "True"
+    other = apply(others, "second", {"bootstrap": second}, namespace="kube-public")
+    assert (other["status"], other["reason"]) == ("False", "ClusterHeld")
+    assert "has chaosexperiment default/first on it" in other["message"]
+    assert (
+        apply(others, "third", {"bootstrap": second.replace(":9092", ":9").replace("]:1", "]:2")})["status"] == "True"
+    )
+
+
+DRAIN = [{"inject": {"drain": {"target": {"broker": 0}}, "for": "4s"}}]
+
+
+def test_a_machine_that_may_be_drained_has_one_experiment_on_it_until_its_runner_dies(others: Any) -> None:
+    others.api.create(experiment("own"))
+    until(lambda: others.phase("own") == "SettingUp", "its runner's Job")
+
+    def place(name: str, namespace: str, machine: str, labels: Any) -> None:
+        meta = {"name": name, "namespace": namespace, "labels": labels}
+        spec = {"nodeName": machine, "containers": [{"name": "kafka", "image": "kafka"}]}
+        others.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+
+    def reference(name: str) -> Any:
+        return {"selector": {"app": name}, "bootstrap": f"{name}:9092"}
+
+    for name, machine in (("k-0", "node-0"), ("p-0", "node-7")):
+        place(name, "kube-public", machine, {"app": name})
+    waits = apply(others, "drains", reference("k-0"), namespace="kube-public", schedule=DRAIN)
+    assert (waits["status"], waits["reason"]) == ("Unknown", "WaitingForMachines")
+    assert waits["message"] == (
+        "chaosexperiment default/own has pods on machines that are not known yet too, and this one may drain machines:"
+        " waits for its end"
+    )
+    place("own-broker-0", "default", "node-0", {"highwater.dev/cluster": "own"})
+    until(lambda: "on machine node-0 too" in accepted(others, "drains", "kube-public")["message"], "its machine")
+    assert apply(others, "elsewhere", reference("p-0"), namespace="kube-public", schedule=DRAIN)["status"] == "True"
+    assert apply(others, "drains-nothing", reference("k-0"), namespace="kube-public")["status"] == "True"
+    others.api.delete(*KIND, "drains-nothing", "kube-public")
+    # Whoever holds it is ended by the operator once its runner is gone.
+    others.end_runner()
+    until(lambda: others.phase("own") == "Completed", "the end of the first")
+    until(lambda: accepted(others, "drains", "kube-public")["status"] == "True", "the second one's turn")
 
 
 def test_a_secret_is_read_by_name_where_its_namespace_allows_it(kube_api: Any, tmp_path: Path) -> None:
@@ -320,9 +372,9 @@ def test_a_secret_is_read_by_name_where_its_namespace_allows_it(kube_api: Any, t
     rules = [one for one in yaml.safe_load_all((RBAC / "operator.yaml").read_text()) if one is not None]
     kube_api.authorizer.add_manifests("operator", f"{SYSTEM}/highwater-operator", rules)
     with pytest.raises(ClusterError, match="may not read Secret default/login") as refused:
-        access_to(Kube(kube_api.configuration("operator"), patience=0.0), reference, tmp_path)
+        access_to(Kube(kube_api.configuration("operator"), patience=0.0), reference, tmp_path, "chaos")
     assert "create role highwater-login --verb=get --resource=secrets --resource-name=login" in str(refused.value)
-    assert "--group=system:serviceaccounts:highwater-system" in str(refused.value)
+    assert "--group=system:serviceaccounts:chaos" in str(refused.value)
 
     def write(text: str) -> None:
         data = {"client.properties": base64.b64encode(text.encode()).decode()}
@@ -331,17 +383,19 @@ def test_a_secret_is_read_by_name_where_its_namespace_allows_it(kube_api: Any, t
 
     write("security.protocol=NONSENSE")
     with pytest.raises(ClusterError, match=r"Secret login, key client\.properties:1: property") as wrong:
-        access_to(Kube(kube_api.configuration()), reference, tmp_path)
+        access_to(Kube(kube_api.configuration()), reference, tmp_path, "chaos")
     assert "NONSENSE" not in str(wrong.value)
     kube_api.delete("v1", "Secret", "login", "default")
     write("MIIBcorrecthorse/abc+\nhunter")
     with pytest.raises(ClusterError, match="is not supported here") as wrong:
-        access_to(Kube(kube_api.configuration()), reference, tmp_path)
+        access_to(Kube(kube_api.configuration()), reference, tmp_path, "chaos")
     assert "horse" not in str(wrong.value)
     assert "hunter" not in str(wrong.value)
     kube_api.delete("v1", "Secret", "login", "default")
     write("security.protocol=PLAINTEXT")
-    assert access_to(Kube(kube_api.configuration()), reference, tmp_path).file == tmp_path / "client.properties"
+    assert (
+        access_to(Kube(kube_api.configuration()), reference, tmp_path, "chaos").file == tmp_path / "client.properties"
+    )
     assert (tmp_path / "client.properties").stat().st_mode & 0o77 == 0
 
 

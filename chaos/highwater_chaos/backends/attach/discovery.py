@@ -21,6 +21,7 @@ QUORUM_VERSION: Final = 1
 _CONFIGS_VERSION: Final = 4
 _BROKER: Final = 4
 _MOST_BROKERS: Final = 100
+_IDENTITY_WITHIN_S: Final = 3.0
 JUDGED_BY: Final = (
     "min.insync.replicas",
     "unclean.leader.election.enable",
@@ -76,6 +77,15 @@ def discover(access: Access, topics: Sequence[str]) -> Found:
             _config(session, brokers),
             tuple(str(one.name) for one in answer.topics if one.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         )
+
+
+def cluster_id_at(access: Access) -> str:
+    """The id that a cluster answers with; empty: it does not answer now, or not with one."""
+    try:
+        with Session(access) as session:
+            return session.metadata([], _IDENTITY_WITHIN_S).cluster_id or ""
+    except UserError:
+        return ""
 
 
 def _reach_all(session: Session, brokers: dict[int, Endpoint]) -> None:

@@ -119,14 +119,14 @@ def look_at(access: Access, found: Json) -> Found:
     return cluster
 
 
-def access_to(api: Kube, reference: ForeignReference, folder: Path) -> Access:
-    """How clients get in; properties from a Secret are written into ``folder``.
+def access_to(api: Kube, reference: ForeignReference, folder: Path, system: str) -> Access:
+    """How clients get in; properties from a Secret are written into ``folder``. ``system``: where Highwater is.
 
     Raises:
         ClusterError: the Secret cannot be read, or what is in it; the message says what to do.
     """
     try:
-        file = None if not reference.secret else _written(api, reference, folder)
+        file = None if not reference.secret else _written(api, reference, folder, system)
         return Access.of(reference.bootstrap, file)
     except UserError as error:
         text = str(error).replace(
@@ -137,16 +137,17 @@ def access_to(api: Kube, reference: ForeignReference, folder: Path) -> Access:
         raise ClusterError(f"spec.clusterRef: {text.replace('--bootstrap', 'bootstrap')}") from error
 
 
-def how_to_grant(reference: ForeignReference, group: str) -> str:
-    """The commands that let Highwater, the accounts of namespace ``group``, read the Secret of a reference."""
+def how_to_grant(reference: ForeignReference, system: str) -> str:
+    """The commands that let all accounts of namespace ``system`` read the Secret of a reference: the operator's, and
+    that of each runner, which is made for its run."""
     name, where = f"highwater-{reference.secret}"[:63].rstrip("-."), f"kubectl -n {reference.namespace}"
     return (
         f"{where} create role {name} --verb=get --resource=secrets --resource-name={reference.secret} && {where} create"
-        f" rolebinding {name} --role={name} --group=system:serviceaccounts:{group}"
+        f" rolebinding {name} --role={name} --group=system:serviceaccounts:{system}"
     )
 
 
-def _written(api: Kube, reference: ForeignReference, folder: Path) -> Path:
+def _written(api: Kube, reference: ForeignReference, folder: Path, system: str) -> Path:
     place = f"Secret {reference.namespace}/{reference.secret}"
     try:
         found = api.get(SECRET, reference.namespace, reference.secret)
@@ -155,7 +156,7 @@ def _written(api: Kube, reference: ForeignReference, folder: Path) -> Path:
             raise ClusterError(f"spec.clusterRef.clientConfig: {place} cannot be read: {error}") from error
         raise ClusterError(
             f"spec.clusterRef.clientConfig: Highwater may not read {place}. Whoever administers the namespace allows it"
-            f" for this Secret alone: {how_to_grant(reference, 'highwater-system')}"
+            f" for this Secret alone: {how_to_grant(reference, system)}"
         ) from error
     if found is None:
         raise ClusterError(f"spec.clusterRef.clientConfig: there is no {place}")
@@ -181,8 +182,9 @@ def _qualified(server: str, namespace: str) -> str:
     try:
         ip_address(host.strip("[]"))
     except ValueError:
-        if colon and re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", host) and host != "localhost":
-            return f"{host}.{namespace}.svc:{port}"
+        name = host.lower()
+        if colon and re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", name) and name != "localhost":
+            return f"{name}.{namespace}.svc:{port}"
     return server.strip()
 
 
