@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from highwater_chaos.backends.attach.session import Access, Session
 from highwater_chaos.backends.attach.topics import Made
 from highwater_chaos.cli import execute
 from highwater_chaos.machine.heal import heal
@@ -168,6 +169,29 @@ def test_nothing_of_another_cluster_is_deleted(stranger, cluster, tmp_path):
     done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, "nothing of it is deleted" in done.stdout) == (2, True), done.stdout
     assert "kept" in stranger.topics()
+
+
+def test_a_topic_of_the_same_name_that_was_created_anew_is_left(stranger, cluster, tmp_path):
+    cluster.topic("anew")
+    with Session(Access.of(cluster.bootstrap("SECURE"), stranger.client)) as session:
+        (there,) = session.metadata(["anew"]).topics
+
+    def remove(topic_id):
+        made = Made(
+            cluster.bootstrap("SECURE").split(","),
+            str(stranger.client),
+            "highwater-security-001",
+            ["anew"],
+            {"anew": topic_id},
+        )
+        made.write(tmp_path / "made.json")
+        program = own_program("highwater_chaos.backends.attach.topics", "remove", str(tmp_path / "made.json"))
+        return subprocess.run(program, stdout=subprocess.PIPE, text=True, check=False).returncode
+
+    assert remove("1" * 32) == 0
+    assert "anew" in stranger.topics()
+    assert remove(there.topic_id.hex) == 0
+    assert "anew" not in stranger.topics()
 
 
 @pytest.fixture

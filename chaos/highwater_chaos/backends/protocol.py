@@ -218,6 +218,9 @@ class OwnsTopics(Protocol):
     def creating(self, topic: str) -> None:
         """Note that the run is about to create a topic."""
 
+    def created(self, topic: str, topic_id: str) -> None:
+        """Note that it has, and the topic's id (hex)."""
+
     def not_created(self, topic: str) -> None:
         """Note that somebody else had created it before."""
 

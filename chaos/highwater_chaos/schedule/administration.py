@@ -128,6 +128,8 @@ class Administration:
             if created is not None and _EXISTS in asked.outcome.error and isinstance(self._backend, OwnsTopics):
                 self._backend.not_created(created)
             return asked.outcome.error
+        if created is not None and asked.outcome.topic_id and isinstance(self._backend, OwnsTopics):
+            self._backend.created(created, asked.outcome.topic_id)
         if isinstance(step.chosen, RemoveThrottle):
             self.throttled.pop(step.chosen.topic, None)
         if isinstance(step.chosen, ElectLeaders | CancelReassign):

@@ -74,13 +74,15 @@ _OF_LEADERS: Final = frozenset({"DeleteRecordsRequest"})
 class AdminOutcome:
     """How a request ended; ``error`` is None when it was carried out. ``answered``: whether there was an answer for
     good, within its time. ``too_late``: the move that was to be taken back had ended, or was not there any more.
-    ``may_recur``: an attempt had no answer, so it may be carried out later, too."""
+    ``may_recur``: an attempt had no answer, so it may be carried out later, too. ``topic_id``: of a topic that was
+    created, in hex; empty: not told."""
 
     what: str
     error: str | None
     answered: bool = True
     too_late: bool = False
     may_recur: bool = False
+    topic_id: str = ""
 
 
 OnOutcome = Callable[[AdminOutcome], None]
@@ -364,7 +366,8 @@ class AdminClient:
             # A controller of ZooKeeper mode that is deposed responds so to requests that it has begun to carry out.
             job.unanswered = job.unanswered or self._asks_controller
         if code == ErrorCode.NONE or (code in job.already and (job.unanswered or code in _NOTHING_TO_DO)):
-            self._finish(job, None, too_late=code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+            too_late = code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+            self._finish(job, None, too_late=too_late, topic_id=_created(response))
         elif code in _AGAIN or (self._asks_controller and code == ErrorCode.TOPIC_ALREADY_EXISTS):
             job.last_error = message
             job.unanswered = job.unanswered or code in (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -372,9 +375,18 @@ class AdminClient:
         else:
             self._finish(job, message)
 
-    def _finish(self, job: _Job, error: str | None, *, answered: bool = True, too_late: bool = False) -> None:
-        job.on_outcome(AdminOutcome(job.what, error, answered, too_late, job.unanswered))
+    def _finish(
+        self, job: _Job, error: str | None, *, answered: bool = True, too_late: bool = False, topic_id: str = ""
+    ) -> None:
+        job.on_outcome(AdminOutcome(job.what, error, answered, too_late, job.unanswered, topic_id))
         self._next()
+
+
+def _created(response: Any) -> str:
+    """The id of the topic that was created, in hex; empty: none was, or topics have no ids."""
+    if response.NAME != "CreateTopicsResponse":
+        return ""
+    return next((one.topic_id.hex for one in response.topics if one.topic_id.int), "")
 
 
 def _worst_of(outcomes: Sequence[AdminOutcome]) -> AdminOutcome:

@@ -271,6 +271,7 @@ def _topics(answer: MetadataResponse) -> dict[str, TopicView]:
                 )
                 for one in topic.partitions
             ),
+            topic.topic_id.hex if topic.topic_id.int else "",
         )
         for topic in answer.topics
         if topic.name is not None

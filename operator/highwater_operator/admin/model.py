@@ -43,11 +43,12 @@ class PartitionView:
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
-    """A topic; partitions by index."""
+    """A topic; partitions by index. ``id``: in hex; empty: not known, or topics have none."""
 
     name: str
     is_internal: bool
     partitions: tuple[PartitionView, ...]
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,8 @@ class ForeignCluster:
         try:
             access = self._access(folder)
             file = None if access.file is None else str(access.file)
-            left = remove(Made([str(one) for one in access.bootstrap], file, own["clusterId"], list(own["names"])))
+            bootstrap, ids = [str(one) for one in access.bootstrap], dict(own.get("ids") or {})
+            left = remove(Made(bootstrap, file, own["clusterId"], list(own["names"]), ids))
         except (ClusterError, UserError) as error:
             return str(error)
         return ", ".join(left) or None

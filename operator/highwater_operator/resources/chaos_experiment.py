@@ -79,6 +79,12 @@ class OwnTopics(Model):
         list[Annotated[str, Field(max_length=249)]],
         Field(max_length=200, description="Their names; deleted when the experiment is over.", default_factory=list),
     ]
+    ids: Annotated[
+        dict[str, Annotated[str, Field(max_length=40)]],
+        Field(
+            max_length=200, description="Their ids, where known: another one of its name is left.", default_factory=dict
+        ),
+    ]
 
 
 class ChaosExperimentStatus(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -81,6 +81,15 @@ def held_by(stage: Any) -> str:
     return str(lent(stage)["status"].get("experiment", "")).partition("/")[0]
 
 
+def runner_makes(stage: Any, live: Lent, name: str = "demo", topic: str = "orders") -> None:
+    """A topic, as a runner makes it and notes it."""
+    live.place(topic, [0, 1])
+    live.topics[topic] = replace(live.topics[topic], id=f"{topic}-id")
+    own = stage.status(name).get("ownTopics") or {"clusterId": "", "names": [], "ids": {}}
+    own = {**own, "names": [*own["names"], topic], "ids": {**own["ids"], topic: f"{topic}-id"}}
+    stage.api.patch(*KIND, name, "default", {"status": {"ownTopics": own}}, "status")
+
+
 def refused(stage: Any, name: str = "demo") -> Any:
     until(lambda: stage.condition("Accepted", name).get("status") == "False", "the refusal")
     assert stage.phase(name) == "Refused"
@@ -97,7 +106,7 @@ def test_it_is_lent_to_one_at_a_time_and_comes_back_as_it_was(stage: Any, live: 
     said = refused(stage, "two")
     assert said["reason"] == "ClusterHeld"
     assert "chaosexperiment/one" in said["message"]
-    live.place("orders", [0, 1])  # as the runner does
+    runner_makes(stage, live, "one")
     stage.end_runner()
     until(lambda: stage.phase("one") == "Completed", "the end")
     until(lambda: held_by(stage) == "", "the LogCluster to come back")
@@ -115,7 +124,7 @@ def test_it_comes_back_though_the_operator_was_away(stage: Any, live: Lent) -> N
     stage.api.create(borrowing())
     until(stage.runner_pods, "the runner")
     fault = stage.inject(stage.agents[0], 1)
-    live.place("orders", [0, 1])
+    runner_makes(stage, live)
     stage.stop()
     stage.end_runner()
     stage.start()
@@ -127,11 +136,25 @@ def test_deleted_in_the_middle_it_lets_go_of_the_cluster_too(stage: Any, live: L
     lend(stage)
     stage.api.create(borrowing())
     until(stage.runner_pods, "the runner")
-    live.place("orders", [0, 1])
+    runner_makes(stage, live)
     stage.api.delete(*KIND, "demo", "default")
     until(lambda: stage.get() is None, "the experiment to go")
     assert (held_by(stage), live.deleted) == ("", ["orders"])
     assert lent(stage)["metadata"].get("deletionTimestamp") is None
+
+
+def test_topics_that_somebody_else_has_made_are_left(stage: Any, live: Lent) -> None:
+    """One that the runner found there, and one of its own that was deleted and created anew."""
+    lend(stage)
+    stage.api.create(borrowing(topics=["orders", "anew", "theirs"]))
+    until(stage.runner_pods, "the runner")
+    for topic in ("orders", "anew"):
+        runner_makes(stage, live, topic=topic)
+    live.place("theirs", [0, 1])
+    live.topics["anew"] = replace(live.topics["anew"], id="another-id")
+    stage.end_runner()
+    until(lambda: held_by(stage) == "" and stage.phase() == "Completed", "the LogCluster to come back")
+    assert (live.deleted, {"anew", "theirs"} <= live.topics.keys()) == (["orders"], True)
 
 
 def test_a_holder_that_is_gone_holds_nothing(stage: Any, live: Lent) -> None:
@@ -146,7 +169,7 @@ def test_topics_that_cannot_be_deleted_do_not_keep_it_for_ever(stage: Any, live:
     lend(stage)
     stage.api.create(borrowing())
     until(stage.runner_pods, "the runner")
-    live.place("orders", [0, 1])
+    runner_makes(stage, live)
     live.keeps_topics = True
     stage.end_runner()
     until(lambda: held_by(stage) == "", "the LogCluster to come back")
@@ -216,7 +239,7 @@ def test_the_next_one_waits_until_the_topics_of_the_last_one_are_gone(stage: Any
     lend(stage)
     stage.api.create(borrowing("one"))
     until(stage.runner_pods, "the runner")
-    live.place("orders", [0, 1])
+    runner_makes(stage, live, "one")
     live.keeps_topics = True
     stage.end_runner()
     until(lambda: stage.phase("one") == "Completed", "the end")

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from confluent_kafka.admin import AdminClient, NewTopic
 from experiments.agents import TOKEN, TRUST
 from experiments.conftest import KIND, RBAC, SYSTEM, experiment, until
 
 from highwater_chaos.backends.attach.discovery import discover
-from highwater_chaos.backends.attach.session import Access
+from highwater_chaos.backends.attach.session import Access, Session
 from highwater_chaos.backends.kubernetes.agents import AgentClient
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
@@ -216,7 +217,7 @@ def test_a_cluster_is_borrowed_by_labels_alone(real: Any, tmp_path: Path) -> Non
     ]
     allow_disruptions(real.api)
     real.api.create(foreign(reference, schedule=schedule))
-    until(lambda: real.status().get("clusterId"), "Kafka has said which cluster it is")
+    until(lambda: (real.status().get("ownTopics") or {}).get("ids", {}).get("orders"), "the topic is noted with its id")
     another = real.nodes.at(Endpoint("theirs-broker-1.theirs-brokers.default.svc", 9092))
     refused = apply(real, "at-another-address", {"bootstrap": str(another)}, namespace="kube-public")
     assert (refused["reason"], "has chaosexperiment default/demo on it" in refused["message"]) == ("ClusterHeld", True)
@@ -235,6 +236,32 @@ def test_a_cluster_is_borrowed_by_labels_alone(real: Any, tmp_path: Path) -> Non
         ("podDelete", True, True),
         ("drain", True, True),
     ]
+    topics_of_a_runner_that_died_are_deleted(real, broker)
+
+
+def topics_of_a_runner_that_died_are_deleted(real: Any, broker: Endpoint) -> None:
+    """By the operator, on the same cluster; those that somebody has created anew since are left."""
+
+    def topics() -> dict[str, str]:
+        with Session(Access((broker,))) as session:
+            answer = session.metadata(["left", "anew", "not-answered"])
+            return {one.name: one.topic_id.hex for one in answer.topics if one.error_code == 0}
+
+    def die(pod: Any) -> int:
+        del pod
+        admin = AdminClient({"bootstrap.servers": str(broker)})
+        for future in admin.create_topics([NewTopic(one, 1, 2) for one in ("left", "anew", "not-answered")]).values():
+            future.result(LONG)
+        until(lambda: len(topics()) == 3, "the topics")
+        own = {"clusterId": real.status("dies")["clusterId"], "names": ["left", "anew", "not-answered"]}
+        own["ids"] = {"left": topics()["left"], "anew": "1" * 32}
+        real.api.patch(*KIND, "dies", "default", {"status": {"ownTopics": own}}, "status")
+        return 137
+
+    real.runner = die
+    assert apply(real, "dies", {"bootstrap": str(broker)})["status"] == "True"
+    until(lambda: real.phase("dies") == "Completed" and real.status("dies").get("ownTopics") is None, "the end", LONG)
+    until(lambda: list(topics()) == ["anew"], "the topics of the run are gone")
 
 
 def test_a_budget_refuses_an_eviction_in_its_own_words(kube_api: Any) -> None:

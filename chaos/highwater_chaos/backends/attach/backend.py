@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 import msgspec
 
 from highwater_chaos.backends.attach.discovery import Found
+from highwater_chaos.backends.attach.noted_topics import NotesTopics
 from highwater_chaos.backends.attach.observing import AttachObserver
 from highwater_chaos.backends.attach.session import Access
 from highwater_chaos.backends.attach.topics import WITHIN_S, Made
@@ -61,7 +61,7 @@ _SEEN: Final = (
 _WHY: Final = "a cluster of others is only asked, a few times a second, and reports nothing by itself"
 
 
-class AttachBackend(RealClients, OwnRun):
+class AttachBackend(NotesTopics, RealClients, OwnRun):
     """See :class:`highwater_chaos.backends.protocol.Backend`. ``root``: the state directory; None: the user's."""
 
     name = "attach"
@@ -73,13 +73,8 @@ class AttachBackend(RealClients, OwnRun):
         self._found = found
         self._observer: AttachObserver | None = None
         self._cluster: Cluster
-        self._tries: Counter[str] = Counter()
-        self._made = Made(
-            [str(one) for one in access.bootstrap],
-            None if access.file is None else str(access.file),
-            found.cluster_id,
-            [],
-        )
+        file = None if access.file is None else str(access.file)
+        self._begin_notes(Made([str(one) for one in access.bootstrap], file, found.cluster_id, []))
 
     # --- before the run ---
 
@@ -129,20 +124,8 @@ class AttachBackend(RealClients, OwnRun):
             self._found, self._access, lambda: list(self._made.topics), seed, incarnation=self.incarnation
         )
 
-    def creating(self, topic: str) -> None:
-        """Note it before it is asked for."""
+    def _write_made(self) -> None:
         assert self._run is not None
-        self._tries[topic] += 1
-        if topic not in self._made.topics:
-            self._made.topics.append(topic)
-            self._made.write(self._run.path / _MADE)
-
-    def not_created(self, topic: str) -> None:
-        """Forget a topic that somebody else has made: it is not deleted at the end."""
-        assert self._run is not None
-        if self._tries[topic] > 1:
-            return  # the run itself had, in an earlier step
-        self._made.topics.remove(topic)
         self._made.write(self._run.path / _MADE)
 
     def advance(self, until_ns: int) -> None:

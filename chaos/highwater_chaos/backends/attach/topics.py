@@ -2,7 +2,8 @@
 
 FILE, in the run's directory, says where the cluster is, where the client properties are (never what is in them), and
 which topics the run has begun to create. Every topic is written there before it is asked for, so that whoever heals the
-run finds it, however the harness ended.
+run finds it, however the harness ended; its id follows, so that a topic of the same name that somebody has created anew
+is left alone. Before Kafka 2.8 topics have no ids, and the name alone counts.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 import msgspec
 
@@ -28,16 +30,17 @@ WITHIN_S: Final = 60.0
 """How long this program may take."""
 _AGAIN_S: Final = 0.5
 _DELETE_VERSION: Final = 6
-_ABSENT: Final = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_ABSENT: Final = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 class Made(msgspec.Struct, forbid_unknown_fields=True):
-    """The content of the file."""
+    """The content of the file. ``ids``: in hex, of those topics whose creation was answered with one."""
 
     bootstrap: list[str]
     client_config: str | None
     cluster_id: str
     topics: list[str]
+    ids: dict[str, str] = {}
 
     def write(self, path: Path) -> None:
         """Whole or not at all, and on the disk. Raises ``OSError``."""
@@ -69,7 +72,7 @@ def main() -> int:
         sys.stdout.write(f"{error}\n")
         return _UNKNOWN
     if left:
-        sys.stdout.write(f"topics {', '.join(left)} of cluster {made.cluster_id}\n")
+        sys.stdout.write(f"topics {', '.join(one.name for one in left)} of cluster {made.cluster_id}\n")
     if what == "remove":
         return _UNKNOWN if left else 0
     return THERE if left else GONE
@@ -80,7 +83,7 @@ def remove(made: Made) -> list[str]:
     if not made.topics:
         return []
     with Session(made.access) as session:
-        return _remove(session, made, _brokers(session, made))
+        return [one.name for one in _remove(session, made, _brokers(session, made))]
 
 
 def _brokers(session: Session, made: Made) -> dict[int, Endpoint]:
@@ -95,11 +98,22 @@ def _brokers(session: Session, made: Made) -> dict[int, Endpoint]:
     return {one.node_id: Endpoint(one.host, one.port) for one in found}
 
 
-def _remove(session: Session, made: Made, brokers: dict[int, Endpoint]) -> list[str]:
+class _Topic(NamedTuple):
+    """One that is there. ``id``: zero where topics have none."""
+
+    name: str
+    id: UUID
+
+    def to_delete(self) -> DeleteTopicState:
+        return DeleteTopicState(name=None, topic_id=self.id) if self.id.int else DeleteTopicState(name=self.name)
+
+
+def _remove(session: Session, made: Made, brokers: dict[int, Endpoint]) -> list[_Topic]:
     until = time.monotonic() + _PATIENCE_S
-    left = list(made.topics)
-    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in left], timeout_ms=5 * SECOND // MS)
+    left = _there(session, made)
     while left and time.monotonic() < until:
+        asked = [one.to_delete() for one in left]
+        request = DeleteTopicsRequest(topics=asked, timeout_ms=5 * SECOND // MS)
         for broker in list(brokers.values()):
             try:
                 answer: Any = session.ask(broker, request, _DELETE_VERSION, 10)
@@ -107,7 +121,8 @@ def _remove(session: Session, made: Made, brokers: dict[int, Endpoint]) -> list[
                 continue
             refused = [one for one in answer.responses if one.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED]
             if refused:
-                raise UserError(f"topic {refused[0].name}: {error_name(refused[0].error_code)}: the user needs Delete")
+                named = refused[0].name or ", ".join(one.name for one in left)
+                raise UserError(f"topic {named}: {error_name(refused[0].error_code)}: the user needs Delete")
             if all(one.error_code in _ABSENT for one in answer.responses):
                 break
         left = _there(session, made)
@@ -116,9 +131,15 @@ def _remove(session: Session, made: Made, brokers: dict[int, Endpoint]) -> list[
     return left
 
 
-def _there(session: Session, made: Made) -> list[str]:
+def _there(session: Session, made: Made) -> list[_Topic]:
+    """Those of the run that are there; one that was created anew, under another id, is none of the run's."""
     answer = session.metadata(made.topics)
-    return [str(one.name) for one in answer.topics if one.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    found = [
+        _Topic(str(one.name), one.topic_id)
+        for one in answer.topics
+        if one.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    ]
+    return [one for one in found if not one.id.int or made.ids.get(one.name, one.id.hex) == one.id.hex]
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from highwater_chaos.backends.attach.noted_topics import NotesTopics
+from highwater_chaos.backends.attach.topics import Made
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.capabilities import KubernetesCapabilities
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
@@ -37,6 +39,7 @@ from highwater_chaos.backends.kubernetes.message_rules import MessageRules
 from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import PodEvents
+from highwater_chaos.backends.kubernetes.own_topics import write_own_topics
 from highwater_chaos.backends.kubernetes.pod_nodes import PodNode, PodNodes
 from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
 from highwater_chaos.backends.local.clients import LocalClients
@@ -74,7 +77,7 @@ class _Node(PodNode):
     skew: HostFault | None = None
 
 
-class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
+class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks cannot be harmed: those that can be
     harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 
@@ -126,6 +129,11 @@ class KubernetesBackend(PodNodes, KubernetesCapabilities, RealNodes):
         self._wiped: set[tuple[str, int]] = set()
         self._since = 0
         self._closed = False
+        self._begin_notes(Made([], None, "", []))
+
+    def _write_made(self) -> None:
+        if self.is_borrowed():  # all of a cluster of the experiment's own goes with it
+            write_own_topics(self._journal, self._made, self._tries)
 
     def is_borrowed(self) -> bool:
         return self._place.borrowed != ""

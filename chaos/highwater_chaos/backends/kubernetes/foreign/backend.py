@@ -24,6 +24,7 @@ from highwater_chaos.backends.kubernetes.foreign.reference import ForeignReferen
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.kubelet import held_up
 from highwater_chaos.backends.kubernetes.network import Cuts
+from highwater_chaos.backends.kubernetes.own_topics import write_own_topics
 from highwater_chaos.backends.kubernetes.pod_nodes import PodDisks, PodNode, PodNodes
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.on_machines import with_machine_methods
@@ -127,19 +128,6 @@ class ForeignBackend(PodNodes, AttachBackend):
         self._cuts = Cuts(self._client, self._places, self._endpoints)
         self._observe(seed)
         self._client.all_end_within(self._timeout_ns + _AFTER_NS)
-
-    def creating(self, topic: str) -> None:
-        """Note it in the status before it is asked for: the operator deletes it if this runner does not."""
-        self._tries[topic] += 1
-        if topic not in self._made.topics:
-            self._made.topics.append(topic)
-            self._write_made()
-
-    def not_created(self, topic: str) -> None:
-        """Forget a topic that somebody else has made: it is not deleted at the end."""
-        if self._tries[topic] == 1:
-            self._made.topics.remove(topic)
-            self._write_made()
 
     def advance(self, until_ns: int) -> None:
         """Sleep, and look at pods. Raises ``TakenOverError`` where the experiment is not the runner's any more."""
@@ -468,9 +456,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         self._log.close()
 
     def _write_made(self) -> None:
-        names = list(self._made.topics)
-        topics = {"clusterId": self._made.cluster_id, "names": names} if names else None
-        self._journal.write(lambda _: {"ownTopics": topics})
+        write_own_topics(self._journal, self._made, self._tries)
 
 
 @with_machine_methods("volume", in_pods=True)
