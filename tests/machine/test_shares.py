@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.machine import linux
 from highwater_chaos.machine.power_loss import PowerLoss
 from highwater_chaos.machine.shares import Place, Share
 from highwater_chaos.machine.wipe import Wipe
@@ -51,3 +52,47 @@ def test_a_shared_directory_is_a_file_while_its_volume_is_down(machine: Any, kin
     for place in places:
         place.remove()
     assert not target.exists()
+
+
+class Killed(BaseException):
+    """Of a process, between two of its system calls."""
+
+
+@pytest.mark.whole_machine
+def test_a_place_is_read_only_whenever_its_maker_was_killed(
+    machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    volume = machine.volume("ext4")
+    point = Path(volume.mount_point)
+    place = Place(str(tmp_path / "mount"), "uid-of-a-pod", read_only=True)
+    left = [0]
+
+    def dying(call: Any) -> Any:
+        def made(*arguments: Any) -> Any:
+            result = call(*arguments)
+            left[0] -= 1
+            if left[0] == 0:
+                raise Killed
+            return result
+
+        return made
+
+    for name in ("mount", "copy_mount", "move_mount"):
+        monkeypatch.setattr(linux, name, dying(getattr(linux, name)))
+    deaths = 0
+    for calls in range(1, 9):
+        left[0] = calls
+        try:
+            place.mount(point, point)
+        except Killed:
+            deaths += 1
+        left[0] = 0
+        place.mount(point, point)
+        with pytest.raises(OSError, match="Read-only"):
+            (tmp_path / "mount" / "file").write_text("no")
+        mine = os.statvfs(tmp_path / "mount").f_flag
+        assert mine & os.ST_NODEV
+        assert mine & os.ST_NOSUID
+        assert mine & os.ST_NOATIME
+        place.remove()
+    assert deaths == 2

@@ -39,6 +39,9 @@ _MOUNT_SETATTR: Final = 442
 _OPEN_TREE_CLONE: Final = 1
 _MOVE_MOUNT_EMPTY_PATHS: Final = 0x04 | 0x40
 _AT_EMPTY_PATH: Final = 0x1000
+_ATTR_NOATIME: Final = 0x10
+_ATTR_ATIME: Final = 0x70
+"""Attributes of a mount; the others that are set here have the values of their flags."""
 RESOLVE_NO_MAGICLINKS: Final = 0x02
 RESOLVE_NO_SYMLINKS: Final = 0x04
 RESOLVE_IN_ROOT: Final = 0x10
@@ -109,15 +112,21 @@ def openat2(directory: int, path: str, flags: int, resolve: int, mode: int = 0) 
     return int(result)
 
 
-def copy_mount(point: Path) -> int:
-    """A copy of the mount at ``point`` that is nowhere yet and hears of no other (``open_tree``, since Linux 5.2); the
-    caller closes the descriptor, and the copy goes unless it was moved somewhere."""
+def copy_mount(point: Path, flags: int = 0) -> int:
+    """A copy of the mount at ``point``, or of a directory of it, that is nowhere yet and hears of no other (since Linux
+    5.12); the caller closes the descriptor, and the copy goes unless it was moved somewhere.
+
+    Args:
+        flags: ``MS_RDONLY``, ``MS_NODEV``, ``MS_NOSUID``, ``MS_NOATIME``, that it gets beside those of the mount.
+    """
     fd = int(_libc().syscall(_OPEN_TREE, -100, os.fsencode(point), _OPEN_TREE_CLONE | os.O_CLOEXEC))
     if fd < 0:
         _check(fd, f"open_tree {point}")
     try:
-        private = (ctypes.c_uint64 * 4)(0, 0, MS_PRIVATE, 0)
-        result = _libc().syscall(_MOUNT_SETATTR, fd, b"", _AT_EMPTY_PATH, ctypes.byref(private), ctypes.sizeof(private))
+        wanted = flags & (MS_RDONLY | MS_NODEV | MS_NOSUID)
+        wanted, replaced = (wanted | _ATTR_NOATIME, _ATTR_ATIME) if flags & MS_NOATIME else (wanted, 0)
+        how = (ctypes.c_uint64 * 4)(wanted, replaced, MS_PRIVATE, 0)
+        result = _libc().syscall(_MOUNT_SETATTR, fd, b"", _AT_EMPTY_PATH, ctypes.byref(how), ctypes.sizeof(how))
         _check(result, "mount_setattr")
     except OSError:
         os.close(fd)

@@ -43,9 +43,16 @@ class Place:
         with suppress(FileNotFoundError):
             target.unlink()
         target.mkdir(mode=0o750)
-        linux.mount(str(directory), target, "none", linux.MS_BIND)
-        read_only = linux.MS_RDONLY if self.read_only else 0
-        linux.mount("none", target, "none", linux.MS_REMOUNT | linux.MS_BIND | _FLAGS | read_only)
+        # Whole before it is there: whoever is killed in the middle must leave nothing that can be written to.
+        copy = linux.copy_mount(directory, _FLAGS | (linux.MS_RDONLY if self.read_only else 0))
+        try:
+            there = os.open(target, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                linux.move_mount(copy, there)
+            finally:
+                os.close(there)
+        finally:
+            os.close(copy)
 
     def unmount(self) -> None:
         """Take it away, whoever uses it, and leave a file in its place."""

@@ -25,19 +25,20 @@ class Limits:
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     def check(self, name: str, namespace: str, size: int, others: Iterable[tuple[str, int]]) -> None:
-        """Raises ``RefusalError`` (422) for a volume that is too large. ``others``: namespaces and sizes of those there
-        are."""
-        if size > self.largest:
+        """Raises ``RefusalError`` for a volume that is too large: 422, whatever else there is; 507 beside the others of
+        its namespace, for which another node may have room. ``others``: namespaces and sizes of those there are."""
+        largest, setting = min((self.largest, "LARGEST_VOLUME"), (self.namespace, "NAMESPACE_VOLUMES"))
+        if size > largest:
             raise RefusalError(
                 422,
-                f"volume {name} is too large for this node's agent (HIGHWATER_AGENT_LARGEST_VOLUME)",
-                expected=f"at most {self.largest} bytes",
+                f"volume {name} is too large for this node's agent (HIGHWATER_AGENT_{setting})",
+                expected=f"at most {largest} bytes",
                 found=str(size),
             )
         taken = sum(one for other, one in others if other == namespace)
         if taken + size > self.namespace:
             raise RefusalError(
-                422,
+                507,
                 f"volume {name} is too large beside the others of namespace {namespace} on this node"
                 " (HIGHWATER_AGENT_NAMESPACE_VOLUMES)",
                 expected=f"at most {self.namespace} bytes together",
@@ -47,7 +48,7 @@ class Limits:
     def room(self, directory: Path) -> int:
         """Return the bytes that a new volume may have, on the disk of a directory."""
         status = os.statvfs(directory)
-        return max(0, min(self.largest, status.f_bavail * status.f_frsize - self.free))
+        return max(0, min(self.largest, self.namespace, status.f_bavail * status.f_frsize - self.free))
 
     def allocate(self, image: Path, size: int) -> None:
         """Have every block of an image, which may be there already: a write to it never finds the node's disk full.

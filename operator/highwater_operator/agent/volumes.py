@@ -111,6 +111,7 @@ class Volumes:
         self._mounts = mounts.resolve()
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
+        self._counting = threading.Lock()
         for directory in (self._records, self._images):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._mounts.mkdir(parents=True, exist_ok=True, mode=0o755)
@@ -244,11 +245,12 @@ class Volumes:
                     places=there.places,
                 )
             self._leave_other_points(record)
-            if not record.made:
-                others = [(one.namespace, one.size_bytes) for one in self.all() if one.name != record.name]
-                self._limits.check(record.name, record.namespace, record.size_bytes, others)
-            if record != there:
-                self.write(record)
+            with self._counting:  # of two that are made at once, the second is counted beside the first
+                if not record.made:
+                    others = [(one.namespace, one.size_bytes) for one in self.all() if one.name != record.name]
+                    self._limits.check(record.name, record.namespace, record.size_bytes, others)
+                if record != there:
+                    self.write(record)
             try:
                 if record.made:
                     self._limits.allocate(self._image(record.name), record.size_bytes)

@@ -185,7 +185,11 @@ def test_calls_are_idempotent_and_wrong_ones_are_refused(driver: Driver) -> None
     driver.publish(handle, other, readonly=True)
     with pytest.raises(OSError, match="Read-only"):
         (other / "file").write_text("no")
+    for unknown in ("pvc-none", hostile):
+        assert driver.code("NodeUnpublishVolume", volume_id=unknown, target_path=str(target)) == "NOT_FOUND"
+    assert target.is_mount(), "what is not that volume's stays"
     driver.remove(handle, target, other)
+    assert driver.code("NodeUnpublishVolume", volume_id="pvc-none", target_path=str(target)) == "OK", "nothing is there"
     driver.remove(hostile)
     assert [driver.code("DeleteVolume", volume_id=one) for one in (handle, hostile)] == ["OK", "OK"]
 

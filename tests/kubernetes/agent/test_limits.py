@@ -96,10 +96,13 @@ def test_one_namespace_does_not_take_the_disk_of_all() -> None:
     others = [("default", 100), ("other", 100)]
     limits.check("b", "default", 50, others)
     limits.check("b", "other", 50, others)
-    with pytest.raises(RefusalError, match="beside the others of namespace default"):
+    with pytest.raises(RefusalError, match="beside the others of namespace default") as refused:
         limits.check("b", "default", 51, others)
-    with pytest.raises(RefusalError, match="too large for this node's agent"):
+    assert refused.value.status == 507, "another node may have room for it"
+    with pytest.raises(RefusalError, match="too large for this node's agent") as refused:
         limits.check("a", "third", 101, others)
+    assert refused.value.status == 422
+    assert Limits(largest=1 << 50, namespace=150, free=0).room(Path("/tmp")) == 150
 
 
 def test_a_refusal_is_an_event_about_the_pod(agent: Agent, world: World) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.linux import device_at
 from highwater_chaos.machine.shares import Place
 from highwater_chaos.machine.volumes import MIB, SMALLEST, FileSystem
 from highwater_chaos.machine.write_probe import probe_write
@@ -59,9 +60,9 @@ class Usage:
 
 class Claims:
     """See the module. Methods raise ``RefusalError``: 400 for what is no name, path or size, 404 for a volume that is
-    not here, 409 for another one of that name, 412 for one in use, 416 for a size that cannot be, 422 and 507 where
-    there is no room, 423 where something else is done to it, 503 while a fault of its disk is in force; and
-    ``MachineError``, ``OSError`` where the machine does not do it."""
+    not here or not at a target, 409 for another one of that name, 412 for one in use, 416 for a size that cannot be,
+    422 and 507 where there is no room, 423 where something else is done to it, 503 while a fault of its disk is in
+    force; and ``MachineError``, ``OSError`` where the machine does not do it."""
 
     def __init__(self, volumes: Volumes, limits: Limits, state: Path, kubelet: Path) -> None:
         self._volumes = volumes
@@ -139,14 +140,19 @@ class Claims:
             self._volumes.mount(published)
 
     def unpublish(self, handle: str, target: str) -> None:
-        """Take it away there. Idempotent; also for a volume that is not here any more."""
+        """Take it away there. Idempotent; also for a volume that is not here any more. What is mounted there and is not
+        this volume's, as its record says, stays: 404."""
         place = Place(target, self._pod_of(target))
         with self._alone(_PREFIX + handle):
-            place.remove()
             record = self._find(handle)
-            if record is not None and any(one.target == target for one in record.places):
-                left = tuple(one for one in record.places if one.target != target)
-                self._volumes.write(replace(record, places=left))
+            if record is None or all(one.target != target for one in record.places):
+                if device_at(Path(target)) is None:
+                    return
+                what = f"volume {handle!r:.200} is not published at this target, and what is mounted there stays"
+                raise RefusalError(404, what, expected="a target of the volume's", found=target[:300])
+            place.remove()
+            left = tuple(one for one in record.places if one.target != target)
+            self._volumes.write(replace(record, places=left))
 
     def usage(self, handle: str, path: str) -> tuple[Usage, Usage]:
         """Return the bytes and inodes of a volume that is published at a path."""
@@ -159,7 +165,8 @@ class Claims:
         return size, Usage(status.f_files, status.f_favail, status.f_files - status.f_ffree)
 
     def room(self) -> int:
-        """Return the bytes of the largest volume that can be made now."""
+        """Return the bytes of the largest volume that can be made now, in a namespace that has none yet: whose it will
+        be is not said to who asks."""
         return self._limits.room(self._state)
 
     def _find(self, handle: str) -> VolumeRecord | None:
