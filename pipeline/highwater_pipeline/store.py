@@ -382,7 +382,27 @@ def open_stored_run(directory: AnyPath) -> StoredRun:
         _opened(home.whole(name), name, ColumnCache(0), entry.facts.run_id, None, entry.whole.get(name))
     if not entry.units:
         _cluster_events(home, entry.facts.run_id, entry.others)
-    return _run_of(home, entry)
+    run = _run_of(home, entry)
+    _refuse_other_files(home, run)
+    return run
+
+
+def _refuse_other_files(home: Home, run: StoredRun) -> None:
+    """Whoever reads a table's directory reads every file in it, so one that nobody wrote here is not left unsaid."""
+    for name in (*BY_PARTITION, *WHOLE):
+        directory = home.directory(name)
+        if name in WHOLE:
+            known = {home.whole(name).name}
+        else:
+            known = {home.partition(name, one.partition).name for one in run.units}
+        if name == "events" or not known:
+            known.add(home.others.name)
+        files: list[AnyPath] = sorted(directory.glob("*"), key=str)
+        for file in files:
+            if file.name not in known and not file.name.startswith((".", "_")):  # readers pass over those
+                raise BadTableError(
+                    f"{file}: expected no file in {directory} beside those that the run was stored with; remove it"
+                )
 
 
 def open_run_at(home: Home) -> StoredRun:

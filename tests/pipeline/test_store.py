@@ -249,6 +249,18 @@ def test_other_tables_of_a_run_are_those_that_were_written(
         stored_runs(tmp_path)
 
 
+@pytest.mark.parametrize("table", [*BY_PARTITION, *WHOLE])
+def test_a_file_that_nobody_stored_is_refused(new_story: Any, tmp_path: Path, table: str) -> None:
+    """Whoever reads the table reads it, too."""
+    directory = _stored(new_story, tmp_path)
+    files = sorted((tmp_path / table / "run_id=run").iterdir())
+    shutil.copy(files[0], files[0].with_name("_passed-over.parquet"))
+    open_stored_run(directory)
+    shutil.copy(files[0], files[0].with_name("more.parquet"))
+    with pytest.raises(BadTableError, match=f"{table}/run_id=run/more.parquet: expected no file .* remove it$"):
+        open_stored_run(directory)
+
+
 def test_a_run_of_a_store_has_one_name(new_story: Any, tmp_path: Path) -> None:
     """A copy would be judged twice, as the same run."""
     _stored(new_story, tmp_path)
