@@ -41,6 +41,7 @@ PATIENCE: Final = 15.0
 _TIMEOUT: Final = (3.0, 10.0)
 """Seconds to connect, and between two bytes of a response."""
 _PAGE: Final = 500
+MOST_LOG: Final = 16 << 20
 _CONNECTIONS: Final = 32
 _TRY_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
 _MERGE: Final = "application/merge-patch+json"
@@ -156,13 +157,24 @@ class Kube:
         return bool((answer.get("status") or {}).get("allowed"))
 
     def log(self, namespace: str, pod: str, container: str, *, patience: float | None = None) -> str:
-        """What a container has written; if it cannot be read, why."""
-        asked = [("container", container)]
+        """What a container has written in its life now, and in the one before it, which is all that a kubelet keeps; at
+        most :data:`MOST_LOG` bytes of each. If it cannot be read, why."""
+        before, now = (self._log_of(namespace, pod, container, previous, patience) for previous in (True, False))
+        return before + now
+
+    def _log_of(self, namespace: str, pod: str, container: str, previous: bool, patience: float | None) -> str:
+        asked = [("container", container), ("limitBytes", str(MOST_LOG)), ("previous", str(previous).lower())]
         try:
-            text: Any = self._ask("get", POD, namespace, pod, "log", patience=patience, query_params=asked)
+            found: Any = self._ask("get", POD, namespace, pod, "log", patience=patience, query_params=asked)
         except KubeError as error:
-            return f"(the log could not be read: {error})\n"
-        return text if isinstance(text, str) else json.dumps(text)  # a single line of JSON is read as such
+            if previous and error.status == 400:
+                return ""  # it is the first
+            which = "of the container before" if previous else ""
+            return f"(the log {which} could not be read: {error})\n".replace("  ", " ")
+        text = found if isinstance(found, str) else json.dumps(found)  # a single line of JSON is read as such
+        if text and not text.endswith("\n"):
+            text += "\n"
+        return text if len(text.encode()) < MOST_LOG else f"{text}(the log goes on: {MOST_LOG} bytes of it are read)\n"
 
     # --- writing ---
 

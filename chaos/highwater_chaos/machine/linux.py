@@ -31,6 +31,8 @@ MNT_DETACH: Final = 2
 _WAIT_BEFORE: Final = 1
 _WRITE: Final = 2
 _WAIT_AFTER: Final = 4
+_KEEP_SIZE: Final = 1
+_PUNCH_HOLE: Final = 2
 _CACHESTAT: Final = 451
 _OPEN_TREE: Final = 428
 _MOVE_MOUNT: Final = 429
@@ -94,6 +96,12 @@ def write_back(fd: int, offset: int, length: int) -> None:
             fd, ctypes.c_int64(offset), ctypes.c_int64(length), _WAIT_BEFORE | _WRITE | _WAIT_AFTER
         )
         _check(result, "sync_file_range")
+
+
+def punch_hole(fd: int, length: int) -> None:
+    """Give up the first bytes of a file, which keeps its size: they read as zeros, and take no room."""
+    call = _libc().fallocate(fd, _KEEP_SIZE | _PUNCH_HOLE, ctypes.c_int64(0), ctypes.c_int64(length))
+    _check(call, "fallocate")
 
 
 def sync_file_system(fd: int) -> None:

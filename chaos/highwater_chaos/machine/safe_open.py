@@ -48,10 +48,10 @@ def open_beneath(root: Path | int, path: str, flags: int) -> int:
         raise
 
 
-def open_file(root: Path | int, path: str) -> int:
-    """A regular file inside ``root``, to be read. Raises ``MachineError`` for anything else: a link, a device, a
-    pipe; otherwise as :func:`open_beneath`."""
-    fd = open_beneath(root, path, os.O_RDONLY)
+def open_file(root: Path | int, path: str, flags: int = os.O_RDONLY) -> int:
+    """A regular file inside ``root``, to be read unless ``flags`` say otherwise. Raises ``MachineError`` for anything
+    else: a link, a device, a pipe; otherwise as :func:`open_beneath`."""
+    fd = open_beneath(root, path, flags)
     mode = os.fstat(fd).st_mode
     if not stat.S_ISREG(mode):
         os.close(fd)

@@ -37,6 +37,7 @@ from highwater_operator.agent.machine_record import MachineRecord
 from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.orphans import Collector
 from highwater_operator.agent.pod_events import PodEvents
+from highwater_operator.agent.pod_files import bound_events
 from highwater_operator.agent.pods import ApiPods, Pod
 from highwater_operator.agent.records import Records
 from highwater_operator.agent.refusals import RefusalError
@@ -226,6 +227,7 @@ class Agent:
                 if self._ended.is_set():
                     return
                 self._ensure_volume(pod)
+                self._bound_events(pod)
                 self._health.beat("volumes")
             if self._pods.synced.is_set():
                 self._remove_orphans()
@@ -247,6 +249,14 @@ class Agent:
                 why += f": expected {error.body['expected']}, found {error.body['found']}"
             self._log_once(pod.volume, why)
             self._events.refused(pod, why)
+
+    def _bound_events(self, pod: Pod) -> None:
+        about = f"events of {pod.namespace}/{pod.name}"
+        try:
+            bound_events(pod, self._settings.kubelet)
+            self._failing.pop(about, None)
+        except (MachineError, OSError) as error:
+            self._log_once(about, f"{about} are not bounded: {error}")
 
     def _remove_orphans(self) -> None:
         about = "volumes of deleted LogClusters"

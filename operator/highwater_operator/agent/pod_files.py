@@ -7,6 +7,7 @@ and follows no link in it (:mod:`highwater_chaos.machine.safe_open`), and what i
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -20,6 +21,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.linux import punch_hole
 from highwater_chaos.machine.safe_open import open_file, open_root
 from highwater_operator.agent.containers import Container, network_of, node_container, running_node
 from highwater_operator.agent.places import ADMIN_PORT, DATA_PATH, EVENTS_PATH, EVENTS_VOLUME, volume_directory
@@ -32,6 +34,8 @@ from highwater_operator.agent.volumes import DATA, Volumes
 MOST_BYTES: Final = 8 << 20
 """Of one answer. It is never in memory as a whole: the allocator would keep as much for every thread that had it."""
 _AT_A_TIME: Final = 256 << 10
+KEPT_EVENTS: Final = 1 << 30
+_BLOCK: Final = 1 << 20
 _EVENTS: Final = "events.jsonl"
 _BROKER: Final = re.compile(r".*-broker-([0-9]{1,9})")
 _METRICS_WITHIN: Final = 5.0
@@ -64,7 +68,8 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
     """The node's events from a byte on, at most :data:`MOST_BYTES`; none beyond the end.
 
     Raises:
-        RefusalError: 404 where the node has written none, or is down and its file out of reach.
+        RefusalError: 404 where the node has written none, or is down and its file out of reach; 410 where what was
+            there has been given up (:func:`bound_events`).
     """
     places = [str(volume_directory(kubelet, pod.uid, EVENTS_VOLUME))]
     if (container := node_container(pod)) is not None:
@@ -77,6 +82,15 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
         except MachineError as error:
             raise RefusalError(422, str(error), expected="a regular file", found="something else") from error
         status = os.fstat(fd)
+        if (first := _first_byte(fd, offset)) > offset:
+            os.close(fd)
+            raise RefusalError(
+                410,
+                f"of the events of pod {pod.namespace}/{pod.name} the last {KEPT_EVENTS >> 20} MiB are kept, these are"
+                " gone: delete the pod, so that the next one begins with an empty file",
+                expected=f"byte {first} or later",
+                found=str(offset),
+            )
         length = max(0, min(MOST_BYTES, status.st_size - offset))
         source = os.fdopen(fd, "rb", buffering=0)
         return Piece(source, offset, length, status.st_size, f"{status.st_dev:x}-{status.st_ino:x}")
@@ -86,6 +100,32 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
         expected=" or ".join(f"{place}/{_EVENTS}" for place in places),
         found="no file",
     )
+
+
+def bound_events(pod: Pod, kubelet: Path, kept: int = KEPT_EVENTS) -> None:
+    """Give up the oldest events of a node that has written many, in the file where it is: nobody else ends it, and a
+    LogCluster may run for months. Raises ``MachineError``, ``OSError``; nothing where there is no file."""
+    directory = volume_directory(kubelet, pod.uid, EVENTS_VOLUME)
+    try:
+        fd = open_file(directory, _EVENTS, os.O_RDWR)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    try:
+        status = os.fstat(fd)
+        if status.st_blocks * 512 > kept + kept // 16:
+            punch_hole(fd, (status.st_size - kept) // _BLOCK * _BLOCK)
+    finally:
+        os.close(fd)
+
+
+def _first_byte(fd: int, offset: int) -> int:
+    """From which byte on, at or after ``offset``, there is something."""
+    try:
+        return os.lseek(fd, offset, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return offset  # the end
 
 
 def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:

@@ -133,3 +133,20 @@ def test_a_pod_that_took_the_place_of_another_does_not_answer_for_it(pod: Pod, e
     events.write_bytes(b"x" * 1000)
     assert ask(pod, tmp_path, f"?offset=900&uid={pod.uid}") == b"x" * 100
     assert b"has been replaced" in ask(pod, tmp_path, f"?offset=900&uid={uuid.uuid4()}", 409)
+
+
+def test_the_oldest_events_of_a_file_that_grows_are_given_up(pod: Pod, events: Path, tmp_path: Path) -> None:
+    """Where they were is known, so that nobody takes what follows for what was to be read."""
+    events.write_bytes(b"x" * MIB)
+    pod_files.bound_events(pod, tmp_path, MIB)
+    assert ask(pod, tmp_path) == b"x" * MIB
+    events.write_bytes(b"x" * 3 * MIB + b"y" * MIB)
+    pod_files.bound_events(pod, tmp_path, MIB)
+    assert (events.stat().st_size, events.stat().st_blocks * 512 <= MIB + 8192) == (4 * MIB, True)
+    gone = ask(pod, tmp_path, "?offset=9", 410)
+    assert f"byte {3 * MIB} or later".encode() in gone
+    assert b"delete the pod" in gone
+    assert ask(pod, tmp_path, f"?offset={3 * MIB}") == b"y" * MIB
+    with events.open("ab") as file:
+        file.write(b"z")
+    assert ask(pod, tmp_path, f"?offset={4 * MIB}") == b"z"

@@ -24,6 +24,7 @@ _PARAMETERS: Final = frozenset(
     (
         *("watch", "resourceVersion", "timeoutSeconds", "allowWatchBookmarks", "labelSelector", "fieldSelector"),
         *("limit", "continue", "fieldManager", "fieldValidation", "force", "container", "ports", "timeout"),
+        *("previous", "limitBytes"),
         *("gracePeriodSeconds", "propagationPolicy"),
     )
 )
@@ -42,6 +43,7 @@ class HttpSide:
         self._authorizer = authorizer
         self._faults = faults
         self.logs: Any = lambda pod, container: ""
+        self.previous_logs: Any = lambda pod, container: None
         self.failures: list[Exception] = []
         """The server's own faults: a test must not mistake them for a refusal."""
         self.watches: set[Watch] = set()
@@ -110,7 +112,16 @@ class HttpSide:
             case "get", "portforward":
                 return await port_forward.forward(request, asked, self._stored(kind, asked).obj)
             case "get", "log":
-                text = self.logs(self._stored(kind, asked).obj, asked.query.get("container", ""))
+                pod, container = self._stored(kind, asked).obj, asked.query.get("container", "")
+                if asked.query.get("previous") == "true":
+                    text = self.previous_logs(pod, container)
+                    if text is None:
+                        name = pod["metadata"]["name"]
+                        said = f'previous terminated container "{container}" in pod "{name}" not found'
+                        raise errors.ApiError(400, "BadRequest", said)
+                else:
+                    text = self.logs(pod, container)
+                text = text[: int(asked.query.get("limitBytes") or len(text))]
                 return web.Response(text=text, content_type="text/plain")
             case "get", "scale":
                 return _json(scales.scale_of(kind, self._stored(kind, asked).obj))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError, MachineClock
+from highwater_chaos.backends.kubernetes.agents import GONE, REPLACED, AgentError, MachineClock
 from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.clocks import MachineClocks
 from highwater_chaos.backends.kubernetes.faults import PodPlace
@@ -267,6 +267,16 @@ def test_a_pod_that_was_replaced_is_said_at_once_and_nothing_more_is_handed_out(
     assert "broker-1" in note
     assert "replaced" in note
     assert not made.is_complete
+
+
+def test_events_that_are_not_kept_any_more_are_said_once() -> None:
+    made, pods, _ = polls("broker-0")
+    gone = AgentError("410: of the events of pod default/demo-broker-0 the last 1024 MiB are kept", GONE)
+    for _ in range(2):
+        assert made.take([(pods["broker-0"], gone)], FAR) == []
+    (note,) = made.notes()
+    assert note.startswith("events of broker-0 were not read in time, and are gone: 410")
+    assert made.gone is gone, "a run on a LogCluster that has run for long is refused"
 
 
 def test_the_engine_asks_this_backend_what_is_known() -> None:

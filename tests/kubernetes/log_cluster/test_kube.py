@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.kube.client import ConflictError, RefusedError, UnavailableError
+from highwater_chaos.kube import client
+from highwater_chaos.kube.client import ConflictError, Kube, RefusedError, UnavailableError
 from highwater_chaos.kube.kinds import CONFIG_MAP, LOG_CLUSTER, POD
 from highwater_operator.kube import FIELD_MANAGER, AsyncKube
 
@@ -135,3 +136,19 @@ def test_creating_twice_is_a_conflict(play: Any) -> None:
             await kube.create(config_map())
 
     play(story)
+
+
+def test_a_log_has_the_life_before_and_is_bounded(kube_api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "MOST_LOG", 20)
+    meta = {"name": "k-0", "namespace": "default"}
+    spec = {"containers": [{"name": "node", "image": "node"}]}
+    kube_api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    kube = Kube(kube_api.configuration(), patience=0.0)
+    kube_api.http.logs = lambda pod, container: f"now {pod['metadata']['name']} {container}"
+    assert kube.log("default", "k-0", "node") == "now k-0 node\n"
+    kube_api.http.previous_logs = lambda pod, container: "killed\n"
+    assert kube.log("default", "k-0", "node") == "killed\nnow k-0 node\n"
+    kube_api.http.previous_logs = lambda pod, container: "x" * 50
+    assert kube.log("default", "k-0", "node").startswith("x" * 20 + "\n(the log goes on: 20 bytes of it are read)\nnow")
+    kube_api.fault(verb="get", resource="pods/log", status=500, times=None)
+    assert kube.log("default", "k-0", "node").count("could not be read") == 2

@@ -39,6 +39,8 @@ OVER: Final = frozenset({"done", "failed", "healed", "expired"})
 """States of a fault of which nothing is left."""
 REPLACED: Final = 409
 """Status of an answer about a pod that is another one by now."""
+GONE: Final = 410
+"""Status of an answer about events that are not kept any more."""
 _CONNECT_WITHIN: Final = 10.0
 _KNOCK_WITHIN: Final = 4.0
 _ANSWER_WITHIN: Final = 15.0
@@ -161,7 +163,7 @@ class AgentClient:
 
     def events(self, namespace: str, pod: str, uid: str, offset: int) -> bytes:
         """What the pod's node has written to its event file from byte ``offset`` on. Raises ``AgentError``; its status
-        is :data:`REPLACED` if the pod is another one than ``uid`` by now."""
+        is :data:`REPLACED` if the pod is another one than ``uid`` by now, :data:`GONE` if that is not kept any more."""
         return self._ask("GET", f"/v1/pods/{namespace}/{pod}/events?offset={offset}&uid={uid}")
 
     def dump(self, namespace: str, pod: str) -> list[Dumped]:

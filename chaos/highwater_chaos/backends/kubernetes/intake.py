@@ -72,6 +72,8 @@ class Intake:
             known += taken
             if not much and all(pod.up for pod in self._pods.values()):
                 break
+            if self._polls.gone is not None:
+                raise ClusterError(f"what the cluster's nodes did before the run is not known: {self._polls.gone}")
             if time.monotonic() > deadline:
                 silent = ", ".join(name for name, pod in self._pods.items() if not pod.up)
                 raise ClusterError(f"events of {silent or 'the cluster'} could not be read in {_PAST_WITHIN:g} s")

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.backends.kubernetes.agents import REPLACED, AgentError
+from highwater_chaos.backends.kubernetes.agents import GONE, REPLACED, AgentError
 from highwater_chaos.backends.kubernetes.clocks import Counts, MachineClocks, RunnersTime
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.kafka_pods import LINE_BEGINS, KafkaPods
@@ -85,6 +85,8 @@ class EventPolls:
         self.is_complete = False
         """Whether the last :meth:`take` had the events of every pod."""
         self._notes: list[str] = []
+        self.gone: AgentError | None = None
+        """Why events that were not read yet are not there any more; None: all are."""
 
     def fetch(self, pod: PodEvents) -> bytes:
         """What has come up since; may be called on any thread, for one pod at a time. Raises ``AgentError``."""
@@ -142,6 +144,11 @@ class EventPolls:
         if error.status == REPLACED:
             if pod.silent_since != -1:
                 self._notes.append(f"what {pod.name} did last is not known, since its pod was replaced: {error}")
+            pod.silent_since = -1
+        elif error.status == GONE:
+            self.gone = error
+            if pod.silent_since != -1:
+                self._notes.append(f"events of {pod.name} were not read in time, and are gone: {error}")
             pod.silent_since = -1
         elif pod.silent_since is None:
             pod.silent_since = now
