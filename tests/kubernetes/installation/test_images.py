@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -118,6 +121,25 @@ def test_wrong_arguments_are_refused_before_anything_is_built(arguments, said):
     done = script(*arguments)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_jars_are_listed_by_coordinates_and_hash(tmp_path):
+    poms = {"netty-all-4.1.jar": ["netty-all", "shaded-inside"], "kafka-clients-3.4.1.jar": []}
+    for name, artifacts in poms.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as jar:
+            for one in artifacts:
+                said = f"#made\ngroupId=io.{one.replace('-', '.')}\nartifactId={one}\nversion=4.1\n"
+                jar.writestr(f"META-INF/maven/io/{one}/pom.properties", said)
+    sbom = tmp_path / "sbom.json"
+    sbom.write_text('{"bomFormat": "CycloneDX", "components": [{"name": "msgspec"}]}')
+    subprocess.run([sys.executable, str(ROOT / "images/list-jars"), str(sbom), str(tmp_path)], check=True)
+    python, kafka, netty = json.loads(sbom.read_text())["components"]
+    assert python == {"name": "msgspec"}
+    assert (kafka["name"], kafka["version"], kafka.get("purl")) == ("kafka-clients", "3.4.1", None)
+    assert netty["purl"] == "pkg:maven/io.netty.all/netty-all@4.1"
+    content = hashlib.sha256((tmp_path / "netty-all-4.1.jar").read_bytes()).hexdigest()
+    assert netty["hashes"] == [{"alg": "SHA-256", "content": content}]
+    assert "images/list-jars" in (ROOT / "images/fetch-kafka").read_text()
 
 
 def test_without_any_tool_it_says_what_to_install(tmp_path):
