@@ -344,6 +344,18 @@ def test_one_experiment_at_a_time_is_on_the_same_pods(others: Any) -> None:
     assert apply(others, "third", {"bootstrap": "elsewhere:9092"})["status"] == "True"
 
 
+def test_of_many_that_come_at_once_one_is_accepted(others: Any) -> None:
+    names = [f"at-once-{number}" for number in range(6)]
+    others.stop()
+    for name in names:
+        made = foreign(SELECTED)
+        made["metadata"]["name"] = name
+        others.api.create(made)
+    others.start()
+    found = [accepted(others, name)["status"] for name in names]
+    assert sorted(found) == ["False"] * 5 + ["True"]
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [("127.0.0.1:9092", "10.0.0.9:9092,localhost:9092"), ("k:9092", "K.Default.SVC.:9092"), ("[::1]:1", "[0:0::1]:1")],

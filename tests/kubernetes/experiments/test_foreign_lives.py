@@ -147,6 +147,25 @@ def test_a_pod_that_is_deleted_does_not_end_by_itself(make: Make) -> None:
     assert world.reasons == []
 
 
+def test_the_log_of_a_pod_that_is_deleted_is_kept(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read before it goes, once however often an eviction is asked for; each life in order."""
+    world = make()
+    asked: list[str] = []
+
+    def log(namespace: str, pod: str, container: str, **_: Any) -> str:
+        asked.append(f"{namespace}/{pod}/{container}")
+        return f"life {len(asked)}\n"
+
+    monkeypatch.setattr(ForeignBackend, "_touchable", lambda backend, node: backend._nodes[node])
+    world.backend._api = SimpleNamespace(log=log, delete=lambda *_, **__: True, evict=lambda *_: "not now")
+    world.backend.delete_pod("broker-0")
+    world.see("b", uid="u-2")
+    assert world.backend.evict_pod("broker-0") == "not now"
+    assert world.backend.evict_pod("broker-0") == "not now"
+    assert world.backend.files()["logs/broker-0.log"] == b"life 1\nlife 3\n", "that of the present pod is read anew"
+    assert asked == ["kafka/k-0/kafka"] * 3
+
+
 def test_a_container_that_was_killed_and_is_still_listed_does_not_start(make: Make) -> None:
     world = make()
     world.kill()

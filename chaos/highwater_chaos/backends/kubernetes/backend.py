@@ -306,7 +306,7 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         return [*changed, *self._inconclusive_reasons, *clients, *client, *missed, *notes, *unseen]
 
     def files(self) -> Mapping[str, bytes]:
-        """Logs of all nodes' present containers, if the kubelet answers soon, and how their machines were."""
+        """Logs of all nodes, if the kubelet answers soon, and how their machines were."""
 
         def log_of(node: _Node) -> bytes:
             place = node.place

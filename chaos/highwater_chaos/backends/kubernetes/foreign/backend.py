@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -191,13 +192,15 @@ class ForeignBackend(PodNodes, AttachBackend):
         return [*super().inconclusive_reasons(), *reasons, *(one for one in guessed if one)]
 
     def files(self) -> Mapping[str, bytes]:
-        """Logs of the pods' present containers, and which events were seen."""
+        """Logs of the nodes, and which events were seen."""
         logs = {}
         for one in self._unique():
-            place = one.place
-            text = self._api.log(place.namespace, place.name, one.container, patience=_LOGS_PATIENCE)
-            logs[f"logs/{one.name}.log"] = text.encode()
+            before = [text for uid, text in one.earlier_logs.items() if uid != one.place.uid]
+            logs[f"logs/{one.name}.log"] = "".join([*before, self._log_of(one)]).encode()
         return {**super().files(), **logs}
+
+    def _log_of(self, one: ForeignNode) -> str:
+        return self._api.log(one.place.namespace, one.place.name, one.container, patience=_LOGS_PATIENCE)
 
     # --- nodes ---
 
@@ -238,14 +241,18 @@ class ForeignBackend(PodNodes, AttachBackend):
 
     def delete_pod(self, node: str) -> None:
         """Raises ``BackendError``: the API server refuses it."""
-        place = self._touchable(node).place
+        one = self._touchable(node)
+        one.keep_log(partial(self._log_of, one))
+        place = one.place
         try:
             self._api.delete(POD, place.namespace, place.name, uid=place.uid)
         except KubeError as error:
             raise BackendError(f"pod {place.name} of {node} is not deleted: {error}") from error
 
     def evict_pod(self, node: str) -> str | None:
-        place = self._touchable(node).place
+        one = self._touchable(node)
+        one.keep_log(partial(self._log_of, one))
+        place = one.place
         try:
             return self._api.evict(place.namespace, place.name, place.uid)
         except KubeError as error:
