@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from following import BACKOFF_NS, Follower, batch
 
-from highwater_runtime.broker.replication_quota import WINDOW_NS, WINDOWS, ReplicationQuota
+from highwater_runtime.broker.delta import Delta
+from highwater_runtime.broker.replication_quota import WINDOW_NS, WINDOWS, ReplicationQuota, ReplicationQuotas
+from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
@@ -13,11 +17,14 @@ from highwater_runtime.wire.messages.alter_partition_reassignments_request impor
     ReassignablePartition,
     ReassignableTopic,
 )
+from highwater_runtime.wire.messages.config_record import ConfigRecord
 from highwater_runtime.wire.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from highwater_runtime.wire.messages.remove_topic_record import RemoveTopicRecord
+from highwater_runtime.wire.messages.topic_record import TopicRecord
 
 TOPIC_CONFIG, BROKER_CONFIG = 2, 4
 REPLICAS = {"leader": "leader.replication.throttled.replicas", "follower": "follower.replication.throttled.replicas"}
@@ -135,6 +142,24 @@ def test_a_throttle_ends_with_its_configuration(make_cluster):
     }
     _alter(cluster, gone)
     cluster.until(lambda: cluster.leader().isr.committed == (0, 2), 10)
+
+
+def test_a_throttle_ends_with_its_topic():
+    """Its name may return, as another topic without one."""
+    image, now = MetadataImage(), 0
+    quotas, topic_id = ReplicationQuotas(0, lambda: now), UUID(int=7)
+
+    def publish(*records):
+        delta = Delta()
+        for record in records:
+            delta.note(image.apply(record, image.offset + 1))
+        quotas.configure(image, delta.configs)
+
+    created = TopicRecord(name="orders", topic_id=topic_id)
+    publish(created, ConfigRecord(resource_type=2, resource_name="orders", name=REPLICAS["leader"], value="0:0"))
+    assert quotas.leader.is_throttled("orders", 0)
+    publish(RemoveTopicRecord(topic_id=topic_id), TopicRecord(name="orders", topic_id=UUID(int=8)))
+    assert not quotas.leader.is_throttled("orders", 0)
 
 
 def test_a_cancelled_move_leaves_the_old_replicas_and_no_log_of_the_new_ones(make_cluster):
