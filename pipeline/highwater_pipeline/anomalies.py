@@ -93,7 +93,7 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
 
 STATE_INVARIANTS: Final[dict[str, str]] = {
     "raft-overdue": "a voter without a leader did not stand for election in time, or one led on without a majority",
-    "overdue": "a leader or controller did not do in time what its own clock and what it knows asked of it",
+    "overdue": "a node did not do, or answer, in time what its own clock and what it knows asked of it",
     "failed-log-online": "a broker went on with a log after a call on one of its files had failed",
     "unfencing-refused": "a controller kept a broker fenced that had followed the metadata up to its registration",
     "isr-not-assigned": "a committed ISR has a member that is not among the replicas",

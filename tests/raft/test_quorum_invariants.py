@@ -218,7 +218,8 @@ def test_pre_votes_granted_before_the_leader_was_heard_count(heard_before_it_sto
 
 
 @pytest.mark.parametrize(("gone", "shown"), [("bc", ["raft-overdue"]), ("c", [])])
-def test_a_leader_whose_majority_has_gone_resigns(gone: str, shown: list[str]) -> None:
+def test_a_leader_whose_majority_has_gone_resigns(gone: str, shown: list[str], monkeypatch) -> None:
+    monkeypatch.setattr("highwater_runtime.sim.invariants.quorum.is_voter", lambda _: True)
     timing = SimpleNamespace(check_quorum_ns=0)
     leader = SimpleNamespace(is_leader=True, epoch=4, voter_count=3, timing=timing)
     host = SimpleNamespace(disk=SimpleNamespace(wipes=0))
@@ -228,7 +229,6 @@ def test_a_leader_whose_majority_has_gone_resigns(gone: str, shown: list[str]) -
     live: Any = SimpleNamespace(must_end=lambda _ns, _node, lasts, found: found() if lasts() else None)
     invariants: Any = QuorumInvariants(simulator, live, violations)
     invariants._replica = {"a": leader}.get
-    invariants._is_voter = lambda _: True
     for node in gone:
         invariants.on_event(node, 1, state(5, "voted"))
     assert told == shown

@@ -150,7 +150,7 @@ def test_a_commit_is_on_the_disks_of_a_majority_of_the_voters(
     for name in on_disk:
         invariants.on_event(name, 1, RaftAppended(offset=0, end_offset=5, epoch=1, crc=7))
     monkeypatch.setattr(simulator, "nodes", nodes)
-    monkeypatch.setattr(invariants, "_is_voter", lambda name: name in voters)
+    monkeypatch.setattr("highwater_runtime.sim.invariants.quorum.is_voter", lambda name: name in voters)
     monkeypatch.setattr(invariants._durable, "end_offset", lambda name, _disk, _directory: on_disk[name], raising=False)
     leader: Any = SimpleNamespace(voter_count=len(voters))
     invariants._commit_durable("a", leader, RaftHighWatermark(offset=5, epoch=1, leader=1))

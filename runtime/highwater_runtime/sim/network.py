@@ -105,8 +105,8 @@ class Fabric:
         self.cuts: dict[Pair, list[Cut]] = {}
         self.slow: dict[Pair, list[SlowLink]] = {}
         self.rules: list[RpcRule] = []
-        self.watchers: dict[int, Callable[[str, SimRequest], None]] = {}
-        """By API: who looks at a server once it has been handed a request (and may have answered it)."""
+        self.watchers: dict[int, list[Callable[[str, SimRequest], None]]] = {}
+        """By API: who looks at a server once it has been handed a request (and may have answered it), in order."""
         self._stalled: dict[Line, None] = {}
         self._waiting_to_connect: list[Connection] = []
         self._opened: dict[Process, Connections] = {}
@@ -392,8 +392,7 @@ class Fabric:
             call.fingerprint = answered
         else:
             server.core.on_request(call)
-        watch = self.watchers.get(call.body.API_KEY)
-        if watch is not None:
+        for watch in self.watchers.get(call.body.API_KEY, ()):
             watch(server.name, call)
 
     def hand_back(self, connection: Connection, call: SimRequest) -> None:

@@ -13,7 +13,6 @@ from highwater_runtime.ports.trace import (
     PartitionChanged,
     TransitionTaken,
 )
-from highwater_runtime.sim.connection import SimRequest
 from highwater_runtime.sim.invariants.claims import OF_CLAIMS, ClaimInvariants
 from highwater_runtime.sim.invariants.failed_logs import FailedLogInvariants
 from highwater_runtime.sim.invariants.groups import OF_GROUPS, GroupInvariants
@@ -29,6 +28,8 @@ from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvarian
 from highwater_runtime.sim.invariants.sessions import SessionInvariants
 from highwater_runtime.sim.invariants.states import OF_STATES, StateInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
+from highwater_runtime.sim.invariants.voters import OF_VOTERS, VoterInvariants
+from highwater_runtime.sim.invariants.waiting import OF_WAITING, WaitingInvariants
 from highwater_runtime.sim.simulator import Simulator
 from highwater_runtime.wire.api_keys import ApiKey
 
@@ -100,6 +101,10 @@ class InvariantMonitor:
         self._groups = GroupInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._live, self._violations)
         self._overdue = OverdueInvariants(simulator, self._live, self._violations)
+        self._waiting = WaitingInvariants(simulator, self._live, self._violations)
+        self._voters = VoterInvariants(
+            simulator, self._live, self._violations, lambda: self._quorum.committed_end, self._quorum.is_deposed
+        )
         failed_logs = FailedLogInvariants(self._live, self._violations)
         images = ImageInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
@@ -127,14 +132,16 @@ class InvariantMonitor:
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
         members = MemberInvariants(simulator, self._live, self._violations)
-        simulator.fabric.watchers.update(dict.fromkeys(OF_MEMBERS, members.on_request))
         sessions = SessionInvariants(self._live, self._violations)
-
-        def on_heartbeat(node: str, call: SimRequest) -> None:
-            sessions.on_request(node, call)
-            self._overdue.on_heartbeat(node, call)
-
-        simulator.fabric.watchers[ApiKey.BROKER_HEARTBEAT] = on_heartbeat
+        for apis, on_request in (
+            (OF_MEMBERS, members.on_request),
+            (OF_WAITING, self._waiting.on_request),
+            (OF_VOTERS, self._voters.on_request),
+            ((ApiKey.BROKER_HEARTBEAT,), sessions.on_request),
+            ((ApiKey.BROKER_HEARTBEAT,), self._overdue.on_heartbeat),
+        ):
+            for api in apis:
+                simulator.fabric.watchers.setdefault(api, []).append(on_request)
 
     @property
     def violations(self) -> list[Violation]:
@@ -161,3 +168,5 @@ class InvariantMonitor:
         self._logs.after_event()
         self._groups.after_event()
         self._overdue.after_event()
+        self._waiting.after_event()
+        self._voters.after_event()

@@ -27,6 +27,7 @@ from highwater_runtime.raft import RaftReplica
 from highwater_runtime.sim.invariants.durable import DurableLogs
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
+from highwater_runtime.sim.invariants.voters import is_voter
 from highwater_runtime.sim.simulator import Simulator
 from highwater_runtime.zookeeper import ZooKeeperServer
 from highwater_runtime.zookeeper.server import DIRECTORY as TRANSACTIONS
@@ -100,6 +101,16 @@ class QuorumInvariants:
                 )
                 self._violations.add(event.reason, SUBJECT, what, ("contradicted", event.epoch))
 
+    @property
+    def committed_end(self) -> int:
+        """Exclusive end of what any node has called committed."""
+        return self._committed_end
+
+    def is_deposed(self, leader: RaftReplica) -> bool:
+        """Whether a majority of the voters has gone to a newer epoch than that of this leader."""
+        gone = sum(is_voter(name) and known > leader.epoch for name, (known, _) in self._epochs.items())
+        return 2 * gone > leader.voter_count
+
     # --- elections ---------------------------------------------------------------------------------------------------
 
     def _state(self, node: str, event: RaftStateChanged) -> None:
@@ -152,8 +163,7 @@ class QuorumInvariants:
             leader = self._replica(node)
             if leader is None or not leader.is_leader or leader.epoch >= epoch:
                 continue
-            gone = sum(self._is_voter(name) and known > leader.epoch for name, (known, _) in self._epochs.items())
-            if 2 * gone > leader.voter_count:
+            if self.is_deposed(leader):
                 self._resigns_within(node, leader, leader.epoch)
 
     def _resigns_within(self, node: str, leader: RaftReplica, epoch: int) -> None:
@@ -276,7 +286,7 @@ class QuorumInvariants:
             replica = self._replica(name)
             if replica is not None and replica.is_voter:
                 holders += replica.log_end_offset >= event.offset
-            elif replica is None and self._is_voter(name):
+            elif replica is None and is_voter(name):
                 holders += self._ends.get(name, 0) >= event.offset
         if 2 * holders <= leader.voter_count:
             what = f"{node} announces HW {event.offset}, which {holders} of {leader.voter_count} voters have reached"
@@ -289,7 +299,7 @@ class QuorumInvariants:
         """
         holders = 0
         for name, host in self._simulator.nodes.items():
-            if self._is_voter(name):
+            if is_voter(name):
                 end = (
                     self._ends.get(name, 0)
                     if host.disk.wipes
@@ -328,9 +338,6 @@ class QuorumInvariants:
             self._violations.add("raft-committed-data", SUBJECT, what, (node, "snapshot", event.offset))
 
     # --- nodes -------------------------------------------------------------------------------------------------------
-
-    def _is_voter(self, name: str) -> bool:
-        return name.startswith(("controller-", "zookeeper-"))
 
     def _replica(self, node: str) -> RaftReplica | None:
         host = self._simulator.nodes.get(node)
