@@ -48,6 +48,7 @@ _OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
     "mode kraft": lambda cluster: cluster.mode == "kraft",
     "mode zookeeper": lambda cluster: cluster.mode == "zookeeper",
     "one controller": lambda cluster: cluster.mode == "kraft" and cluster.controllers == 1,
+    "time-outs of the quorum": lambda cluster: "controller.quorum.fetch.timeout.ms" in cluster.config,
     "metadata.version before the latest": lambda cluster: cluster.metadata_version is not None,
     "inter.broker.protocol.version before the latest": lambda cluster: _PROTOCOL in cluster.config,
     "a topic with replication factor 1": lambda cluster: any(one.replication_factor == 1 for one in cluster.topics),
@@ -60,6 +61,7 @@ _OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
     "retention": lambda cluster: any(name.startswith("retention.") for one in cluster.topics for name in one.config),
 }
 _LEAST: Final = "min.insync.replicas"
+_LEAVES: Final = {"partition", "stop"}
 _PROTOCOL: Final = "inter.broker.protocol.version"
 
 _OF_WORKLOADS: Final[dict[str, Callable[[Workload], bool]]] = {
@@ -79,6 +81,10 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
         spec.cluster is not None and spec.workload.rate > _USUAL_RATE * len(spec.cluster.topics)
     ),
     "one record/s a topic": lambda spec: spec.cluster is not None and spec.workload.rate <= len(spec.cluster.topics),
+    "a quorum that is split or left by its leader": lambda spec: any(
+        step.random is not None and step.random.targets == ["controllers"] and step.random.faults.keys() <= _LEAVES
+        for step in _steps(spec)
+    ),
     "faults of the quorum's messages": lambda spec: any(
         step.random is not None and "Vote" in (step.random.rpcs or ()) for step in _steps(spec)
     ),

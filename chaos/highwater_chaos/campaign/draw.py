@@ -56,8 +56,20 @@ SELDOM_SET: Final[dict[str, tuple[int | bool, ...]]] = {
     "auto.leader.rebalance.enable": (False,),
 }
 """Properties that most experiments leave alone, and values at which their rules come to act."""
-_QUORUM: Final = ("powerLoss", "kill", "partition", "pause", "diskStall")
+_QUORUM: Final = ("powerLoss", "kill", "stop", "partition", "pause", "diskStall")
 _ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause", "diskFull", "diskError")
+_QUORUM_SET: Final[dict[str, tuple[int, ...]]] = {
+    "controller.quorum.election.timeout.ms": (300, 1000, 3000),
+    "controller.quorum.fetch.timeout.ms": (1000, 2000, 5000),
+    "controller.quorum.request.timeout.ms": (500, 1000, 2000),
+    "controller.quorum.election.backoff.max.ms": (200, 1000),
+}
+_SLOW_TO_STAND: Final = {
+    "controller.quorum.election.timeout.ms": 5000,
+    "controller.quorum.fetch.timeout.ms": 1000,
+    "controller.quorum.request.timeout.ms": 500,
+}
+"""A voter that is not called by its leader misses it for long."""
 _OF_QUORUM: Final = ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"]
 _OF_GROUPS: Final = ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"]
 _RPCS: Final = {
@@ -97,6 +109,8 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     _set_seldom(derive_random(seed, "seldom"), cluster)
     _rebalance_soon(derive_random(seed, "rebalance"), cluster)
     workload = draw_workload(random, mode, cluster)
+    if mode == "kraft":
+        _elect_often(derive_random(seed, "quorum"), cluster, parts, workload)
     if "groupMembers" not in workload and derive_random(seed, "groups").random() < 0.25:
         workload["groupMembers"] = 2
     in_peace = _in_peace(random, cluster)
@@ -132,6 +146,32 @@ def _be_patient(random: Random, cluster: dict[str, Any], parts: list[dict[str, A
     for part in parts:
         if any(kind not in _ADMINISTRATION for kind in part["faults"]):
             part["every"], part["lasting"], part["for"] = random.choice(SELDOM), random.choice(LONG), "12s"
+
+
+def _elect_often(
+    random: Random, cluster: dict[str, Any], parts: list[dict[str, Any]], workload: dict[str, Any]
+) -> None:
+    """Some quorums have time-outs of their own. Some of several voters are split, are left by their leader or lose
+    votes, while clients write and read registers: what a deposed leader confirms is seen then."""
+    if random.random() < 0.5:
+        cluster["config"] |= {name: random.choice(values) for name, values in _QUORUM_SET.items()}
+        if random.random() < 0.4:
+            cluster["config"] |= _SLOW_TO_STAND
+    if cluster["controllers"] > 1 and random.random() < 0.35:
+        cluster["controllers"] = random.choice((3, 5, 5))
+        faults = random.choice(({"partition": 1}, {"partition": 2, "stop": 1}, {"stop": 1}))
+        part = {
+            "for": "12s",
+            "every": random.choice(EVERY),
+            "lasting": random.choice(("4s", "8s", "14s")),
+            "faults": faults,
+        }
+        parts[:] = [one for one in parts if one.get("targets") != ["controllers"] or "rpcs" in one]
+        parts.append({**part, "targets": ["controllers"]})
+        if random.random() < 0.5:
+            lost = {**part, "faults": {"drop": 1, "hold": 2}, "rpcs": ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch"]}
+            parts.append({**lost, "targets": ["controllers"]})
+        workload["metadata"] = {"writers": random.choice((0, 2)), "readers": 4, "rate": "40/s"}
 
 
 def _ask_for_replicas(random: Random, cluster: dict[str, Any]) -> None:

@@ -84,17 +84,20 @@ class Partition(OneOf, Fault):
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
-        """Draw a node alone, a broker without the quorum, two brokers apart, or a shape over all nodes."""
+        """Draw a node alone, a broker without the quorum, two brokers apart, a minority of the quorum without the
+        others, or a shape over all nodes."""
         node = drawing.node("brokers", "quorum")
         if node is None:
             return None
         random, brokers, quorum = drawing.random, drawing.brokers, drawing.quorum
-        direction = random.choice(_DIRECTIONS)
+        direction, voters = random.choice(_DIRECTIONS), quorum_names(drawing.cluster)
         peers = [other for other in brokers if other != node]
         forms = ["isolate"]
         if node.startswith("broker-"):
             forms += ["from-quorum"] * 2 if quorum else []
             forms += ["from-broker"] * 2 if peers else []
+        elif len(voters) > 2:
+            forms += ["within-quorum"] * 2
         if len(brokers) + len(quorum) > 2:
             forms.append("shape")
         match random.choice(forms):
@@ -106,6 +109,13 @@ class Partition(OneOf, Fault):
             case "from-broker":
                 peer = random.choice(peers)
                 return Drawn(cls(between=[target_of(node), target_of(peer)], direction=direction), (node, peer))
+            case "within-quorum":
+                others_of = [name for name in quorum if name != node]
+                with_it = random.sample(others_of, min((len(voters) - 1) // 2 - 1, len(others_of)))
+                minority = (node, *with_it)
+                rest = [target_of(name) for name in voters if name not in minority]
+                groups: list[Target | list[Target]] = [[target_of(name) for name in minority], rest]
+                return Drawn(cls(between=groups, direction=direction), minority)
             case _:
                 # Raft is safe in any partition, so the quorum is not aimed at: see :meth:`disturbs`.
                 return Drawn(cls(shape=random.choice(_SHAPES)), tuple(brokers))
