@@ -33,6 +33,8 @@ def test_how_long_a_disturbance_may_have_an_effect(mode: str, session_ms: int, f
         fetches=(fetches_ms + 500) * MS,
         follows=(410 + 2 * 370 + 500) * MS,
         client=(3 * 530 + 1000 + 500) * MS,
+        called=(290 + 2300 // 2 + 2 * 500) * MS,
+        request=(290 + 500) * MS,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_name, quorum_names
+from highwater_chaos.experiment.nodes import broker_name, broker_names, quorum_names
 from highwater_chaos.liveness.health import Interval
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import (
@@ -88,9 +88,10 @@ class Course:
         self._controllers: list[tuple[int, str | None]] = []
         self._quorum_leaders: list[tuple[int, str | None]] = []
         self._parts: dict[str, list[tuple[int, Part | None]]] = {}
-        self._following: dict[str, list[tuple[int, bool]]] = {name: [] for name in quorum_names(cluster)}
+        observers = broker_names(cluster) if cluster.mode == "kraft" else ()
+        self._following: dict[str, list[tuple[int, bool]]] = {name: [] for name in (*quorum_names(cluster), *observers)}
         self._epochs: dict[str, int] = {}
-        """The epoch in which each voter leads or follows a leader."""
+        """The epoch in which each voter or observer leads or follows a leader."""
         self._differs: dict[str, tuple[int, int, str]] = {}
         self._differences: dict[str, list[tuple[int, int, str]]] = {}
 
@@ -116,7 +117,7 @@ class Course:
 
     @property
     def following(self) -> Mapping[str, States[bool]]:
-        """Whether each voter followed the leader of the quorum, or led it."""
+        """Whether each voter followed the leader of the quorum, or led it; in KRaft mode brokers too, who observe."""
         return self._following
 
     def differences(self, node: str) -> list[tuple[int, int, str]]:
@@ -213,7 +214,7 @@ class Course:
                 self._epochs.pop(timed.node, None)
                 if reason == "leader":
                     self._leading[timed.node] = epoch
-                if reason in ("leader", "follower"):
+                if reason in ("leader", "follower", "observer"):
                     self._epochs[timed.node] = epoch
             case PartitionChanged(partition=name):
                 self._partition_changed(name, now_ns)

@@ -8,7 +8,10 @@ and commits without it. A leader that never does so commits nothing for as long 
 * *commits without laggards*: a leader that is well, with a quorum that is able, commits what it appends once members
   that lag have left the ISR, unless fewer than ``min.insync.replicas`` are left.
 * *fencing*: a broker that is gone is fenced.
-* *voters*: a voter that is well follows the leader of the quorum if that is well.
+* *voters*: a voter that is well follows the leader of the quorum if that is well: who does not fetch is called by it.
+* *observers*: a broker that is well observes the leader of the quorum if that is well, and all other voters but one:
+  who gets no answer asks another voter, which names the leader.
+* *reads*: a linearizable read is answered if all is well, and waits for no time-out then, nor for other records.
 * *metadata*: a broker that is well knows which brokers live, and who leads each partition.
 * *preferred leaders*: if all is well for two of the controller's checks, each partition is led by its preferred
   replica, as far as that is in the ISR.
@@ -26,9 +29,10 @@ from highwater_chaos.experiment.nodes import broker_name
 from highwater_chaos.experiment.properties import properties_of_nodes
 from highwater_chaos.experiment.timeouts import session_timeout_ms
 from highwater_chaos.liveness.course import Part, each_state, state_at
-from highwater_chaos.liveness.health import Condition, Disturbance, Interval, Sight
+from highwater_chaos.liveness.health import CLIENTS, Condition, Disturbance, Interval, Sight
+from highwater_chaos.liveness.promptness import AT_ONCE_NS, SLACK_NS, Late, Owed, Promptness, owed_in, together
 from highwater_chaos.liveness.promptness import IN_TIME as _WITH_ALL
-from highwater_chaos.liveness.promptness import SLACK_NS, Late, Owed, Promptness, owed_in, together
+from highwater_chaos.workload.history import Operation
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
 
@@ -37,7 +41,9 @@ FENCING: Final = "fencing in time"
 VOTERS: Final = "voters in time"
 METADATA: Final = "metadata in time"
 PREFERRED: Final = "preferred leaders in time"
-IN_TIME: Final = (*_WITH_ALL, COMMITS, FENCING, VOTERS, METADATA, PREFERRED)
+OBSERVERS: Final = "observers in time"
+READS: Final = "reads in time"
+IN_TIME: Final = (*_WITH_ALL, COMMITS, FENCING, VOTERS, OBSERVERS, METADATA, PREFERRED, READS)
 
 _LAG: Final = "replica.lag.time.max.ms"
 _CHECKS: Final = "leader.imbalance.check.interval.ms"
@@ -57,8 +63,10 @@ class Duties(Promptness):
             together(COMMITS, map(self._commits_alone, names)),
             together(FENCING, map(self._fenced, self._course.sessions)),
             together(VOTERS, map(self._follows, self._quorum)),
+            together(OBSERVERS, map(self._observes, self._course.sessions if self._kraft else ())),
             together(METADATA, map(self._knows, self._course.sessions)),
             together(PREFERRED, map(self._preferred, names)),
+            self._reads(),
         ]
 
     def _most(self, name: str, default: int) -> int:
@@ -131,24 +139,66 @@ class Duties(Promptness):
     # --- the quorum ------------------------------------------------------------------------------------------------
 
     def _follows(self, voter: str) -> Owed:
-        sight, course = self._voters, self._course
-        bound_ns = self._bounds.election + self._bounds.round
+        pre_vote = self._cluster.switches.get("pre-vote", "on") == "on"
+        bound_ns = self._bounds.called if pre_vote else self._bounds.election + self._bounds.round
+        return self._knows_leader(VOTERS, voter, self._voters, bound_ns, len(self._quorum))
+
+    def _observes(self, broker: int) -> Owed:
+        name = broker_name(broker)
+        # It may ask one voter in vain, and another that has not heard of the leader itself.
+        bound_ns = self._bounds.called + self._bounds.request
+        return self._knows_leader(OBSERVERS, name, self._health.among((*self._quorum, name)), bound_ns, 1)
+
+    def _knows_leader(self, feature: str, node: str, sight: Sight, bound_ns: int, ill: int) -> Owed:
+        """``ill``: how many voters need not be well."""
+        course = self._course
 
         def may(at_ns: int) -> bool:
             leader = state_at(course.quorum_leaders, at_ns)
-            well = sight.condition(voter, at_ns) is Condition.WELL
+            not_well = sum(sight.condition(one, at_ns) is not Condition.WELL for one in self._quorum)
+            well = sight.condition(node, at_ns) is Condition.WELL and not_well <= ill
             return well and leader is not None and sight.condition(leader, at_ns) is Condition.WELL
 
         def lasts_ns(one: Disturbance) -> int:
-            return bound_ns if one.node == voter else self._without_leader_ns(sight, one)
+            own_ns = bound_ns if one.node == node else 0
+            return max(own_ns, self._without_leader_ns(sight, one), bound_ns if ill < len(self._quorum) else 0)
 
         owed = self._windows(sight, lasts_ns, may, [(at_ns, bound_ns) for at_ns, _ in course.quorum_leaders], bound_ns)
         missing = [
-            Late(*time, f"{voter} did not follow the leader of the quorum")
-            for time, good in each_state(course.following[voter], self._now_ns)
+            Late(*time, f"{node} did not follow the leader of the quorum")
+            for time, good in each_state(course.following[node], self._now_ns)
             if not good
         ]
-        return owed_in(VOTERS, owed, missing)
+        return owed_in(feature, owed, missing)
+
+    # --- registers -------------------------------------------------------------------------------------------------
+
+    def _reads(self) -> Owed:
+        """Of reads that began in a window in which all was well."""
+        asked = _reads_of(self._operations, self._now_ns)
+        if not asked:
+            return Owed(READS, 0, ())
+        nodes = (*self._quorum, *self._brokers)
+        sight = self._health.among((*nodes, CLIENTS))
+        # Requests that were lost are waited for, and those behind them on their connections.
+        client_ns = self._spec.workload.request_timeout + SECOND + SLACK_NS
+        follows_ns = self._bounds.called + self._bounds.request
+
+        def may(at_ns: int) -> bool:
+            return all(sight.condition(one, at_ns) is Condition.WELL for one in (*nodes, CLIENTS))
+
+        def lasts_ns(one: Disturbance) -> int:
+            without_ns = self._without_leader_ns(sight, one) if one.node in self._quorum else 0
+            return client_ns + (without_ns + follows_ns if without_ns else 0)
+
+        elected = [at_ns for at_ns, _ in self._course.quorum_leaders if at_ns > self._settled_ns]
+        owed = self._windows(sight, lasts_ns, may, [(at_ns, follows_ns) for at_ns in elected], client_ns)
+        late = [
+            Late(one.time + AT_ONCE_NS, end_ns, f"a read of {one.client} was not answered")
+            for one, end_ns in asked
+            if any(begin_ns <= one.time < until_ns for begin_ns, until_ns in owed)
+        ]
+        return owed_in(READS, owed, [one for one in late if one.begin_ns < one.end_ns])
 
     # --- what brokers know -----------------------------------------------------------------------------------------
 
@@ -211,6 +261,18 @@ class Duties(Promptness):
             if part is not None and _might_lead(part) and part.leader != part.replicas[0]
         ]
         return owed_in(PREFERRED, owed, missing)
+
+
+def _reads_of(operations: Iterable[Operation], now_ns: int) -> list[tuple[Operation, int]]:
+    """Each read of a register, and when it ended."""
+    begun: dict[int, Operation] = {}
+    found: list[tuple[Operation, int]] = []
+    for one in operations:
+        if one.f == "read" and one.type == "invoke":
+            begun[one.process] = one
+        elif one.f == "read" and one.process in begun:
+            found.append((begun.pop(one.process), one.time))
+    return [*found, *((one, now_ns) for one in begun.values())]
 
 
 def _changes(parts: Iterable[tuple[int, Part | None]]) -> Iterator[tuple[Part | None, int, Part | None]]:

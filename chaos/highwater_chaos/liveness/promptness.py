@@ -44,7 +44,7 @@ IN_TIME: Final = (ELECTIONS, SESSIONS, WRITES)
 
 SLACK_NS: Final = SECOND // 2
 """On top of each bound: messages under way, TCP's retransmission, flushes, short back-offs."""
-_AT_ONCE_NS: Final = SECOND // 4
+AT_ONCE_NS: Final = SECOND // 4
 """How long what needs no time-out may take."""
 _IN_FLIGHT: Final = 5
 """With so many sends open or more, a client may let further ones wait."""
@@ -88,7 +88,8 @@ class Bounds:
     ``round``: an election without success. ``election``: until the quorum has a leader again. ``session``: until a
     broker that is gone is fenced, and one that has come back is not. ``fetches``: until a follower, or the controller
     of ZooKeeper mode, asks again that waits for an answer in vain. ``follows``: until all followers fetch from a new
-    leader. ``client``: until a client knows the leaders.
+    leader. ``client``: until a client knows the leaders. ``called``: until a voter that does not fetch hears of the
+    leader of the quorum. ``request``: until a request of the quorum that was lost counts as failed.
     """
 
     round: int
@@ -97,6 +98,8 @@ class Bounds:
     fetches: int
     follows: int
     client: int
+    called: int
+    request: int
 
     @classmethod
     def of(cls, spec: ExperimentSpec) -> Bounds:
@@ -118,6 +121,8 @@ class Bounds:
             # controller tells a broker nothing while it waits for an answer of it.
             session_ms = most(lambda one: 2 * one.zookeeper_session_timeout_ms)
             lost_ms += most(lambda one: one.controller_socket_timeout_ms)
+        request_ms = most(lambda one: one.quorum_request_timeout_ms)
+        called_ms = most(lambda one: one.quorum_request_timeout_ms + one.quorum_fetch_timeout_ms // 2)
         refused_ms = most(lambda one: one.replica_fetch_wait_max_ms + 2 * one.replica_fetch_backoff_ms)
         return cls(
             round=round_ms * MS,
@@ -125,6 +130,8 @@ class Bounds:
             session=(session_ms + heard_ms) * MS + SLACK_NS,
             fetches=lost_ms * MS + SLACK_NS,
             follows=refused_ms * MS + SLACK_NS,
+            called=called_ms * MS + 2 * SLACK_NS,
+            request=request_ms * MS + SLACK_NS,
             client=3 * spec.workload.request_timeout + SECOND + SLACK_NS,
         )
 
@@ -316,7 +323,7 @@ class Promptness:
         states = each_state(parts, self._now_ns)
         leaderless = [late for time, part in states for late in _leaderless(sight, name, part, time)]
         slow = [
-            Late(one.begin_ns + _AT_ONCE_NS, one.end_ns, f"what was appended to {name} was not committed")
+            Late(one.begin_ns + AT_ONCE_NS, one.end_ns, f"what was appended to {name} was not committed")
             for one in self._course.commits(self._now_ns)
             if one.partition == name
         ]
@@ -360,7 +367,7 @@ class Promptness:
 
     def _slow(self, send: Operation, end_ns: int) -> Iterator[Late]:
         """The time after a send should have been acknowledged, as far as its partition was there."""
-        name, begin_ns = send.value[0].key, send.time + _AT_ONCE_NS
+        name, begin_ns = send.value[0].key, send.time + AT_ONCE_NS
         for time, part in each_state(self._course.parts.get(name, ()), self._now_ns):
             if part is not None:
                 begin, end = max(time.begin_ns, begin_ns), min(time.end_ns, end_ns)
