@@ -21,12 +21,12 @@ import msgspec
 
 from highwater_chaos.backends.primitives import Needs, Primitive
 from highwater_chaos.workload.client_host import ClientHost
-from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata
 from highwater_runtime.ports.trace import NodeEvent
 
 if TYPE_CHECKING:
     from highwater_chaos.experiment import Cluster
     from highwater_chaos.records.dump import Dumped
+    from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata
 
 
 class BackendError(Exception):
