@@ -11,15 +11,19 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from highwater_chaos.backends.attach import topics
 from highwater_chaos.backends.attach.session import Access, Session
 from highwater_chaos.backends.attach.topics import Made
 from highwater_chaos.cli import execute
 from highwater_chaos.machine.heal import heal
 from highwater_chaos.machine.own_program import own_program
+from highwater_runtime.ports import Endpoint
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1
@@ -192,6 +196,28 @@ def test_a_topic_of_the_same_name_that_was_created_anew_is_left(stranger, cluste
     assert "anew" in stranger.topics()
     assert remove(there.topic_id.hex) == 0
     assert "anew" not in stranger.topics()
+
+
+def test_where_topics_have_no_ids_their_names_count():
+    """Before Kafka 2.8 Metadata says none."""
+    none = UUID(int=0)
+
+    class Old:
+        left = ("ours",)
+
+        def metadata(self, topics):
+            found = [
+                SimpleNamespace(name=one, topic_id=none, error_code=0 if one in self.left else 3) for one in topics
+            ]
+            return SimpleNamespace(topics=found)
+
+        def ask(self, broker, request, *_):
+            assert [(one.name, one.topic_id.int) for one in request.topics] == [("ours", 0)]
+            self.left = ()
+            return SimpleNamespace(responses=[SimpleNamespace(name="ours", error_code=0)])
+
+    made = Made(["k:1"], None, "c", ["ours", "gone"], {"ours": "1" * 32})
+    assert topics._remove(Old(), made, {1: Endpoint("k", 1)}) == []
 
 
 @pytest.fixture

@@ -344,6 +344,17 @@ def test_one_experiment_at_a_time_is_on_the_same_pods(others: Any) -> None:
     assert apply(others, "third", {"bootstrap": "elsewhere:9092"})["status"] == "True"
 
 
+def test_pods_of_a_log_cluster_that_an_experiment_is_on_are_held_too(others: Any) -> None:
+    others.api.create(experiment("own"))
+    until(lambda: others.phase("own") == "SettingUp", "its runner's Job")
+    meta = {"name": "own-broker-0", "namespace": "default", "labels": {"highwater.dev/cluster": "own"}}
+    spec = {"containers": [{"name": "node", "image": "node"}]}
+    others.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    held = apply(others, "as-if-foreign", {"selector": meta["labels"], "container": "node", "bootstrap": "b:9092"})
+    assert (held["status"], held["reason"]) == ("False", "ClusterHeld")
+    assert "chaosexperiment default/own on it" in held["message"]
+
+
 def test_of_many_that_come_at_once_one_is_accepted(others: Any) -> None:
     names = [f"at-once-{number}" for number in range(6)]
     others.stop()
