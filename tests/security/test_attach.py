@@ -18,6 +18,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from highwater_chaos.backends.attach import topics
+from highwater_chaos.backends.attach.noted_topics import NotesTopics
 from highwater_chaos.backends.attach.session import Access, Session
 from highwater_chaos.backends.attach.topics import Made
 from highwater_chaos.cli import execute
@@ -196,6 +197,25 @@ def test_a_topic_of_the_same_name_that_was_created_anew_is_left(stranger, cluste
     assert "anew" in stranger.topics()
     assert remove(there.topic_id.hex) == 0
     assert "anew" not in stranger.topics()
+
+
+def test_what_is_noted_of_topics_that_are_made_again_or_by_somebody_else():
+    class Notes(NotesTopics):
+        def _write_made(self):
+            written.append((list(self._made.topics), dict(self._made.ids)))
+
+    written = []
+    notes = Notes()
+    notes._begin_notes(Made(["k:1"], None, "c", []))
+    notes.creating("a")
+    notes.created("a", "first")
+    notes.creating("a")
+    assert written[-1] == (["a"], {}), "whichever of both a killed run leaves is its own"
+    notes.not_created("a")
+    assert written[-1] == (["a"], {"a": "first"}), "it had not been deleted"
+    notes.creating("b")
+    notes.not_created("b")
+    assert written[-1] == (["a"], {"a": "first"})
 
 
 def test_where_topics_have_no_ids_their_names_count():
