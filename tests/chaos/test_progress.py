@@ -56,7 +56,8 @@ spec:
     - admin: {{deleteRecords: {{partition: orders-0, before: 10}}}}
     - admin: {{createTopic: {{name: doomed, assignment: [[0, 1, 2]]}}}}
     - admin: {{deleteTopic: {{name: doomed}}}}
-    - admin: {{createTopic: {{name: wide, partitions: 1, replicationFactor: 3}}}}
+    - admin: {{createTopic: {{name: wide, partitions: 1, replicationFactor: 3, config: {{segment.ms: 9000}}}}}}
+    - admin: {{alterTopic: {{topic: wide, config: {{flush.ms: 5000, segment.ms: null}}}}}}
     - admin: {{addPartitions: {{topic: wide, total: 2}}}}
     - wait: 12s
     - inject: {{stop: {{target: {{broker: 2}}, restartAfter: 1s}}}}
@@ -69,6 +70,7 @@ REGISTERS = ", metadata: {writers: 1, readers: 1, rate: 5/s}"
 
 EVERY_FEATURE = {
     "addition of partitions",
+    "alteration of topics",
     "commits of groups",
     "compaction",
     "controlled shutdown",
@@ -169,6 +171,7 @@ BROKEN = [
     (("addition of partitions", f"{TOPICS}:create_partitions", "decision.records.extend(records)", "pass"),),
     (("creation of topics", f"{TOPICS}:create_topics", "decision = ", f"{NEVER}; decision = "),),
     (("recovery", BROKERS, "and request.current_metadata_offset >= broker.epoch", "and False"),),
+    (("alteration of topics", "controller.configs:_records", "if present.get(name) != value", "if value"),),
     (("writes", "broker.apis.produce:handle", "body: ProduceRequest = request.body", "return"),),
     (("deletion of topics", f"{TOPICS}:delete_topics", "decision = ", f"{NEVER}; decision = "),),
 ]

@@ -26,7 +26,7 @@ _DISKS: Final = ("diskStall", "diskFull", "diskError")
 _MESSAGES: Final = ("hold", "drop", "delay", "duplicate")
 _MOVES: Final = ("reassign", "throttledReassign", "cancelReassign")
 _ADMINISTRATION: Final = (
-    *("createTopic", "deleteTopic", "addPartitions", "electLeaders", "deleteRecords"),
+    *("createTopic", "deleteTopic", "addPartitions", "electLeaders", "deleteRecords", "alterTopic"),
     *_MOVES,
 )
 _REGISTERS_AGAIN: Final = Effect.ENDS_PROCESSES | Effect.STOPS_IN_ORDER | Effect.FAILS_LOGS
@@ -39,8 +39,8 @@ _PROTOCOL: Final = "inter.broker.protocol.version"
 _NOT_WITH_PROTOCOL: Final = {"2.6": ("deleteTopic", *_MOVES), "2.7": ("deleteTopic",)}
 """Administration by which Apache Kafka itself leaves what a check finds, by the value of it: without topic ids a topic
 that is created again may have records of the deleted one, and before 2.7 strays stay (KAFKA-7362)."""
-_IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords")
-_WHILE_AWAY: Final = ("createTopic", "deleteTopic", "addPartitions", "electLeaders", "reassign", "cancelReassign")
+_IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords", "alterTopic")
+_WHILE_AWAY: Final = ("createTopic", "deleteTopic", "addPartitions", "electLeaders", "alterTopic", *_MOVES[::2])
 SELDOM_SET: Final[dict[str, tuple[int | bool, ...]]] = {
     "replica.fetch.max.bytes": (1, 2000),
     "replica.fetch.response.max.bytes": (1, 4000),

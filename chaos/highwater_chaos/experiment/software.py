@@ -31,6 +31,7 @@ _ADMINISTRATION: Final[Mapping[str, tuple[Parts, str]]] = {
     "reassign": ((2, 4, 0), "AlterPartitionReassignments"),
     "throttledReassign": ((2, 4, 0), "AlterPartitionReassignments"),
     "cancelReassign": ((2, 4, 0), "AlterPartitionReassignments"),
+    "alterTopic": ((2, 3, 0), "IncrementalAlterConfigs"),
     "removeThrottle": ((2, 3, 0), "IncrementalAlterConfigs"),
 }
 """Administration by a request that a release may not have: the first that has it, and the request."""

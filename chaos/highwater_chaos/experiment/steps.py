@@ -88,6 +88,22 @@ class DeleteRecords(Model):
     ] = None
 
 
+class AlterTopic(Model):
+    """Set properties that a topic has of its own, or delete them, while it is used.
+
+    Only those on which no check depends: what others promise is read from what topics are created with.
+    """
+
+    topic: Annotated[TopicName, Field(description="The topic's name.")]
+    config: Annotated[
+        dict[
+            Literal["flush.messages", "flush.ms", "index.interval.bytes", "segment.ms"],
+            Annotated[int, Field(ge=1)] | None,
+        ],
+        Field(min_length=1, description="Values by Kafka's names; null: the topic has none of its own any more."),
+    ]
+
+
 class UpgradeMetadata(Model):
     """Raise ``metadata.version`` (``3.5-IV1``), as the last step of a rolling upgrade."""
 
@@ -116,6 +132,7 @@ class Admin(OneOf):
     remove_throttle: RemoveThrottle | None = None
     elect_leaders: ElectLeaders | None = None
     delete_records: DeleteRecords | None = None
+    alter_topic: AlterTopic | None = None
     upgrade_metadata: UpgradeMetadata | None = None
 
 
@@ -128,6 +145,7 @@ RANDOM_ADMINISTRATION: Final = (
     "cancelReassign",
     "electLeaders",
     "deleteRecords",
+    "alterTopic",
     "upgradeMetadata",
 )
 """Administration that ``random`` can draw, beside faults. ``throttledReassign`` is a ``reassign`` with a throttle."""

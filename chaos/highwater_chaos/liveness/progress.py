@@ -25,6 +25,7 @@ from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.properties import properties_of_nodes
 from highwater_chaos.experiment.steps import (
     AddPartitions,
+    AlterTopic,
     CancelReassign,
     CreateTopic,
     DeleteRecords,
@@ -35,7 +36,7 @@ from highwater_chaos.experiment.steps import (
 )
 from highwater_chaos.liveness.agreement import Agreement
 from highwater_chaos.liveness.producer_ids import ProducerIds
-from highwater_chaos.liveness.throttles import RemovedThrottles
+from highwater_chaos.liveness.shown_settings import ShownSettings, Wanted
 from highwater_chaos.liveness.upkeep import GROUPS, Kept, Upkeep
 from highwater_chaos.run.features import Feature
 from highwater_chaos.schedule.administration import Asked
@@ -66,7 +67,7 @@ class Situation:
     throttled: Collection[str]
     since_ns: int
     agreement: Agreement
-    removed_throttles: RemovedThrottles
+    settings: ShownSettings
     producer_ids: ProducerIds
     clients_failed: Callable[[], Sequence[str]]
     """Why clients cannot have asked for what they should: a process of theirs that ended, say."""
@@ -232,8 +233,8 @@ def _missing_taken_back(step: CancelReassign, asked: Asked, _view: ClusterView) 
     return f"{step.partition} did not get back the replicas that it had before its move" if asked.unseen else ""
 
 
-def _missing_removed(step: RemoveThrottle, _asked: Asked, situation: Situation) -> str:
-    return situation.removed_throttles.missing(step.topic)
+def _missing_settings(step: RemoveThrottle | AlterTopic, _asked: Asked, situation: Situation) -> str:
+    return situation.settings.missing(Wanted.by(step))
 
 
 _SHOWN: Final[Mapping[type, tuple[str, Callable[..., str]]]] = {
@@ -243,7 +244,8 @@ _SHOWN: Final[Mapping[type, tuple[str, Callable[..., str]]]] = {
     Reassign: ("reassignment", _missing_moved),
     ElectLeaders: ("election of leaders", _missing_elected),
     CancelReassign: ("taking back a reassignment", _missing_taken_back),
-    RemoveThrottle: ("configuration", _missing_removed),
+    RemoveThrottle: ("configuration", _missing_settings),
+    AlterTopic: ("alteration of topics", _missing_settings),
 }
 _DELETION_OF_RECORDS: Final = "deletion of records"
 _FEATURES: Final = {
@@ -255,6 +257,7 @@ _FEATURES: Final = {
     "electLeaders": "election of leaders",
     "deleteRecords": _DELETION_OF_RECORDS,
     "removeThrottle": "configuration",
+    "alterTopic": "alteration of topics",
 }
 """The features of administration, by the kind of step."""
 
@@ -275,6 +278,13 @@ def _stands(asked: Asked, situation: Situation) -> bool:
             return False
         if isinstance(mine, RemoveThrottle) and isinstance(theirs, Reassign) and theirs.throttle is not None:
             return False  # brokers have one rate for the replicas of all topics
+        if (
+            isinstance(mine, AlterTopic)
+            and isinstance(theirs, AlterTopic)
+            and theirs.topic == mine.topic
+            and not mine.config.keys().isdisjoint(theirs.config)
+        ):
+            return False
         if (
             isinstance(mine, Reassign | CancelReassign)
             and isinstance(theirs, Reassign | CancelReassign)
@@ -366,10 +376,10 @@ def unanswered(asked: Sequence[Asked]) -> list[str]:
     return [kind for kind in kinds if kind not in answered]
 
 
-def unthrottled(asked: Sequence[Asked]) -> list[str]:
-    """The topics of which a throttle's removal was acknowledged, in order."""
-    removals = [one.step.chosen for one in asked if one.acknowledged]
-    return list(dict.fromkeys(step.topic for step in removals if isinstance(step, RemoveThrottle)))
+def wanted_settings(asked: Sequence[Asked]) -> list[Wanted]:
+    """What was acknowledged of settings, in order."""
+    steps = [one.step.chosen for one in asked if one.acknowledged]
+    return [Wanted.by(step) for step in steps if isinstance(step, RemoveThrottle | AlterTopic)]
 
 
 # --- what is looked back at ----------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import (
     AddPartitions,
     Admin,
+    AlterTopic,
     CancelReassign,
     CreateTopic,
     DeleteRecords,
@@ -40,11 +41,11 @@ from highwater_chaos.liveness.progress import (
     of_deleted_records,
     of_upkeep,
     unanswered,
-    unthrottled,
+    wanted_settings,
 )
 from highwater_chaos.liveness.promptness import sentence_of
 from highwater_chaos.liveness.readiness import nodes_ready, unready
-from highwater_chaos.liveness.throttles import RemovedThrottles
+from highwater_chaos.liveness.shown_settings import ShownSettings
 from highwater_chaos.liveness.upkeep import Upkeep
 from highwater_chaos.run.features import Feature
 from highwater_chaos.schedule.administration import Administration
@@ -248,7 +249,7 @@ class Recovery:
         asking = [
             run.scheduler.spawn("ask brokers for metadata", situation.agreement.ask()),
             run.scheduler.spawn("ask brokers for producer ids", situation.producer_ids.ask()),
-            run.scheduler.spawn("ask brokers for throttles", situation.removed_throttles.ask()),
+            run.scheduler.spawn("ask brokers for settings", situation.settings.ask()),
         ]
         if kinds := unanswered(self.administration.asked):
             run.scheduler.spawn("ask again", self._ask_again(kinds))
@@ -302,9 +303,7 @@ class Recovery:
             throttled=self._throttled,
             since_ns=self._since_ns,
             agreement=self._agreement,
-            removed_throttles=RemovedThrottles(
-                run.cluster, run.backend, run.clients, unthrottled(self.administration.asked)
-            ),
+            settings=ShownSettings(run.cluster, run.backend, run.clients, wanted_settings(self.administration.asked)),
             producer_ids=ProducerIds(run.experiment.spec.workload, run.cluster, run.backend, run.clients),
             clients_failed=lambda: run.clients.status().inconclusive_reasons,
         )
@@ -323,6 +322,7 @@ class Recovery:
             "electLeaders": Admin(elect_leaders=ElectLeaders(partitions=[first])),
             "deleteRecords": Admin(delete_records=self._deletion_of_records(first)),
             "removeThrottle": Admin(remove_throttle=RemoveThrottle(topic=_PROBED)),
+            "alterTopic": Admin(alter_topic=AlterTopic(topic=_PROBED, config={"flush.ms": 1000})),
         }
         for kind, step in steps.items():
             if kind in kinds:

@@ -17,6 +17,7 @@ from highwater_chaos.base.process import Process, Until
 from highwater_chaos.experiment.steps import (
     AddPartitions,
     Admin,
+    AlterTopic,
     CancelReassign,
     CreateTopic,
     DeleteRecords,
@@ -76,7 +77,7 @@ class Asked:
         match self.step.chosen:
             case CreateTopic(name=name) | DeleteTopic(name=name):
                 return name
-            case AddPartitions(topic=topic) | RemoveThrottle(topic=topic):
+            case AddPartitions(topic=topic) | RemoveThrottle(topic=topic) | AlterTopic(topic=topic):
                 return topic
             case (
                 Reassign(partition=partition) | CancelReassign(partition=partition) | DeleteRecords(partition=partition)
@@ -186,6 +187,12 @@ class Administration:
             case RemoveThrottle(topic=topic_name):
                 brokers = [str(broker) for broker in self._view.brokers]
                 admin.alter_configs(_not_throttled(topic_name, brokers), timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+            case AlterTopic(topic=topic_name, config=config):
+                values: dict[str, str | None] = {
+                    name: None if value is None else str(value) for name, value in config.items()
+                }
+                changes = {ConfigResource(TOPIC_RESOURCE, topic_name): values}
+                admin.alter_configs(changes, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
             case ElectLeaders(partitions=names):
                 self._elect(names, on_outcome)
             case DeleteRecords(partition=name, before=before):

@@ -40,6 +40,14 @@ _MORE: Final = (-1, 0, 0, 1, 1)
 """How many replicas a drawn reassignment adds: on as few brokers as replicas it could else only order them anew."""
 _THROTTLES: Final = (500, 2_000, 10_000, 50_000)
 """Bytes a second."""
+_ALTERED: Final[Mapping[str, Sequence[int]]] = {
+    "flush.messages": (1, 10),
+    "flush.ms": (500, 2000),
+    "index.interval.bytes": (1, 200),
+    "segment.ms": (1000, 3000),
+}
+_TAKEN_AWAY: Final = 0.4
+"""How often a topic loses a property that it was given, where it has one."""
 
 Run = Callable[[Admin], Process[str | None]]
 MayMove = Callable[[PartitionView], bool]
@@ -58,6 +66,8 @@ class RandomAdministration:
         self._deleting: dict[str, None] = {}
         self._settled: dict[str, list[int]] = {}
         self._moving: dict[str, list[list[int]]] = {}
+        self._altered: dict[str, dict[str, None]] = {}
+        """Properties that topics were given here."""
         self._cancelled: dict[str, None] = {}
         """Partitions that are moving, and whose latest move was cancelled."""
         self._version, self._latest_version = _versions(cluster)
@@ -95,6 +105,8 @@ class RandomAdministration:
                 return self._upgrade_metadata()
             case "deleteRecords":
                 return self._delete_records(random)
+            case "alterTopic":
+                return self._alter(random)
             case _:
                 partition = self._any_partition(random)
                 names = None if partition is None or random.random() < 0.5 else [partition.partition]
@@ -147,6 +159,7 @@ class RandomAdministration:
 
     def _delete_and_create(self, topic: str, length_ns: int) -> Process[None]:
         error = yield from self._run(Admin.model_validate({"deleteTopic": {"name": topic}}))
+        self._altered.pop(topic, None)
         for partition in [name for name in self._moving if name.rpartition("-")[0] == topic]:
             del self._moving[partition]
             self._cancelled.pop(partition, None)
@@ -211,6 +224,21 @@ class RandomAdministration:
         error = yield from self._run(Admin.model_validate({"cancelReassign": {"partition": partition}}))
         if error is None and len(self._moving.get(partition, ())) == before:
             self._cancelled[partition] = None
+
+    def _alter(self, random: Random) -> Process[None] | None:
+        """Give a topic a property, or take away one that it was given."""
+        topics = list(self._topics())
+        if not topics:
+            return None
+        topic = random.choice(topics)
+        given = self._altered.setdefault(topic, {})
+        if given and random.random() < _TAKEN_AWAY:
+            name = random.choice(list(given))
+            del given[name]
+            return self._attempt({"alterTopic": {"topic": topic, "config": {name: None}}})
+        name = random.choice(list(_ALTERED))
+        given[name] = None
+        return self._attempt({"alterTopic": {"topic": topic, "config": {name: random.choice(_ALTERED[name])}}})
 
     def _upgrade_metadata(self) -> Process[None] | None:
         """Raise ``metadata.version`` by one level."""

@@ -85,7 +85,7 @@ class Orders:
         )
         return self.cluster.ask(1, request, 3)
 
-    def update(self, leader=0, *, brokers=(0, 1, 2), sequence=-1, leader_epoch=9):
+    def update(self, leader=0, *, brokers=(0, 1, 2), sequence=-1, leader_epoch=9, name="orders"):
         request = UpdateMetadataRequest(
             controller_id=0,
             controller_epoch=self.controller_epoch,
@@ -93,8 +93,8 @@ class Orders:
             sequence=sequence,
             topic_states=[
                 UpdateMetadataTopicState(
-                    topic_name="orders",
-                    topic_id=self.topic_id,
+                    topic_name=name,
+                    topic_id=self.topic_id if name == "orders" else UUID(int=7),
                     partition_states=[
                         UpdateMetadataPartitionState(
                             partition_index=0,
@@ -237,6 +237,18 @@ def test_a_stopped_replica_keeps_its_log_until_it_is_told_to_delete_it(make_orde
     assert c.replica(1) is not None
     assert orders.stop(leader_epoch=-2).partition_errors[0].error_code == ErrorCode.NONE
     c.until(lambda: c.replica(1) is None and "orders-0" not in c.directories(1))
+
+
+def test_settings_that_were_read_for_a_topic_end_with_it(make_orders):
+    """A broker came back while a topic was deleted: only commands about its end named it here."""
+    c, orders = make_orders()
+    read = c.broker(1)._mode._configs._topics
+    for end in (orders.stop, lambda name: orders.update(leader=-2, name=name)):
+        orders.lead(0, leader_epoch=7, partition_epoch=9, names=("gone",))
+        assert "gone" in read
+        end(name="gone")
+        assert "gone" not in read
+        assert "orders" in read
 
 
 def test_a_topic_that_is_made_again_while_the_log_of_the_last_one_is_under_way_gets_its_replica(make_orders):

@@ -81,6 +81,8 @@ class ClusterImage:
             if live:
                 self._topic(topic.topic_name, topic_id, live)
             known = self.image.topics_by_id.get(topic_id)
+            if known is None and deleted and topic.topic_name not in self.image.topics_by_name:
+                gone.append(topic.topic_name)  # named by this command alone: its settings were read for it
             if known is None or not deleted:
                 continue
             if all(index in deleted for index in known.partitions):

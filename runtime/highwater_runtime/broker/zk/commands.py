@@ -259,6 +259,8 @@ class Commands:
                 elif state.delete_partition and self._context.logs.get(topic.topic_name, state.partition_index):
                     # The topic was deleted while this broker was off.
                     self._context.logs.delete(topic.topic_name, state.partition_index)
+            if topic.topic_name not in self._cluster.image.topics_by_name:
+                self._configs.forget(topic.topic_name)  # what was read when a command named it ends with its topic
         replicas.stop(deleted)
         replicas.halt(halted)
         for key in deleted:
