@@ -22,24 +22,36 @@ from highwater_runtime.controller.kraft import broker_state, cluster_control, se
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState
 from highwater_runtime.controller.kraft.quorum_controller import QuorumController
 from highwater_runtime.log import compaction, log
-from highwater_runtime.log.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS
+from highwater_runtime.log.checkpoints import (
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    encode_epochs,
+    write_atomically,
+    write_offsets,
+)
 from highwater_runtime.log.epoch_cache import EpochCache
 from highwater_runtime.log.errors import LogOfflineError
 from highwater_runtime.log.manager import LogManager
+from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
+from highwater_runtime.log.producer_state import ProducerStates
 from highwater_runtime.log.readable_log import ReadableLog
 from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.metadata import BrokerRegistration, TopicDeleted, snapshot
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.ports import SECOND, Endpoint
-from highwater_runtime.ports.trace import PartitionChanged, TransitionTaken
+from highwater_runtime.ports.trace import LogLoaded, PartitionChanged, TransitionTaken
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.pre_election import PreElection
 from highwater_runtime.sim import Simulator
+from highwater_runtime.sim.disk import SimDisk
+from highwater_runtime.sim.invariants.leftovers import contradictions
 from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.logs import LogInvariants
 from highwater_runtime.sim.invariants.overdue import OverdueInvariants
 from highwater_runtime.sim.invariants.reported import ReportInvariants
 from highwater_runtime.sim.invariants.sessions import SessionInvariants
@@ -247,6 +259,14 @@ def _without_deletions(delta: Delta, change: Any, note: Any) -> None:
         delta.configs.pop(ConfigResource(TOPIC_RESOURCE, change.topic.name), None)
 
 
+def keep_old_snapshots(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(SegmentChain, "remove_snapshots", lambda *_: None)
+
+
+def write_snapshots_without_producers(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ProducerStates, "encode", lambda _self, encode=ProducerStates.encode: encode(ProducerStates()))
+
+
 def take_up_the_first_partition_alone(patch: pytest.MonkeyPatch) -> None:
     apply = ReplicaManager.apply_roles
     patch.setattr(
@@ -321,6 +341,16 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ),
     ("replica-state", never_end_a_throttle, {"schedule": THROTTLED_AND_ANEW}),
     ("replica-state", take_up_the_first_partition_alone, {"schedule": ADDED}),
+    (
+        "disk-leftover",
+        keep_old_snapshots,
+        {"schedule": RETENTION, "topic": SMALL.format("retention.bytes: 2000"), "delete_delay_ms": 1000},
+    ),
+    (
+        "disk-leftover",
+        write_snapshots_without_producers,
+        {"schedule": RETENTION, "topic": SMALL.format("retention.bytes: 2000"), "delete_delay_ms": 1000},
+    ),
 ]
 
 
@@ -404,3 +434,25 @@ def test_another_leader_and_fewer_replicas_need_another_epoch() -> None:
     judge.on_event("controller-0", 1, changed(4, 2, 2, [1, 2, 3]))
     judge.on_event("controller-0", 1, changed(5, 2, 2, [1, 2]))
     assert [one.name for one in violations.found] == ["leader-epoch-kept", "leader-epoch-kept"]
+
+
+@pytest.mark.parametrize(("written", "found"), [([(1, 0), (2, 5)], []), ([(1, 0)], ["disk-leftover"])])
+def test_leader_epochs_are_written_as_their_log_has_them(written: list[tuple[int, int]], found: list[str]) -> None:
+    disk = SimDisk()
+    disk.mkdir("orders-0")
+    write_atomically(disk, f"orders-0/{LEADER_EPOCHS}", encode_epochs(written))
+    of_log = {"is_online": True, "directory": "orders-0", "partition": "orders-0", "epochs_are_stale": False}
+    entries = SimpleNamespace(**of_log, epoch_entries=[(1, 0), (2, 5)], config=SimpleNamespace(compacts=True))
+    broker: Any = SimpleNamespace(logs={("orders", 0): entries}, image=SimpleNamespace(topics_by_name={}))
+    assert [one.name for one in contradictions("broker-0", broker, disk)] == found
+
+
+@pytest.mark.parametrize(("reason", "found"), [("clean", []), ("created", ["disk-leftover"])])
+def test_a_log_that_is_created_inherits_no_offsets(reason: str, found: list[str]) -> None:
+    disk = SimDisk()
+    write_offsets(disk, HIGH_WATERMARKS, {TopicPartition("orders", 0): 7})
+    live: Any = SimpleNamespace(disk_fails=lambda _: False, disk=lambda _: disk)
+    violations = Violations()
+    loaded = LogLoaded(partition="orders-0", topic_id="1" * 32, offset=0, end_offset=0, reason=reason)
+    LogInvariants(live, violations).on_event("broker-0", 1, loaded)
+    assert [one.name for one in violations.found] == found

@@ -8,6 +8,7 @@
   nothing but that in the segments that it went through.
 * ``log-start-back``: a log that is loaded begins where the checkpoint says, and after a clean shutdown where it began
   before. Else records return that clients were told to be deleted.
+* ``disk-leftover``: no checkpoint has an offset of a log that is only just created.
 * ``clean-shutdown-marker``: no broker writes to its logs while a power loss could bring the marker of its last clean
   shutdown back. Recovery would be skipped then.
 
@@ -27,12 +28,19 @@ log start the cache need not name the epoch.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from highwater_runtime.log.checkpoints import CLEAN_SHUTDOWN, LOG_START_OFFSETS, read_offsets
+from highwater_runtime.log.checkpoints import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_offsets,
+)
 from highwater_runtime.log.epoch_cache import UNDEFINED_EPOCH
 from highwater_runtime.log.errors import CorruptCheckpointError, LogError
 from highwater_runtime.log.log import Log
@@ -177,7 +185,10 @@ class LogInvariants:
 
     def _begins_right(self, node: str, event: LogLoaded) -> None:
         """Compare where a log begins with the checkpoint, and after a clean shutdown with where it began before."""
-        if event.reason == "created" or self._live.disk_fails(node):
+        if self._live.disk_fails(node):
+            return
+        if event.reason == "created":
+            self._inherits_nothing(node, event)
             return
         known = self._start.get((node, event.partition), 0) if event.reason == "clean" else 0
         try:
@@ -188,6 +199,16 @@ class LogInvariants:
         if event.offset < owed:
             what = f"{node} has loaded a log ({event.reason}) that begins at {event.offset}; before, it began at {owed}"
             self._violations.add("log-start-back", event.partition, what, (node, owed))
+
+    def _inherits_nothing(self, node: str, event: LogLoaded) -> None:
+        """A log that is created has nothing yet for which a checkpoint of a former log of its name could vouch."""
+        disk = self._live.disk(node)
+        for path in (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS):
+            with suppress(CorruptCheckpointError):  # a fault on the disk
+                offset = read_offsets(disk, path).get(_partition(event.partition), 0)
+                if offset > event.end_offset:
+                    what = f"{node} has created the log of {event.partition}, of which {path} has offset {offset}"
+                    self._violations.add("disk-leftover", node, what, (event.partition, path, event.topic_id))
 
     # --- compaction ----------------------------------------------------------------------------------------------
 

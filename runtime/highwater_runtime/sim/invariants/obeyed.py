@@ -18,7 +18,7 @@ from typing import Final
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.replication_quota import ReplicationQuota
-from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.config import TOPIC_PROPERTIES, LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.metadata.registrations import (
     ALL_BROKERS_RESOURCE,
@@ -63,7 +63,9 @@ def disobeyed(name: str, broker: Broker, configs: Configs, now_ms: int) -> Itera
     for (topic, _), log in broker.logs.items():
         if not log.is_online:
             continue
-        wanted = LogConfig.of(node, _in_force(configs, topic, broker.options.node_id))
+        own = _in_force(configs, topic, broker.options.node_id)
+        numbers = {field: int(own[name]) for name, field in TOPIC_PROPERTIES.items() if name in own}
+        wanted = replace(LogConfig.of(node, own), **numbers)  # type: ignore[arg-type]
         wanted = replace(wanted, truncation_sync=log.config.truncation_sync)
         if log.config != wanted:
             differing = [one for one in LogConfig.__slots__ if getattr(log.config, one) != getattr(wanted, one)]

@@ -7,7 +7,7 @@
   leader does, has the same HW, and begins no lower. Its broker obeys the settings that are committed (:mod:`.obeyed`).
 * ``disk-leftover``: a broker's disk holds the files of its logs and no others, but strays that were set aside, and
   unfinished new versions of checkpoints. Its checkpoints name its logs alone, and vouch for nothing behind them; that
-  of HWs has the HW of each replica.
+  of HWs has the HW of each replica. What the files of a log say of it agrees with it (:mod:`.leftovers`).
 * ``group-state``: nobody is in a group, or on the way into one.
 * ``producer-id-reused``: the blocks of producer ids that brokers give out have no id in common, and in KRaft mode none
   that the metadata has still to give out. Who gets such an id may never write to a partition of its other owner.
@@ -22,51 +22,23 @@ again and again for a while, and only what is still there then is a finding (:me
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
-from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import QuorumController
-from highwater_runtime.log.checkpoints import (
-    CLEAN_SHUTDOWN,
-    HIGH_WATERMARKS,
-    LEADER_EPOCHS,
-    LOG_START_OFFSETS,
-    META_PROPERTIES,
-    PARTITION_METADATA,
-    RECOVERY_POINTS,
-    read_offsets,
-)
-from highwater_runtime.log.errors import CorruptCheckpointError
-from highwater_runtime.log.log import Log
-from highwater_runtime.log.names import (
-    DELETE_DIR,
-    DELETED,
-    METADATA_LOG_DIR,
-    SNAPSHOT,
-    STRAY_DIR,
-    TEMPORARY,
-    join,
-    offset_of,
-)
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
 from highwater_runtime.ports import MS
 from highwater_runtime.sim.clock import EPOCH_MS
-from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants.images import SUBJECT, difference
-from highwater_runtime.sim.invariants.obeyed import SOON_MS, Configs, configs_in, disobeyed
+from highwater_runtime.sim.invariants.leftovers import contradictions, hears_soon, leftovers
+from highwater_runtime.sim.invariants.obeyed import Configs, configs_in, disobeyed
 from highwater_runtime.sim.invariants.violation import Unrest
 from highwater_runtime.sim.simulator import Simulator
 from highwater_runtime.zookeeper import ZooKeeperServer
 
 T = TypeVar("T")
-_OF_BROKERS: Final = frozenset(
-    (CLEAN_SHUTDOWN, HIGH_WATERMARKS, LOG_START_OFFSETS, META_PROPERTIES, RECOVERY_POINTS, METADATA_LOG_DIR)
-)
-_OF_LOGS: Final = frozenset((LEADER_EPOCHS, PARTITION_METADATA))
 
 
 class AtRest:
@@ -90,10 +62,13 @@ class AtRest:
             now_ms = EPOCH_MS + self._simulator.nodes[name].clock.wall_ns() // MS
             found += _replicas(name, broker, brokers)
             found += disobeyed(name, broker, broker.image.configs if configs is None else configs, now_ms)
-            found += _disk(name, broker, self._simulator.nodes[name].disk)
-            found += _high_watermarks(name, broker, self._simulator.nodes[name].disk)
+            found += leftovers(name, broker, self._simulator.nodes[name].disk)
             found += _groups(name, broker)
-        return [*found, *_producer_ids(brokers)]
+        found += _producer_ids(brokers)
+        if found:
+            return found
+        every = brokers.items()
+        return [one for name, broker in every for one in contradictions(name, broker, self._simulator.nodes[name].disk)]
 
     def _configs(self, controllers: dict[str, QuorumController]) -> Configs | None:
         """The settings that are committed; None: nobody lives who knows."""
@@ -183,68 +158,9 @@ def _follower(name: str, replica: Partition, leader: Partition) -> Iterator[Unre
     elif log.log_start_offset < theirs.log_start_offset:
         what = f"{name} begins at {log.log_start_offset}, its leader at {theirs.log_start_offset}"
         yield Unrest("replica-state", replica.name, what)
-    elif replica.high_watermark != leader.high_watermark and _hears_soon(replica.context.config):
+    elif replica.high_watermark != leader.high_watermark and hears_soon(replica.context.config):
         what = f"{name} has HW {replica.high_watermark}, its leader {leader.high_watermark}"
         yield Unrest("replica-state", replica.name, what)
-
-
-def _hears_soon(config: NodeConfig, more_ms: int = 0) -> bool:
-    """Whether a follower learns of its leader's last HW soon: with the answer to its next fetch, which may wait."""
-    return config.replica_fetch_wait_max_ms + more_ms <= SOON_MS
-
-
-# --- the disk ------------------------------------------------------------------------------------------------------
-
-
-def _disk(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
-    logs = {str(tp): log for tp, log in broker.logs.items()}
-    stays = broker.options.config.log_segment_delete_delay_ms > SOON_MS
-    may_stay = (STRAY_DIR, DELETE_DIR) if stays else (STRAY_DIR,)
-    for entry in disk.list():
-        log = logs.get(entry)
-        if log is not None and log.is_online:
-            known = {*log.files, *(join(entry, file) for file in _OF_LOGS)}
-            for file in disk.list(entry):
-                is_known = join(entry, file.removesuffix(TEMPORARY)) in known or _is_snapshot(file, log)
-                if not is_known and not (file.endswith(DELETED) and log.config.delete_delay_ms > SOON_MS):
-                    yield Unrest("disk-leftover", name, f"{name} has {join(entry, file)}, a file of no segment")
-        elif log is None and entry.removesuffix(TEMPORARY) not in _OF_BROKERS and not entry.endswith(may_stay):
-            yield Unrest("disk-leftover", name, f"{name} has {entry}, which belongs to none of its logs")
-    ends: dict[str, dict[str, int]] = {
-        RECOVERY_POINTS: {partition: log.recovery_point for partition, log in logs.items()},
-        LOG_START_OFFSETS: {partition: log.log_start_offset for partition, log in logs.items()},
-        HIGH_WATERMARKS: {partition: log.log_end_offset for partition, log in logs.items()},
-    }
-    for path, most in ends.items():
-        try:
-            checkpointed = read_offsets(disk, path)
-        except CorruptCheckpointError as error:
-            yield Unrest("disk-leftover", name, f"{name} has a checkpoint that cannot be read: {error}")
-            continue
-        for tp, offset in checkpointed.items():
-            if str(tp) not in most:
-                yield Unrest("disk-leftover", name, f"{name} has an offset of {tp} in {path}, and no log of it")
-            elif offset > most[str(tp)]:
-                what = f"{name} has offset {offset} of {tp} in {path}, behind {most[str(tp)]}, that of its log"
-                yield Unrest("disk-leftover", name, what)
-
-
-def _high_watermarks(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
-    config = broker.options.config
-    if not _hears_soon(config, config.high_watermark_checkpoint_interval_ms):
-        return
-    with suppress(CorruptCheckpointError):  # told already
-        checkpointed = {str(tp): offset for tp, offset in read_offsets(disk, HIGH_WATERMARKS).items()}
-        for replica in broker.partitions.values():
-            has = checkpointed.get(replica.name)
-            if replica.log.is_online and has != replica.high_watermark:
-                what = f"{name} has {has} in {HIGH_WATERMARKS}, and HW {replica.high_watermark} of {replica.name}"
-                yield Unrest("disk-leftover", name, what)
-
-
-def _is_snapshot(file: str, log: Log) -> bool:
-    offset = offset_of(file, SNAPSHOT)
-    return offset is not None and offset <= log.log_end_offset
 
 
 # --- groups --------------------------------------------------------------------------------------------------------
