@@ -103,6 +103,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     parts = draw_parts(random, mode, cluster)
     if any(kind in fault_kinds() and fault_kinds()[kind].drawn_clock_error_ns(1) for kind in _kinds_of(parts)):
         _keep_by_size(cluster)
+    _keep_little(derive_random(seed, "retention"), cluster)
     _let_tombstones_go(derive_random(seed, "tombstones"), cluster)
     _be_patient(derive_random(seed, "patience"), cluster, parts)
     _ask_for_replicas(derive_random(seed, "min-isr"), cluster)
@@ -187,6 +188,18 @@ def _set_seldom(random: Random, cluster: dict[str, Any]) -> None:
     if random.random() < 0.5:
         for name in random.sample(sorted(SELDOM_SET), random.randint(1, 3)):
             cluster["config"].setdefault(name, random.choice(SELDOM_SET[name]))
+
+
+def _keep_little(random: Random, cluster: dict[str, Any]) -> None:
+    """Most topics that keep little have segments so small that some go, and some others keep little, too."""
+    for topic in cluster["topics"]:
+        config = topic.get("config", {})
+        keeps = any(name.startswith("retention.") for name in config)
+        if not config and random.random() < 0.08:
+            config = topic["config"] = {"retention.bytes": 6000}
+            keeps = True
+        if keeps and random.random() < 0.7:
+            config["segment.bytes"] = random.choice((700, 2000))
 
 
 def _rebalance_soon(random: Random, cluster: dict[str, Any]) -> None:
