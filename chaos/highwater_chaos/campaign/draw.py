@@ -244,10 +244,14 @@ def _in_peace(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     broker = random.randrange(cluster["brokers"])
     asked = _some(random, _IN_PEACE)
+    stop: list[dict[str, Any]] = []
+    if keeps_replica_epochs(
+        cluster
+    ):  # else a proposal of before, sent again after half a minute, may add it (KAFKA-14139)
+        stop = [{"inject": {"stop": {"target": {"broker": broker}, "restartAfter": "2s"}}}, {"wait": "6s"}]
     return [
         {"wait": "8s"},
-        {"inject": {"stop": {"target": {"broker": broker}, "restartAfter": "2s"}}},
-        {"wait": "6s"},
+        *stop,
         {"random": {"for": "4s", "every": "1s", "lasting": "1s", "faults": asked}},
     ]
 
