@@ -61,7 +61,6 @@ _OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
     "retention": lambda cluster: any(name.startswith("retention.") for one in cluster.topics for name in one.config),
 }
 _LEAST: Final = "min.insync.replicas"
-_LEAVES: Final = {"partition", "stop"}
 _PROTOCOL: Final = "inter.broker.protocol.version"
 
 _OF_WORKLOADS: Final[dict[str, Callable[[Workload], bool]]] = {
@@ -81,9 +80,10 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
         spec.cluster is not None and spec.workload.rate > _USUAL_RATE * len(spec.cluster.topics)
     ),
     "one record/s a topic": lambda spec: spec.cluster is not None and spec.workload.rate <= len(spec.cluster.topics),
-    "a quorum that is split or left by its leader": lambda spec: any(
-        step.random is not None and step.random.targets == ["controllers"] and step.random.faults.keys() <= _LEAVES
+    "a leader of the quorum that stops or is cut off": lambda spec: any(
+        getattr(target, "active_controller", None) is not None
         for step in _steps(spec)
+        for target in (() if step.random is None else step.random.targets or ())
     ),
     "faults of the quorum's messages": lambda spec: any(
         step.random is not None and "Vote" in (step.random.rpcs or ()) for step in _steps(spec)

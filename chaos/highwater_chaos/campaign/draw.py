@@ -163,12 +163,12 @@ def _elect_often(
         faults = random.choice(({"partition": 1}, {"partition": 2, "stop": 1}, {"stop": 1}))
         part = {
             "for": "12s",
-            "every": random.choice(EVERY),
-            "lasting": random.choice(("4s", "8s", "14s")),
+            "every": random.choice((*EVERY[-2:], *SELDOM)),
+            "lasting": random.choice(("4s", "14s", *LONG)),
             "faults": faults,
         }
         parts[:] = [one for one in parts if one.get("targets") != ["controllers"] or "rpcs" in one]
-        parts.append({**part, "targets": ["controllers"]})
+        parts.append({**part, "targets": random.choice((["controllers"], [{"activeController": True}]))})
         if random.random() < 0.5:
             lost = {**part, "faults": {"drop": 1, "hold": 2}, "rpcs": ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch"]}
             parts.append({**lost, "targets": ["controllers"]})

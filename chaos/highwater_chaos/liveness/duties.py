@@ -9,8 +9,8 @@ and commits without it. A leader that never does so commits nothing for as long 
   that lag have left the ISR, unless fewer than ``min.insync.replicas`` are left.
 * *fencing*: a broker that is gone is fenced.
 * *voters*: a voter that is well follows the leader of the quorum if that is well: who does not fetch is called by it.
-* *observers*: a broker that is well observes the leader of the quorum if that is well, and all other voters but one:
-  who gets no answer asks another voter, which names the leader.
+* *observers*: a broker that is well observes the leader of the quorum if that is well, and all other voters but one
+  are and follow it: who gets no answer asks another voter, which names the leader.
 * *reads*: a linearizable read is answered if all is well, and waits for no time-out then, nor for other records.
 * *metadata*: a broker that is well knows which brokers live, and who leads each partition.
 * *preferred leaders*: if all is well for two of the controller's checks, each partition is led by its preferred
@@ -22,7 +22,7 @@ gives it time anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from highwater_chaos.experiment.nodes import broker_name
@@ -145,25 +145,35 @@ class Duties(Promptness):
 
     def _observes(self, broker: int) -> Owed:
         name = broker_name(broker)
-        # It may ask one voter in vain, and another that has not heard of the leader itself.
-        bound_ns = self._bounds.called + self._bounds.request
-        return self._knows_leader(OBSERVERS, name, self._health.among((*self._quorum, name)), bound_ns, 1)
+        # It may ask one voter in vain. The next one that it asks follows the leader.
+        sight = self._health.among((*self._quorum, name))
+        return self._knows_leader(OBSERVERS, name, sight, self._bounds.request, 1, asks=self._quorum)
 
-    def _knows_leader(self, feature: str, node: str, sight: Sight, bound_ns: int, ill: int) -> Owed:
-        """``ill``: how many voters need not be well."""
+    def _knows_leader(
+        self, feature: str, node: str, sight: Sight, bound_ns: int, ill: int, asks: Sequence[str] = ()
+    ) -> Owed:
+        """``ill``: how many voters need not be well. ``asks``: voters that have to know the leader if they are."""
         course = self._course
 
         def may(at_ns: int) -> bool:
             leader = state_at(course.quorum_leaders, at_ns)
-            not_well = sum(sight.condition(one, at_ns) is not Condition.WELL for one in self._quorum)
-            well = sight.condition(node, at_ns) is Condition.WELL and not_well <= ill
-            return well and leader is not None and sight.condition(leader, at_ns) is Condition.WELL
+            well = {one: sight.condition(one, at_ns) is Condition.WELL for one in (*self._quorum, node)}
+            return (
+                well[node]
+                and sum(not well[one] for one in self._quorum) <= ill
+                and leader is not None
+                and well[leader]
+                and all(state_at(course.following[one], at_ns) for one in asks if well[one])
+            )
 
         def lasts_ns(one: Disturbance) -> int:
-            own_ns = bound_ns if one.node == node else 0
-            return max(own_ns, self._without_leader_ns(sight, one), bound_ns if ill < len(self._quorum) else 0)
+            # That there is a leader is owed elsewhere: time begins anew with each.
+            matters = asks or one.node in (node, state_at(course.quorum_leaders, one.at_ns))
+            return bound_ns if matters else 0
 
-        owed = self._windows(sight, lasts_ns, may, [(at_ns, bound_ns) for at_ns, _ in course.quorum_leaders], bound_ns)
+        states = (course.quorum_leaders, *(course.following[one] for one in asks))
+        changes = [(at_ns, bound_ns) for every in states for at_ns, _ in every]
+        owed = self._windows(sight, lasts_ns, may, changes, bound_ns)
         missing = [
             Late(*time, f"{node} did not follow the leader of the quorum")
             for time, good in each_state(course.following[node], self._now_ns)
