@@ -145,9 +145,9 @@ class Duties(Promptness):
 
     def _observes(self, broker: int) -> Owed:
         name = broker_name(broker)
-        # It may ask one voter in vain. The next one that it asks follows the leader.
+        # It may ask one voter in vain, and another over a connection that is broken. The next one follows the leader.
         sight = self._health.among((*self._quorum, name))
-        return self._knows_leader(OBSERVERS, name, sight, self._bounds.request, 1, asks=self._quorum)
+        return self._knows_leader(OBSERVERS, name, sight, 2 * self._bounds.request, 1, asks=self._quorum)
 
     def _knows_leader(
         self, feature: str, node: str, sight: Sight, bound_ns: int, ill: int, asks: Sequence[str] = ()
