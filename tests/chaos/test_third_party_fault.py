@@ -186,7 +186,7 @@ def test_the_run_is_judged_by_what_its_probes_saw(done):
             "spec.schedule[0].inject.blackuot: unknown field; did you mean 'blackout'? (allowed here: ",
         ),
         ("unknown-drawn", 254, "spec.schedule[2].random.faults.blackuot: unknown kind of fault or administration"),
-        ("unknown-drawn", 254, "known are addPartitions, blackout, cancelReassign, clockSkew"),
+        ("unknown-drawn", 254, "known are addPartitions, alterTopic, blackout, cancelReassign"),
     ],
 )
 def test_what_is_refused(done, run, status, words):
