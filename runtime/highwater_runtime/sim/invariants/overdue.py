@@ -154,12 +154,21 @@ class OverdueInvariants:
             return
         for broker in replica.committed_isr:
             has = self._ends.get((f"broker-{broker}", replica.key), 0)
+            if not self._has_log(broker, replica) and broker in led.leading.followers:
+                # What it had between two looks, before it or its log died, only its leader knows.
+                has = max(has, led.leading.followers[broker].log_end_offset)
             if has < end:
                 what = (
                     f"{node} keeps broker {broker} in the ISR, which ends at {has} and has not had all of the log for"
                     f" {(now - then) // MS} ms: the leader ended at {end} then"
                 )
                 self._add(replica.name, what, (replica.leader_epoch, broker, "shrink"))
+
+    def _has_log(self, broker: int, leader: Partition) -> bool:
+        """Whether a broker lives, and has a log of this partition that has not failed."""
+        core = self._live.broker(f"broker-{broker}")
+        own = None if core is None else core.partitions.get(leader.key)
+        return own is not None and own.log.is_online
 
     def _advances(self, node: str, replica: Partition, led: _Led, longest_ns: int) -> None:
         known = {broker: follower.log_end_offset for broker, follower in led.leading.followers.items()}
