@@ -17,7 +17,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct
 
 
 def causal_order(node: Ints, time: Ints, error: Ints, causes: Ints, effects: Ints) -> Ints | None:
@@ -59,7 +59,7 @@ def _ascending_by_node(node: Ints, time: Ints) -> Ints:
     if not ((number[1:] == number[:-1]) & (times[1:] < times[:-1])).any():
         return time
     found = time.copy()
-    for one in np.unique(number):
+    for one in distinct(number):
         mine = by_node[number == one]
         found[mine] = np.maximum.accumulate(time[mine])
     return found

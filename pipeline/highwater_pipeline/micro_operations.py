@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_pipeline.arrays import distinct, is_in
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.group_commits import Commits
 from highwater_pipeline.rows import COMMITS
@@ -127,19 +128,19 @@ class Flattener:
         )
         if self._uncertain:
             row, key, value = (np.concatenate(columns) for columns in zip(*self._uncertain, strict=True))
-            self._seen = np.unique(row[self._was_read(key, value)])
+            self._seen = distinct(row[self._was_read(key, value)])
         self._read, self._uncertain = [], []
         return table
 
     def _was_read(self, key: Codes, value: Ints) -> Bools:
         """Of each of some records, few: whether it was read. Another key may have the same values."""
-        values = np.unique(value)
+        values = distinct(value)
         was_read = np.zeros(len(value), np.bool_)
         record = np.searchsorted(values, value) * len(self._keys) + key
         for read_key, read_value in self._read:
-            found = np.isin(read_value, values)
+            found = is_in(read_value, values)
             read = np.searchsorted(values, read_value[found]) * len(self._keys) + read_key[found]
-            was_read |= np.isin(record, read)
+            was_read |= is_in(record, read)
         return was_read
 
     def settled(self, table: pa.Table) -> pa.Table:
@@ -148,7 +149,7 @@ class Flattener:
         if not len(self._seen):
             return table
         unknown = pc.and_(table["is_send"], pc.equal(table["outcome"], INFO)).to_numpy()
-        seen = np.isin(table["row"].to_numpy(), self._seen)
+        seen = is_in(table["row"].to_numpy(), self._seen)
         must_commit = table["must_commit"].to_numpy() | (unknown & seen)
         at = table.schema.get_field_index("must_commit")
         return table.set_column(at, table.schema.field(at), pa.array(must_commit))
@@ -274,7 +275,7 @@ class Flattener:
             value = pc.fill_null(items.field("value"), 0).to_numpy(zero_copy_only=False)
             key = items.field("key").dictionary_encode().indices.to_numpy(zero_copy_only=False)
             differ = (value[said] != value[sent]) | (key[said] != key[sent])
-            wrong = np.isin(ends, np.repeat(ends, count[ends])[differ])
+            wrong = is_in(ends, np.repeat(ends, count[ends])[differ])
         if wrong.any():
             end, begin = int(ends[wrong][0]), int(begins[wrong][0])
             raise BadTableError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, ranked_values
 from highwater_pipeline.view import View
 
 
@@ -92,9 +92,9 @@ def repeated(*keys: Ints) -> Ints:
 
 def highest_so_far(number: Ints, values: Ints) -> Ints:
     """The highest value up to each row, within its partition; ``number`` ascends."""
-    distinct, rank = np.unique(values, return_inverse=True)
-    steps = np.maximum.accumulate(number * len(distinct) + rank)
-    found: Ints = distinct[steps - number * len(distinct)]
+    known, rank = ranked_values(values)
+    steps = np.maximum.accumulate(number * len(known) + rank)
+    found: Ints = known[steps - number * len(known)]
     return found
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct
 from highwater_pipeline.column_cache import ALL, Which, filled
 from highwater_pipeline.columns import Columns
 from highwater_pipeline.ranges import Range, Rows, Spread, count_of, numbers_of
@@ -125,7 +125,7 @@ class View:
         sample = np.sort(sample if least is None else sample[sample >= least])
         ranges = max(1, -(-len(sample) * step // CHUNK))
         cuts = sample[np.arange(1, ranges) * len(sample) // ranges]
-        return np.unique(cuts if least is None else np.append(cuts, least))
+        return distinct(cuts if least is None else np.append(cuts, least))
 
     @property
     def _starts(self) -> Sequence[int]:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline.checks.columns import distinct
 from highwater_pipeline.view import View
 
 SCHEMA = pa.schema(
@@ -56,12 +55,6 @@ def test_a_view_of_any_rows_is_as_arrow_has_them(parts: list[list[dict[str, Any]
     assert view.with_numbers("number", np.arange(len(rows))).to_pylist("number") == [
         {"number": at} for at in range(len(rows))
     ]
-
-
-@given(st.lists(st.integers(-3, 3) | st.integers(-(2**62), 2**62)), st.booleans())
-def test_distinct_values_ascend(values: list[int], is_ordered: bool) -> None:
-    given = sorted(values) if is_ordered else values
-    assert distinct(np.array(given, np.int64)).tolist() == sorted(set(values))
 
 
 def test_nobody_can_write_to_what_all_views_share() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from highwater_pipeline.arrays import is_in
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import RunFacts
 from highwater_pipeline.schemas import BY_PARTITION, WHOLE
@@ -242,7 +243,7 @@ class _Partition:
 
     def _has(self, kind: str, batch: Ints) -> Ints:
         """Positions of the batches with that anomaly."""
-        return np.flatnonzero(np.isin(batch, self._planted[kind]))
+        return np.flatnonzero(is_in(batch, self._planted[kind]))
 
     def _values(self, batch: Ints) -> tuple[Ints, Ints, Ints]:
         """The values that are sent, those that stand in the log in their place, and whose they are, batch by batch."""

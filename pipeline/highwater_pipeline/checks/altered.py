@@ -23,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, is_in
 from highwater_pipeline.checks.columns import NOTHING, SHOWN, WHO, bools, finding, ints, listing, rows_of, who
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import PartitionTables
@@ -43,7 +43,7 @@ def altered(unit: PartitionTables) -> Finding:
     parts = [np.empty((2, 0), np.int64)]
     parts += [_records(_altered_reads(part)) for _, part in unit.history.by_range("row")]
     parts += [_records(_altered_dumps(part)) for _, part in unit.replica_log.by_range("offset")]
-    records = np.unique(np.concatenate(parts, axis=1), axis=1)
+    records = np.unique(np.concatenate(parts, axis=1), axis=1)  # noqa: TID251 - of columns of a matrix
     return finding(records.shape[1], _examples(unit, records[:, :MAX_EXAMPLES]))
 
 
@@ -62,7 +62,7 @@ def _altered_dumps(replica_log: View) -> View:
 
 
 def _examples(unit: PartitionTables, records: Ints) -> Iterator[Example]:
-    there = partial(np.isin, test_elements=records[0])
+    there = partial(is_in, among=records[0])
     reads = _altered_reads(unit.history.find("offset", there, *_OF_READS)).to_pylist()
     dumps = _altered_dumps(unit.replica_log.find("offset", there, *_OF_DUMPS)).to_pylist()
     for offset, value in records.T.tolist():

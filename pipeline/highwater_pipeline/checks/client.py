@@ -25,9 +25,9 @@ from typing import Final, Protocol
 import numpy as np
 from msgspec import structs
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
 from highwater_pipeline.checks.client_topics import ClientTopic, client_topics
-from highwater_pipeline.checks.columns import SHOWN, WHO, Numbering, distinct, finding, listing, rows_of
+from highwater_pipeline.checks.columns import SHOWN, WHO, Numbering, finding, listing, rows_of
 from highwater_pipeline.checks.duplicate import Duplicates
 from highwater_pipeline.checks.order import PollOrder, SendOrder
 from highwater_pipeline.checks.promises import Promised, recorded
@@ -148,7 +148,7 @@ class _Values:
         values = seen.values
         is_read = values.has(seen.read_ok)
         if self._read is not None:
-            is_read = _is_in(values.keys(np.ones(values.size, np.bool_)), self._read)
+            is_read = is_in(values.keys(np.ones(values.size, np.bool_)), self._read)
         orders = [VersionOrder(seen, sends) for sends in _placed(seen, promises.placed)]
         kept = [promises.kept == YES]
         if (promises.kept == UNKNOWN).any():
@@ -176,7 +176,7 @@ class _Values:
 
         def examples() -> Iterator[Example]:
             shown = np.append(lost[:SHOWN], self._lost[0].read_last)
-            history = self._unit.history.find("value", lambda value: np.isin(value, shown), *_OF_SENDS_AND_READS)
+            history = self._unit.history.find("value", lambda value: is_in(value, shown), *_OF_SENDS_AND_READS)
             few = Seen(self._unit.partition, history)
             order = VersionOrder(few, _placed(few, self._promised.of(few).placed)[0])
             return _lost_examples(few, order, lost[:SHOWN], self._lost[0].read_last)
@@ -278,7 +278,7 @@ def _unplaced(unit: PartitionTables, seen: Seen, read: Ints) -> Finding:
     if not unit.facts.drained or recorded(unit.facts, "log-appended"):
         return finding(0, ())
     missing = distinct(seen.value[seen.acknowledged])
-    count = int((~_is_in(missing, read)).sum())
+    count = int((~is_in(missing, read)).sum())
     return Finding(0, [], count, "only node events show whether the records belonged to a topic that was deleted")
 
 
@@ -327,8 +327,8 @@ def _inconsistent_offsets(seen: Seen, sends: Bools, order: VersionOrder) -> Find
 
 def _aborted_read(seen: Seen, read: Ints) -> Finding:
     failed = distinct(seen.value[seen.failed])
-    suspect = failed[_is_in(failed, read)]
-    aborted = suspect[~np.isin(suspect, seen.value[seen.is_send & ~seen.failed])] if len(suspect) else suspect
+    suspect = failed[is_in(failed, read)]
+    aborted = suspect[~is_in(suspect, seen.value[seen.is_send & ~seen.failed])] if len(suspect) else suspect
 
     def examples() -> Iterator[Example]:
         for value in aborted:
@@ -352,10 +352,10 @@ def _aborted_read(seen: Seen, read: Ints) -> Finding:
 def _precommitted_read(seen: Seen) -> Finding:
     sent = np.flatnonzero(seen.acknowledged)
     polled = np.flatnonzero(seen.read_ok)
-    polled = polled[_is_in(seen.row[polled], distinct(seen.row[sent]))]
+    polled = polled[is_in(seen.row[polled], distinct(seen.row[sent]))]
     if not len(polled):
         return finding(0, ())
-    own = np.isin(_pairs(seen, polled), _pairs(seen, sent))
+    own = is_in(_pairs(seen, polled), _pairs(seen, sent))
 
     def examples() -> Iterator[Example]:
         for at in polled[own].tolist():
@@ -374,10 +374,8 @@ def _precommitted_read(seen: Seen) -> Finding:
 
 
 def _pairs(seen: Seen, at: Ints) -> Ints:
-    """Row and value as one structured column."""
-    pairs = np.empty(len(at), [("row", np.int64), ("value", np.int64)])
-    pairs["row"], pairs["value"] = seen.row[at], seen.value[at]
-    return pairs
+    """A number for each pair of row and value."""
+    return seen.row[at] * seen.values.size + seen.values.at[at]
 
 
 def _unseen(seen: Seen, is_read: Bools, missed: Bools) -> Finding:
@@ -401,11 +399,3 @@ def _unseen(seen: Seen, is_read: Bools, missed: Bools) -> Finding:
             }
 
     return finding(len(unseen), examples())
-
-
-def _is_in(values: Ints, among: Ints) -> Bools:
-    """Which of ``values`` are in ``among``; ``among`` ascends."""
-    if not len(among):
-        return np.zeros(len(values), np.bool_)
-    found: Bools = among[np.minimum(np.searchsorted(among, values), len(among) - 1)] == values
-    return found

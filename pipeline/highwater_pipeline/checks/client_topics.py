@@ -26,7 +26,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, ranked_values
 from highwater_pipeline.checks.columns import bools, codes, ints, is_any
 from highwater_pipeline.checks.generations import topic_of_events
 from highwater_pipeline.checks.lineages import breaks, of_former_lineage
@@ -181,7 +181,7 @@ def _topics_of_history(unit: PartitionTables, ids: list[str], spoken_of: Ints) -
 def _first_sent(value: Ints, history: View) -> Ints:
     """For every micro-operation: when a send of its value began first; 0: no send of it is known."""
     is_send = bools(history, "is_send")
-    values, inverse = np.unique(value, return_inverse=True)
+    values, inverse = ranked_values(value)
     never = np.iinfo(np.int64).max
     first = np.full(len(values), never)
     np.minimum.at(first, inverse[is_send], ints(history, "invoke_time")[is_send])
@@ -200,7 +200,7 @@ def _second_created(unit: PartitionTables, spoken_of: Ints) -> int:
 def _by_value(value: Ints, topic: Ints) -> Ints:
     """For every micro-operation: the one topic in which others place its value; −1 where none does, or several do."""
     known: Bools = topic >= 0
-    values, inverse = np.unique(value, return_inverse=True)
+    values, inverse = ranked_values(value)
     lowest = np.full(len(values), np.iinfo(np.int64).max)
     highest = np.full(len(values), -1, np.int64)
     np.minimum.at(lowest, inverse[known], topic[known])

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, ranked_values
 from highwater_pipeline.partition_tables import PartitionTables
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.view import View
@@ -105,7 +105,7 @@ class Numbering:
         span = int(keys.max()) - low + 1
         if span <= 4 * len(keys) + 1000:
             return cls(keys - low, span, low, None)
-        found, at = np.unique(keys, return_inverse=True)
+        found, at = ranked_values(keys)
         return cls(at, len(found), 0, found)
 
     def keys(self, which: Bools) -> Ints:
@@ -125,22 +125,6 @@ class Numbering:
         one[self.at] = column
         unlike: Bools = one[self.at] != column
         return unlike
-
-
-def distinct(values: Ints) -> Ints:
-    """The distinct values, ascending."""
-    if not len(values):
-        return np.empty(0, np.int64)
-    low = int(values.min())
-    span = int(values.max()) - low + 1
-    if span > 4 * len(values) + 1000:
-        if (values[1:] < values[:-1]).any():
-            return np.unique(values)
-        ascending: Ints = values[np.append(True, values[1:] != values[:-1])]
-        return ascending
-    there = np.zeros(span, np.bool_)
-    there[values - low] = True
-    return np.flatnonzero(there) + low
 
 
 def order_by(keys: Ints) -> Ints:

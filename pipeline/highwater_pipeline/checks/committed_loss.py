@@ -23,13 +23,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
 from highwater_pipeline.checks.columns import (
     NOTHING,
     SHOWN,
     bools,
     broker_of,
-    distinct,
     dumped_records,
     finding,
     ints,
@@ -171,7 +170,7 @@ def _cleaned_away(unit: PartitionTables) -> _Cleaned:
             mine = log.where(ints(log, "broker") == broker)
             own = ints(mine, "offset")
             end = max(own.max(initial=-1) + 1, ints(marks, "offset")[ints(marks, "broker") == broker].max(initial=0))
-            lacking[(must_stay < end) & ~np.isin(must_stay, own)] = broker
+            lacking[(must_stay < end) & ~is_in(must_stay, own)] = broker
             left = _left(unit, mine, [one for one in tombstones if one[0] < end], int(broker))
             back.update(left)
             gone.update(dict.fromkeys(left, int(broker)))

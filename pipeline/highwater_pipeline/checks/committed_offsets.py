@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct_first, is_in
 from highwater_pipeline.checks.columns import (
     NOTHING,
     broker_of,
@@ -86,7 +86,7 @@ def loss_by_offsets(unit: PartitionTables) -> Finding:
     lost = np.flatnonzero(count)
 
     def examples() -> Iterator[Example]:
-        of_row = {row["row"]: row for row in moved.where(np.isin(ints(moved, "row"), ranges.row[lost])).to_pylist()}
+        of_row = {row["row"]: row for row in moved.where(is_in(ints(moved, "row"), ranges.row[lost])).to_pylist()}
         for number in lost.tolist():
             move = of_row[int(ranges.row[number])]
             what, proof = fate[number]
@@ -125,7 +125,7 @@ def _compare_with_dump(
     log = log.where(ints(log, "broker") == broker)
     if log.num_rows == 0:
         return
-    offset, first = np.unique(ints(log, "offset"), return_index=True)
+    offset, first = distinct_first(ints(log, "offset"))
     epoch, row = ints(log, "leader_epoch")[first], ints(log, "row")[first]
     begins = max(int(offset[0]), own_log_starts(unit.events).get(broker, 0))
     own_start = {int(one): int(end) for one, end in zip(epochs, ints(leaders, "end_offset"), strict=True)}

@@ -20,11 +20,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct
 from highwater_pipeline.checks.columns import (
     NOTHING,
     broker_of,
-    distinct,
     dumped_records,
     finding,
     ints,

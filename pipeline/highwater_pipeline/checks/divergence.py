@@ -34,13 +34,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct, distinct_first, is_in
 from highwater_pipeline.checks.columns import (
     NOTHING,
     Numbering,
     broker_of,
     codes,
-    distinct,
     dumped_records,
     finding,
     ints,
@@ -134,16 +133,18 @@ class _Records:
         found, rows = {}, {}
         for one in distinct(broker).tolist():
             mine = np.flatnonzero(broker == one)
-            found[one], first = np.unique(offset[mine], return_index=True)
+            found[one], first = distinct_first(offset[mine])
             rows[one] = content[mine[first]]
         return cls(found, rows)
 
     def of_both(self, one: int, other: int) -> tuple[Ints, Bools]:
         """The offsets that two brokers have, and whether their records are the same there."""
-        common, at, at_other = np.intersect1d(
-            self.offset[one], self.offset[other], assume_unique=True, return_indices=True
-        )
-        same: Bools = (self.content[one][at] == self.content[other][at_other]).all(axis=1)
+        common, theirs = self.offset[one], self.offset[other]
+        content, their_content = self.content[one], self.content[other]
+        if not np.array_equal(common, theirs):
+            common, at, at_other = np.intersect1d(common, theirs, assume_unique=True, return_indices=True)
+            content, their_content = content[at], their_content[at_other]
+        same: Bools = (content == their_content).all(axis=1)
         return common, same
 
 
@@ -230,7 +231,7 @@ def _below(replicas: _Replicas, records: _Records) -> tuple[Ints, Ints]:
         lacking = [_lacked(has, lacks, who, replicas.spans) for has, lacks, who in
                    ((of_one, of_other, pair[1]), (of_other, of_one, pair[0]))]  # fmt: skip
         if not (replicas.compares_crc or replicas.may_be_compacted):
-            lacking = [offsets[np.isin(offsets, replicas.must_keep)] for offsets in lacking]
+            lacking = [offsets[is_in(offsets, replicas.must_keep)] for offsets in lacking]
         differ = np.concatenate([differ, *lacking])
         differ = differ[(differ >= start) & (differ < end)]
         both_in_isr = all(one in replicas.last_isr for one in pair)
@@ -245,7 +246,7 @@ def _below(replicas: _Replicas, records: _Records) -> tuple[Ints, Ints]:
 
 def _lacked(has: Ints, lacks: Ints, broker: int, spans: _Spans) -> Ints:
     """The offsets of ``has`` that are not in ``lacks``, of ``broker``, and that no damage in its dump explains."""
-    missing = has[~np.isin(has, lacks, assume_unique=True)]
+    missing = has[~is_in(has, lacks)]
     for damaged in spans.damage.get(broker, ()):
         behind = lacks[np.searchsorted(lacks, damaged) :]
         until = int(behind[0]) if len(behind) else NO_END
@@ -275,13 +276,13 @@ def _of_offsets(unit: PartitionTables, replicas: _Replicas, part: View) -> Findi
 
     def examples() -> Iterator[Example]:
         shown = offsets[:MAX_EXAMPLES]
-        rows = log.where(np.isin(offset, shown)).to_pylist("offset", "broker", "leader_epoch", "crc", "value", "row")
+        rows = log.where(is_in(offset, shown)).to_pylist("offset", "broker", "leader_epoch", "crc", "value", "row")
         for at in shown.tolist():
             found = sorted((row for row in rows if row["offset"] == at), key=lambda row: row["broker"])
-            is_silent = bool(np.isin(at, silent_offsets))
+            is_silent = at in silent_offsets
             if is_silent:
                 why = "at equal offset and leader epoch"
-            elif np.isin(at, loud_offsets):
+            elif at in loud_offsets:
                 why = "below both their high watermarks"
             else:
                 why = "below what they share or was committed"
@@ -306,7 +307,7 @@ def _of_offsets(unit: PartitionTables, replicas: _Replicas, part: View) -> Findi
             }
 
     certain = finding(len(offsets), examples())
-    perhaps = int((~np.isin(unknown, offsets)).sum())
+    perhaps = int((~is_in(unknown, offsets)).sum())
     return Finding(certain.count, certain.examples, perhaps, replicas.why_unknown() if perhaps else "")
 
 

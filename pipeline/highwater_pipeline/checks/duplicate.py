@@ -34,7 +34,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
 from highwater_pipeline.checks.client_topics import ANY_NUMBER
 from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_any, listing, of_kind, order_by, rows_of
 from highwater_pipeline.checks.producer_expiry import may_be_forgotten
@@ -69,7 +69,7 @@ class Duplicates:
             certain, possible = surely[YES], np.concatenate([perhaps[YES], perhaps[UNKNOWN]])
             self._may_know |= len(perhaps[UNKNOWN]) > 0
         if idempotence is None and len(possible):
-            certain = certain[np.isin(certain, self._not_by_retries(seen, orders[0]))]
+            certain = certain[is_in(certain, self._not_by_retries(seen, orders[0]))]
         self._certain.append(_found(seen, placed[0], orders[0], certain))
         self._possible += len(possible)
 
@@ -142,14 +142,14 @@ class _Writers:
         resend = unit.facts.settings.resends_in_new_epochs
         if resend is False:
             return cls(by_offset, resend)  # whoever it was
-        dump = unit.replica_log.where(np.isin(ints(unit.replica_log, "offset"), offsets))
+        dump = unit.replica_log.where(is_in(ints(unit.replica_log, "offset"), offsets))
         columns = (ints(dump, name).tolist() for name in ("offset", "producer_id", "producer_epoch"))
         for offset, producer, epoch in zip(*columns, strict=True):
             by_offset.setdefault(offset, set()).add((producer, epoch))
         committed = of_kind(unit.events, "batch-committed")
         producers, epochs = (ints(committed, name) for name in ("producer_id", "producer_epoch"))
         batches = _Intervals.of(committed)
-        for offset in np.unique(offsets).tolist():
+        for offset in distinct(offsets).tolist():
             at = batches.at(offset)
             by_offset.setdefault(offset, set()).update(zip(producers[at].tolist(), epochs[at].tolist(), strict=True))
         known = {offset: {one for one in writers if min(one) >= 0} for offset, writers in by_offset.items()}
@@ -211,7 +211,7 @@ class _Logs:
         """Whether the leader that appended the committed copy at ``second`` knew one at ``first``."""
         epochs = self.committed_epoch[self.committed.at(second)]
         theirs = self.appends.at(second)
-        theirs = theirs[np.isin(self.leader_epoch[theirs], epochs)]
+        theirs = theirs[is_in(self.leader_epoch[theirs], epochs)]
         if not len(theirs):
             return self.otherwise
         knew = self.known_from[theirs] <= first

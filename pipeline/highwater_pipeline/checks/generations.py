@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints
-from highwater_pipeline.checks.columns import broker_of, codes, distinct, ints, is_any, is_zookeeper, last_known
+from highwater_pipeline.arrays import Ints, distinct
+from highwater_pipeline.checks.columns import broker_of, codes, ints, is_any, is_zookeeper, last_known
 from highwater_pipeline.partition_tables import CLUSTER_EVENTS, PartitionTables
 from highwater_pipeline.view import View
 

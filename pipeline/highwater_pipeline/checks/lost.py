@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints
+from highwater_pipeline.arrays import Ints, distinct, is_in
 from highwater_pipeline.checks.client_topics import client_topics
 from highwater_pipeline.checks.columns import dumped_records, ints
 from highwater_pipeline.checks.lineages import breaks
@@ -38,7 +38,7 @@ def lost_records(unit: PartitionTables) -> int | None:
     dumped, is_whole = _dumped(unit)
     if not unit.facts.drained and not is_whole:
         return None
-    there = np.union1d(dumped, _read_last(unit))
+    there = distinct(np.concatenate([dumped, _read_last(unit)]))
     topics = client_topics(unit).topics
     units = [topic.unit for topic in topics] if len(topics) > 1 else [unit]  # of one topic: former lineages, too
     count = 0
@@ -49,7 +49,7 @@ def lost_records(unit: PartitionTables) -> int | None:
             # What no leader committed stood nowhere when records of its offset were deleted.
             is_owed = (promised.of(seen).kept == YES) | (topic.exists & promised.never_committed(seen))
             kept = seen.value[seen.acknowledged & is_owed]
-            count += int((~np.isin(np.unique(kept), there)).sum())
+            count += int((~is_in(distinct(kept), there)).sum())
     return count
 
 
@@ -58,7 +58,7 @@ def _dumped(unit: PartitionTables) -> tuple[Ints, bool]:
     found, is_whole = [np.empty(0, np.int64)], True
     for _, part in unit.replica_log.by_range("offset"):
         log = dumped_records(part)
-        found.append(np.unique(ints(log, "value")))
+        found.append(distinct(ints(log, "value")))
         is_whole &= bool(log.is_known("value").all())
     values = np.concatenate(found)
     return values, is_whole and len(values) > 0
@@ -73,5 +73,5 @@ def _read_last(unit: PartitionTables) -> Ints:
     found = [np.empty(0, np.int64)]
     for _, part in unit.history.by_range("row"):
         seen = Seen(unit.partition, part)
-        found.append(np.unique(seen.value[seen.read_ok & (ints(part, "invoke_time") >= last)]))
+        found.append(distinct(seen.value[seen.read_ok & (ints(part, "invoke_time") >= last)]))
     return np.concatenate(found)

@@ -23,13 +23,12 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
 from highwater_pipeline.checks.columns import (
     NOTHING,
     SHOWN,
     WHO,
     Numbering,
-    distinct,
     dumped_records,
     finding,
     ints,
@@ -95,11 +94,11 @@ def _are_in(values: Ints, among: Ints) -> Bools:
 
 
 def _examples(unit: PartitionTables, values: Ints, unsent: Ints, early: Ints) -> Iterator[Example]:
-    seen = Seen(unit.partition, unit.history.find("value", lambda value: np.isin(value, values), *_OF_READS))
+    seen = Seen(unit.partition, unit.history.find("value", lambda value: is_in(value, values), *_OF_READS))
     for value in values.tolist():
         reader = seen.first(seen.read_ok & (seen.value == value))
-        is_early = bool(np.isin(value, early))
-        if is_early or np.isin(value, unsent):
+        is_early = value in early
+        if is_early or value in unsent:
             offset = int(seen.offset[reader])
             why = "before its send began" if is_early else "which no client had sent there"
             yield {

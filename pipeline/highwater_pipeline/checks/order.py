@@ -26,11 +26,10 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
 from highwater_pipeline.checks.columns import (
     WHO,
     bools,
-    distinct,
     finding,
     ints,
     joined,
@@ -144,7 +143,7 @@ class PollOrder:
         which = np.flatnonzero(~seen.is_send & (seen.outcome == OK))
         which = which[order_by(seen.process[which])]
         who, offset, is_record = seen.process[which], seen.offset[which], seen.is_poll[which]
-        moved = np.isin(seen.row[which], seen.row[which[~is_record]])
+        moved = is_in(seen.row[which], seen.row[which[~is_record]])
         goes_on = np.zeros(len(which), np.bool_)
         goes_on[1:] = (who[1:] == who[:-1]) & (offset[1:] == offset[:-1] + 1) & is_record[1:] & is_record[:-1]
         kept = _without_inner(goes_on)

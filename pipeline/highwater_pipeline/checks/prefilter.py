@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct
 from highwater_pipeline.checks.columns import broker_of
 from highwater_pipeline.checks.divergence import NO_VALUE
 from highwater_pipeline.checks.sequence_gap import SEQUENCES
@@ -150,7 +150,7 @@ def isr_incomplete(partitions: Partitions) -> Bools:
     member, parent = view.take(states).lists("isr")
     broker = _brokers(events)
     found = np.zeros(len(partitions.names), np.bool_)
-    for one in np.unique(member).tolist():
+    for one in distinct(member).tolist():
         inside = np.zeros(len(number), np.bool_)
         inside[states[parent[member == one]]] = True
         at = latest(number, sets_log_end & (broker == one))

@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.checks.columns import bools, distinct, ints, order_by
+from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.checks.columns import bools, ints, order_by
 from highwater_pipeline.checks.promises import Appends, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers
 from highwater_pipeline.partition_tables import PartitionTables
@@ -90,9 +90,9 @@ def _before(unit: PartitionTables, first: Ints, second: Ints) -> Ints:
 def _created(unit: PartitionTables, appends: Appends, offset: Ints) -> Ints:
     """When the records at some offsets were created at the earliest (run time)."""
     created = appends.first_at(offset)
-    log = unit.replica_log.where(np.isin(ints(unit.replica_log, "offset"), offset) & unit.replica_log.is_known("value"))
+    log = unit.replica_log.where(is_in(ints(unit.replica_log, "offset"), offset) & unit.replica_log.is_known("value"))
     at, value = ints(log, "offset"), ints(log, "value")
-    sends = unit.history.find("value", lambda some: np.isin(some, value), "value", "is_send", "invoke_time")
+    sends = unit.history.find("value", lambda some: is_in(some, value), "value", "is_send", "invoke_time")
     sends = sends.where(bools(sends, "is_send"))
     sent, invoked = ints(sends, "value"), ints(sends, "invoke_time")
     by_value = np.lexsort((invoked, sent))

@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
 from highwater_pipeline.checks.columns import dumped_records, ints, is_any, of_kind
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen
 from highwater_pipeline.micro_operations import FAIL, OK
@@ -77,7 +77,7 @@ class Promised:
         if self.whole != NO:
             return NO_OFFSETS
         kept = (seen.offset[self.of(seen).kept == YES] for seen in seen_of(self._unit))
-        return np.unique(np.concatenate([NO_OFFSETS, *kept]))
+        return distinct(np.concatenate([NO_OFFSETS, *kept]))
 
     def tombstones(self) -> list[tuple[int, int, int]]:
         """Tombstones that are the last of their key, and above the log start: offset, value, and the run time up to
@@ -186,7 +186,7 @@ class Promised:
         if not len(appends.offset) or not len(offsets):
             return np.zeros(1, np.int64)
         top = int(max(epochs.max(), appends.epoch.max())) + 1
-        is_committed = np.isin(appends.offset * top + appends.epoch, offsets * top + epochs)
+        is_committed = is_in(appends.offset * top + appends.epoch, offsets * top + epochs)
         return np.concatenate([[0], np.cumsum(is_committed)])
 
 
@@ -270,7 +270,7 @@ class Appends:
         start, end = ints(appended, "offset"), ints(appended, "end_offset")
         time = ints(appended, "time_ns")
         offset, at = expand(start, end, np.arange(len(start)))
-        times = np.unique(time)
+        times = distinct(time)
         key = offset * (len(times) + 1) + np.searchsorted(times, time)[at]
         order = np.argsort(key, kind="stable")
         return cls(

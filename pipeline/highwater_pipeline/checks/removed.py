@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints
+from highwater_pipeline.arrays import Ints, distinct, is_in
 from highwater_pipeline.checks.client_topics import client_topics
 from highwater_pipeline.checks.columns import bools, ints, is_any, of_kind
 from highwater_pipeline.checks.promises import Promised
@@ -54,11 +54,11 @@ def _of_topic(unit: PartitionTables) -> Iterator[tuple[str, int]]:
             reached = to
     if unit.facts.settings.compacts(unit.partition) and unit.replica_log.num_rows:
         log = unit.replica_log.where(~unit.replica_log.is_known("ended"))
-        dumped = np.unique(ints(log, "offset"))
+        dumped = distinct(ints(log, "offset"))
         above = offsets[offsets >= reached]
         end = int(dumped.max(initial=-1))
         lost = Promised(unit, exists=True).kept_by_compaction()
-        yield COMPACTION, int((~np.isin(above[above < end], np.concatenate([dumped, lost]))).sum())
+        yield COMPACTION, int((~is_in(above[above < end], np.concatenate([dumped, lost]))).sum())
 
 
 def _acknowledged(unit: PartitionTables) -> Ints:
@@ -67,4 +67,4 @@ def _acknowledged(unit: PartitionTables) -> Ints:
     for _, part in unit.history.by_range("row"):
         is_acked = bools(part, "is_send") & (ints(part, "outcome") == OK) & (ints(part, "offset") >= 0)
         found.append(ints(part, "offset")[is_acked])
-    return np.unique(np.concatenate(found))
+    return distinct(np.concatenate(found))

@@ -23,8 +23,8 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints
-from highwater_pipeline.checks.columns import NOTHING, distinct, finding, ints, joined, order_by, pick, rows_of
+from highwater_pipeline.arrays import Ints, distinct, distinct_first
+from highwater_pipeline.checks.columns import NOTHING, finding, ints, joined, order_by, pick, rows_of
 from highwater_pipeline.checks.log_starts import known_log_starts
 from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.version_order import NO, YES
@@ -102,9 +102,9 @@ def _gaps(unit: PartitionTables, records: _Records, before: Ints) -> Finding:
     removed = (records.offset[after] - records.offset[before]) - (records.place[after] - records.place[before])
     wrong = np.flatnonzero((skipped > removed) | (epoch[after] < epoch[before]))
     forgotten = may_be_forgotten(unit, records.offset[before[wrong]], records.offset[after[wrong]])
-    perhaps = len(np.unique(records.offset[after[wrong[forgotten != YES]]]))
+    perhaps = len(distinct(records.offset[after[wrong[forgotten != YES]]]))
     wrong = wrong[forgotten == NO]
-    _, first = np.unique(records.offset[after[wrong]], return_index=True)
+    _, first = distinct_first(records.offset[after[wrong]])
 
     def examples() -> Iterator[Example]:
         for pair in wrong[first]:

@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.checks.columns import WHO, Numbering, bools, distinct, ints, who
+from highwater_pipeline.arrays import Bools, Ints, distinct
+from highwater_pipeline.checks.columns import WHO, Numbering, bools, ints, who
 from highwater_pipeline.micro_operations import FAIL, OK
 from highwater_pipeline.view import View
 

@@ -26,6 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_pipeline.arrays import distinct
 from highwater_pipeline.micro_operations import FAIL, INFO, OK, pair
 from highwater_pipeline.rows import REGISTER_OPERATIONS
 
@@ -189,7 +190,7 @@ class _Numbers:
     def __init__(self, table: pa.Table) -> None:
         self._table = table
         columns = [table[name].drop_null().to_numpy() for name in ("value", "expected")]
-        self._values = np.unique(np.concatenate(columns))
+        self._values = distinct(np.concatenate(columns))
 
     def of(self, name: str) -> Ints:
         column = self._table[name]

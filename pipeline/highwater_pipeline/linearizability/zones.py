@@ -26,6 +26,7 @@ from typing import Final
 
 import numpy as np
 
+from highwater_pipeline.arrays import distinct
 from highwater_pipeline.linearizability.registers import CAS, NEVER, READ, UNSET, Bools, Ints, Register
 
 _BEFORE: Final = -4  # everything, operations without a recorded invocation included
@@ -34,7 +35,7 @@ _BEFORE: Final = -4  # everything, operations without a recorded invocation incl
 def is_unique(register: Register) -> bool:
     """Whether no value is written twice, so that :func:`zones_of` decides."""
     written = register.value[register.kind != READ]
-    return UNSET not in written and len(np.unique(written)) == len(written)
+    return UNSET not in written and len(distinct(written)) == len(written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def _chains(register: Register) -> tuple[Ints, Ints] | None:
     written[register.value[writes]] = True
     written[UNSET] = True
     expected = register.expected[cas]
-    if not written[register.value].all() or not written[expected].all() or len(np.unique(expected)) < len(expected):
+    if not written[register.value].all() or not written[expected].all() or len(distinct(expected)) < len(expected):
         return None
     root = np.arange(values)  # the value that a value was made from; of one that was written, itself
     root[register.value[cas]] = expected
