@@ -13,11 +13,13 @@ from highwater_chaos.apache_kafka.versions import (
     FIRST_KRAFT,
     FIRST_WITHOUT_ZOOKEEPER,
     TESTED,
+    Mode,
     condition_problem,
     meets,
     metadata_parts,
     newest,
     release_parts,
+    why_not_in_pods,
 )
 from highwater_chaos.backends.local.apache_kafka import program
 from highwater_chaos.backends.view import ClusterView
@@ -302,3 +304,22 @@ def test_upgrades_are_drawn_among_the_versions_that_the_cluster_has(cluster: dic
     administration = RandomAdministration(Cluster(**cluster), ClusterView(), nobody, nobody)
     first, last = administration._version, administration._latest_version
     assert [version.version for version in MetadataVersion if first < version <= last] == drawn
+
+
+@pytest.mark.parametrize(
+    ("release", "mode", "why"),
+    [
+        ("3.3.0", "kraft", None),
+        ("3.2.3", "kraft", "from 3.3.0 on"),
+        ("1.1.1", "zookeeper", None),
+        ("3.9.2", "zookeeper", None),
+        ("1.0.2", "zookeeper", "from 1.1.0 to 3.9.x"),
+        ("4.0.0", "zookeeper", "from 1.1.0 to 3.9.x"),
+        ("2.3.1", "zookeeper", "needs Java 11"),
+        ("2.4.0", "zookeeper", None),
+        ("3", "kraft", "expected a release"),
+    ],
+)
+def test_which_releases_run_in_pods(release: str, mode: Mode, why: str | None) -> None:
+    found = why_not_in_pods(release, mode)
+    assert (found is None) if why is None else (found is not None and why in found)

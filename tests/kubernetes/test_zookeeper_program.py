@@ -38,12 +38,12 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.data, self.hold, self.trace = folder / "data", folder / "hold-1", folder / "events.jsonl"
-        client, quorum, election, self.admin = free_ports(4)
+        self.client, quorum, election, self.admin = free_ports(4)
         spec = LogClusterSpec.model_validate({"mode": "zookeeper", "zookeepers": 1})
         text = zoo_cfg(Owner("demo", "ns", "uid", spec))
         for pattern, found in (
             (r"^server\.1=.*$", f"server.1=127.0.0.1:{quorum}:{election}"),
-            (r"^clientPort=.*$", f"clientPort={client}"),
+            (r"^clientPort=.*$", f"clientPort={self.client}"),
             (r"^dataDir=.*$", f"dataDir={self.data}"),
         ):
             text = re.sub(pattern, found, text, flags=re.M)

@@ -10,7 +10,7 @@ import sys
 
 from highwater_chaos.apache_kafka.fetching import ApacheKafkaUnavailableError
 from highwater_chaos.apache_kafka.installation import fetch, install
-from highwater_chaos.apache_kafka.versions import FIRST_KRAFT, release_parts
+from highwater_chaos.apache_kafka.versions import why_not_in_pods
 
 
 def main() -> None:
@@ -20,8 +20,8 @@ def main() -> None:
     parser.add_argument("release")
     given = parser.parse_args()
     try:
-        if release_parts(given.release) < FIRST_KRAFT:
-            parser.error(f"expected 3.3.0 or later, which has KRaft mode; found {given.release}")
+        if (why := why_not_in_pods(given.release, "kraft")) and why_not_in_pods(given.release, "zookeeper"):
+            parser.error(why)
         if given.fetch:
             fetch(given.release, exporter=True)
         else:

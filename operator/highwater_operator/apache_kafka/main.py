@@ -1,8 +1,9 @@
 """``highwater-kafka``: a node of Apache Kafka in a pod (:mod:`highwater_operator.java_server`).
 
-It formats the disk of a new node, as ``kafka-storage format`` does, and starts the JVM, behind a proxy that takes rules
-about messages (:mod:`highwater_runtime.host.proxy.main`). The proxy has the port that others know, and the node listens
-on the loopback address. What the node logs for the harness is appended to the file of node events.
+It formats the disk of a new node, as ``kafka-storage format`` does (in ZooKeeper mode a broker does so itself), and
+starts the JVM, behind a proxy that takes rules about messages (:mod:`highwater_runtime.host.proxy.main`). The proxy has
+the port that others know, and the node listens on the loopback address. What the node logs for the harness is appended
+to the file of node events.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from highwater_chaos.apache_kafka.fetching import ApacheKafkaUnavailableError
 from highwater_chaos.apache_kafka.installation import Installation, exporter_jar, installed
 from highwater_chaos.apache_kafka.node_config import jvm_options_of_pod
 from highwater_chaos.apache_kafka.node_logging import OBSERVER, lines_known, log4j2_properties_of_pod
-from highwater_chaos.apache_kafka.versions import default_metadata_version
+from highwater_chaos.apache_kafka.versions import Mode, default_metadata_version, why_not_in_pods
 from highwater_operator.apache_kafka.metrics import RULES, metrics_of, why_unready
 from highwater_operator.java_server import Facts, Watch, add_arguments, run_server
 from highwater_pipeline.java import JavaNotFoundError
@@ -38,6 +39,7 @@ _DESCRIPTION: Final = (
     " cannot run; 2 the configuration cannot be used."
 )
 _POD: Final = re.compile(r".*-((broker|controller)-[0-9]{1,9})")
+_NEEDED: Final[Mapping[Mode, Sequence[str]]] = {"kraft": ("node.id", "process.roles"), "zookeeper": ("broker.id",)}
 _MOST_BROKERS: Final = 100
 _MOST_CONTROLLERS: Final = 5
 _LOOK_EVERY_S: Final = 2.0
@@ -49,7 +51,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("config", metavar="CONFIG", type=Path, help="the node's server.properties")
     parser.add_argument("--pod", required=True, metavar="NAME", help="the pod's name, such as demo-broker-0")
     parser.add_argument("--release", required=True, metavar="RELEASE", help="of Apache Kafka, such as 3.4.1")
-    parser.add_argument("--cluster-id", required=True, metavar="ID", help="what a new disk is formatted for")
+    parser.add_argument(
+        "--cluster-id", metavar="ID", help="what a new disk is formatted for; not in ZooKeeper mode, which keeps it"
+    )
     parser.add_argument("--metadata-version", metavar="VERSION", help="that a new cluster begins with")
     parser.add_argument("--listen", required=True, metavar="HOST:PORT", help="where peers and clients connect")
     parser.add_argument("--control", required=True, metavar="PATH", help="the socket for rules about messages")
@@ -63,9 +67,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     try:
         name, role = _node(given.pod)
         properties = read_properties(given.config)
-        absent = [key for key in ("node.id", "process.roles", "log.dirs", "listeners") if key not in properties]
-        if absent:
-            raise ValueError(f"{given.config}: expected {' and '.join(absent)}")
+        mode = _mode(given, properties)
         installation, exporter = installed(given.release), exporter_jar()
         admin = None if given.admin is None else http_endpoint(given.admin)
     except (ValueError, OSError, ApacheKafkaUnavailableError, JavaNotFoundError) as error:
@@ -78,8 +80,9 @@ def run(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="highwater-kafka-") as scratch:
         try:
             port = _free_port()
-            _format(installation, given, properties, Path(scratch), log)
-            options = _options(Path(scratch), role, given, exporter, port)
+            if mode == "kraft":
+                _format(installation, given, properties, Path(scratch), log)
+            options = _options(Path(scratch), role, mode, given, (exporter, port))
             node = installation.command("kafka.Kafka", str(given.config), options=options)
             command = (*_proxy(name, given, properties), "--", *node)
             watch = Watch(
@@ -100,6 +103,19 @@ def _node(pod: str) -> tuple[str, Literal["broker", "controller"]]:
     if found is None:
         raise ValueError(f"expected the name of a pod, such as demo-broker-0; found {pod!r}")
     return found[1], "broker" if found[2] == "broker" else "controller"
+
+
+def _mode(given: argparse.Namespace, properties: Mapping[str, Property]) -> Mode:
+    """That of the node's properties. Raises ``ValueError``: they are not whole, or the release does not have it."""
+    mode: Mode = "zookeeper" if "zookeeper.connect" in properties else "kraft"
+    absent = [key for key in (*_NEEDED[mode], "log.dirs", "listeners") if key not in properties]
+    if absent:
+        raise ValueError(f"{given.config}: expected {' and '.join(absent)}")
+    if mode == "kraft" and given.cluster_id is None:
+        raise ValueError("expected --cluster-id, which a new disk is formatted for in mode kraft")
+    if why := why_not_in_pods(given.release, mode):
+        raise ValueError(why)
+    return mode
 
 
 def _format(
@@ -146,18 +162,23 @@ def _free_port() -> int:
 
 
 def _options(
-    scratch: Path, role: Literal["broker", "controller"], given: argparse.Namespace, exporter: Path, port: int
+    scratch: Path,
+    role: Literal["broker", "controller"],
+    mode: Mode,
+    given: argparse.Namespace,
+    exporter: tuple[Path, int],
 ) -> Sequence[str]:
+    """Of the JVM. ``exporter``: the JMX exporter's jar, and the port that it has."""
     logging, rules = scratch / "log4j2.properties", scratch / "exporter.yaml"
     events = given.trace or scratch / "events.jsonl"
-    known = lines_known(given.release, "kraft")
+    known = lines_known(given.release, mode)
     logging.write_text(log4j2_properties_of_pod(events, role, known=known), encoding="utf-8")
     rules.write_text(RULES, encoding="utf-8")
     return (
         *jvm_options_of_pod(),
         f"-Djava.io.tmpdir={scratch}",
         f"-Dlog4j2.configurationFile={logging.as_uri()}",
-        f"-javaagent:{exporter}=127.0.0.1:{port}:{rules}",
+        f"-javaagent:{exporter[0]}=127.0.0.1:{exporter[1]}:{rules}",
     )
 
 

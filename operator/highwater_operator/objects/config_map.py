@@ -15,6 +15,7 @@ from highwater_chaos.apache_kafka import node_config as apache_kafka
 from highwater_chaos.apache_kafka.versions import release_parts
 from highwater_chaos.backends.ensemble.servers import SYNC_TICKS, tick_ms
 from highwater_chaos.backends.local.properties import render_properties
+from highwater_chaos.experiment.timeouts import timeouts
 from highwater_chaos.kube.cluster_id import cluster_id_of
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
@@ -34,7 +35,6 @@ from highwater_operator.objects.naming import (
 )
 from highwater_operator.zookeeper.four_letter_words import COMMANDS
 from highwater_operator.zookeeper.identity import zookeeper_id
-from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.ports import Endpoint
 
@@ -76,7 +76,7 @@ RESERVED: Final = frozenset(
 )
 """Properties that say where a node is and who: a resource cannot set them."""
 
-_ONE_POD_S: Final = ("advertised.listeners", "highwater.node.name", "log.dirs", "node.id")
+_ONE_POD_S: Final = ("advertised.listeners", "broker.id", "highwater.node.name", "log.dirs", "node.id")
 _BY_BROKERS: Final = ("default.replication.factor", "offsets.topic.replication.factor")
 _USUAL_REPLICAS: Final = 3
 _BEHIND_PROXY: Final = 10_000
@@ -136,7 +136,7 @@ def zoo_cfg(owner: Owner) -> str:
     server may trust a log without a snapshot (see :mod:`highwater_chaos.backends.ensemble.servers`), so there no log is
     purged.
     """
-    tick = tick_ms(NodeConfig.of(owner.spec.config).zookeeper_session_timeout_ms)
+    tick = tick_ms(timeouts(owner.spec).zookeeper_session_timeout_ms)
     servers = {
         f"server.{zookeeper_id(number)}": f"{host_of(owner, 'zookeeper', number)}:{QUORUM_PORT}:{ELECTION_PORT}"
         for number in range(owner.spec.zookeepers)
@@ -203,11 +203,22 @@ def _apache_kafka_properties(owner: Owner, role: Role, index: int) -> dict[str, 
     spec = owner.spec
     port = CLIENT_PORT if role == "broker" else CONTROLLER_PORT
     assert spec.kafka is not None
+    bind, advertised = Endpoint("127.0.0.1", port + _BEHIND_PROXY), Endpoint(host_of(owner, role, index), port)
+    if spec.mode == "zookeeper":
+        return apache_kafka.zookeeper_mode_properties(
+            node_id=node_id(role, index),
+            bind=bind,
+            advertised=advertised,
+            servers=[Endpoint(host_of(owner, "zookeeper", n), ZOOKEEPER_PORT) for n in range(spec.zookeepers)],
+            data=Path(data_path(owner)),
+            brokers=spec.brokers,
+            config=spec.config,
+        )
     return apache_kafka.node_properties(
         role="broker" if role == "broker" else "controller",
         node_id=node_id(role, index),
-        bind=Endpoint("127.0.0.1", port + _BEHIND_PROXY),
-        advertised=Endpoint(host_of(owner, role, index), port),
+        bind=bind,
+        advertised=advertised,
         names_controllers=release_parts(spec.kafka) >= apache_kafka.CONTROLLERS_ADVERTISE,
         voters=[
             (node_id("controller", number), Endpoint(host_of(owner, "controller", number), CONTROLLER_PORT))

@@ -195,7 +195,8 @@ def _arguments(owner: Owner, role: Role) -> list[str]:
     arguments = ["--pod", "$(POD_NAME)", "--trace", EVENTS_FILE, "--admin", admin, "--log-format", "json"]
     release, version = owner.spec.kafka, owner.spec.metadata_version
     if role != "zookeeper" and release is not None:
-        arguments += ["--release", release, "--cluster-id", cluster_id_of(owner.uid)]
+        arguments += ["--release", release]
+        arguments += ["--cluster-id", cluster_id_of(owner.uid)] if owner.spec.mode == "kraft" else []
         arguments += ["--listen", f"0.0.0.0:{ports_of(role)['kafka']}", "--control", f"{CONTROL_PATH}/control.sock"]
         arguments += [] if version is None else ["--metadata-version", version]
     return arguments

@@ -57,6 +57,10 @@ def definitions() -> dict[str, dict[str, Any]]:
                     "message": "version: expected a release, such as 3.4.1, with runtime apache-kafka, and no other",
                 },
                 {
+                    "rule": "self.mode == 'kraft' || !has(self.version) || self.version.matches('^[1-3][.]')",
+                    "message": "version: mode zookeeper is in releases of Apache Kafka below 4.0.0 only",
+                },
+                {
                     "rule": "self.mode == 'zookeeper' || !has(self.zookeepers)",
                     "message": "zookeepers: mode kraft has no ZooKeeper servers: give controllers, or mode",
                 },

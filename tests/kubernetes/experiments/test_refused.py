@@ -104,9 +104,14 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "even": (cluster(controllers=2), "Invalid", "spec.cluster.controllers: expected an odd number, found 2"),
     "version": (cluster(metadataVersion="9.9"), "Invalid", "spec.cluster.metadataVersion:"),
     "runtime": (
-        cluster(runtime="apache-kafka", mode="zookeeper"),
+        cluster(
+            runtime="apache-kafka",
+            mode="zookeeper",
+            version="2.0.1",
+            topics=[{"name": "orders", "replicationFactor": 3}],
+        ),
         "NotSupported",
-        "apache-kafka runs on Kubernetes in mode kraft only",
+        "apache-kafka from 2.0.0 to 2.3.x needs Java 11.0.9, which no image has; found version 2.0.1",
     ),
     "no-cluster": (
         {"clusterRef": {"name": "nowhere"}, "cluster": None},

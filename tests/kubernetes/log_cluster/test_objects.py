@@ -29,6 +29,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "zookeeper": {"mode": "zookeeper"},
     "zookeeper-crashable": {"mode": "zookeeper", "zookeepers": 1, "storage": {"crashable": True}},
     "apache-kafka": {"runtime": "apache-kafka", "version": "3.4.1"},
+    "apache-kafka-zookeeper": {"runtime": "apache-kafka", "version": "2.8.2", "mode": "zookeeper"},
     "configured": {
         "config": {"min.insync.replicas": 2, "auto.create.topics.enable": False},
         "switches": {"replica-epoch-check": "off"},

@@ -26,12 +26,15 @@ def test_the_default_is_fine() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason", "words"),
     [
-        (
-            {"runtime": "apache-kafka", "version": "3.4.1", "mode": "zookeeper"},
-            "RuntimeNotSupported",
-            "in mode kraft only",
+        *(
+            ({"runtime": "apache-kafka", "version": version, "mode": mode}, "RuntimeNotSupported", words)
+            for version, mode, words in (
+                ("3.2.3", "kraft", "in mode kraft from 3.3.0 on; found version 3.2.3"),
+                ("4.0.2", "zookeeper", "in mode zookeeper from 1.1.0 to 3.9.x; found version 4.0.2"),
+                ("1.0.2", "zookeeper", "in mode zookeeper from 1.1.0 to 3.9.x; found version 1.0.2"),
+                ("2.0.1", "zookeeper", "needs Java 11.0.9, which no image has; found version 2.0.1"),
+            )
         ),
-        ({"runtime": "apache-kafka", "version": "3.2.3"}, "RuntimeNotSupported", "from 3.3.0 on; found version 3.2.3"),
         (
             {"runtime": "apache-kafka", "version": "3.4.1", "config": {"log.dirs": "/"}},
             "InvalidSpec",

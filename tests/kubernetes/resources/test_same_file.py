@@ -9,6 +9,7 @@ import pytest
 import yaml
 from resources.conftest import as_kubectl_reads
 
+from highwater_chaos.apache_kafka.versions import why_not_in_pods
 from highwater_chaos.experiment import ChaosExperiment, load_experiment, parse_experiment
 from highwater_operator.experiments.acceptance import Rejection, examine
 from highwater_operator.objects.config_map import config_map
@@ -58,7 +59,8 @@ def test_every_scenario_can_be_applied_as_it_is(path: Path, submit: Any) -> None
     code, made = submit(as_kubectl_reads(path.read_text("utf-8")))
     assert code == 201, made["message"]
     judged = examine(made)
-    if (software := load_experiment(path).cluster).kafka is not None and software.mode == "zookeeper":
+    software = load_experiment(path).cluster
+    if software.kafka is not None and why_not_in_pods(software.kafka, software.mode) is not None:
         assert isinstance(judged, Rejection)
         assert judged.reason == "NotSupported"
         return

@@ -400,7 +400,8 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
 
     def _take_events(self) -> None:
         if self._ensemble is not None:
-            self._intake.add(self._ensemble.take(lambda name: self._nodes[name].events.incarnation))
+            committed = self._ensemble.take(lambda name: self._nodes[name].events.incarnation)
+            self._intake.add(committed if self._kafka is None else self._kafka.committed(committed))
         for one in self._intake.take():
             if isinstance(one.event, NodeStarted):
                 node = self._nodes[one.node]

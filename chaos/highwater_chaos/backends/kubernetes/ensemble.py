@@ -1,7 +1,7 @@
 """The ZooKeeper ensemble of a cluster in pods: what it commits, and the sessions of its brokers.
 
 The runner joins the ensemble as an observer and as a client, under the names of its pods. Both need nothing of the
-pods' machines; only the key of a broker's session comes from the agent there.
+pods' machines; only the key of a session of our own brokers comes from the agent there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from highwater_chaos.backends.ensemble.observer import EnsembleObserver
+from highwater_chaos.backends.ensemble.kafka_nodes import as_our_nodes
+from highwater_chaos.backends.ensemble.observer import EnsembleObserver, as_they_are
 from highwater_chaos.backends.ensemble.servers import silence_s
 from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
@@ -20,7 +21,8 @@ from highwater_chaos.backends.local.sessions import Sessions
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import zookeeper_names
-from highwater_runtime.config import NodeConfig
+from highwater_chaos.experiment.software import elects_by_znode
+from highwater_chaos.experiment.timeouts import timeouts
 from highwater_runtime.ports import Endpoint
 
 _CATCH_UP_WITHIN: Final = 60.0
@@ -41,8 +43,10 @@ class PodEnsemble:
         self._clients_at = [at(place.endpoint(name)) for name in names]
         self._sessions: Sessions | None = None
         quorum = {name: at(place.quorum_endpoint(name)) for name in names}
-        timeout_ms = NodeConfig.of(cluster.config).zookeeper_session_timeout_ms
-        self._observer = EnsembleObserver(quorum, silence_s=silence_s(timeout_ms)) if names else None
+        self._cluster = cluster
+        silence = silence_s(timeouts(cluster).zookeeper_session_timeout_ms)
+        read = as_they_are if cluster.kafka is None else as_our_nodes
+        self._observer = EnsembleObserver(quorum, silence_s=silence, read=read) if names else None
 
     def catch_up(self) -> None:
         """Wait until all that was committed before is known: who is registered, who leads, who the controller is.
@@ -69,7 +73,9 @@ class PodEnsemble:
             return found
 
         if self._clients_at:
-            self._sessions = Sessions(clients, self._clients_at, key_of)
+            cluster = self._cluster
+            ask = key_of if cluster.kafka is None else None
+            self._sessions = Sessions(clients, self._clients_at, ask, elects_preferred=elects_by_znode(cluster))
         return self._sessions
 
     def take(self, incarnation: Callable[[str], int]) -> list[Observed]:

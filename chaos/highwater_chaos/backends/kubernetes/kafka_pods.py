@@ -1,6 +1,7 @@
 """Events of Apache Kafka in pods, put together from the same sources, and by the same code, as those of a local run.
 
-The metadata log is followed from here (:mod:`highwater_chaos.backends.local.apache_kafka.observing`). What a node logs
+The metadata log is followed from here (:mod:`highwater_chaos.backends.local.apache_kafka.observing`); in ZooKeeper mode
+what the ensemble commits is taken in (:meth:`KafkaPods.committed`), and leaders are asked. What a node logs
 for the harness comes with its file of events, each line with the time of its machine's clock. So lines of pods are
 as exact in time as events of our own nodes; a decision that a broker knew has the time of that broker's clock.
 
@@ -17,20 +18,22 @@ from typing import Final
 
 from highwater_chaos.apache_kafka.node_logging import lines_known
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
+from highwater_chaos.backends.kubernetes.kafka_sessions import BrokerSessions
 from highwater_chaos.backends.local.apache_kafka.event_lines import Line, LineSequence
 from highwater_chaos.backends.local.apache_kafka.evidence import Declaration
 from highwater_chaos.backends.local.apache_kafka.node_log import NodeLog
 from highwater_chaos.backends.local.apache_kafka.observing import observe_metadata
 from highwater_chaos.backends.local.apache_kafka.white_box import WhiteBox
+from highwater_chaos.backends.local.apache_kafka.zookeeper_observing import LeadersAsked, mute
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, Observed, Role
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
+from highwater_chaos.experiment.nodes import broker_name, broker_names, controller_names, node_id
 from highwater_chaos.kube.client import Kube
 from highwater_chaos.kube.cluster_id import cluster_id_of
 from highwater_chaos.kube.kinds import LOG_CLUSTER
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.ports import Endpoint
-from highwater_runtime.ports.trace import BrokerRegistered
+from highwater_runtime.ports.trace import BrokerRegistered, PartitionChanged
 
 LINE_BEGINS: Final = b'{"seq":'
 """How a line of Kafka's begins, in a file that has our own processes' node events, too."""
@@ -90,7 +93,12 @@ class KafkaPods:
         known = lines_known(cluster.kafka, cluster.mode)
         self._white_box = WhiteBox(self, self._begin, self._declaration.lose) if known else None
         self._decided: list[Observed] = []
-        self._observer = observe_metadata(self, asks=not known)
+        self._sessions: dict[str, BrokerSessions] = {}
+        self._leaders: LeadersAsked | None = None
+        if cluster.mode == "zookeeper":
+            self._sessions = {one.name: BrokerSessions(one.node_id) for one in self.plan.of_role("broker")}
+            self._leaders = LeadersAsked(self)
+        self._observer = self._leaders or observe_metadata(self, asks=not known)
 
     def incarnation(self, node: str) -> int:
         """How often the node was started, as far as is known."""
@@ -106,6 +114,8 @@ class KafkaPods:
     def starting(self, node: str, incarnation: int, at_ns: int) -> None:
         """A node's process has been started; its lines are those of this incarnation from now on."""
         place = self.plan.place(node)
+        if (sessions := self._sessions.get(node)) is not None:
+            sessions.starting()
         self._logs[node] = NodeLog(place.node_id, is_controller=place.role == "controller")
         self._lines[node] = _PodLines()
         self._incarnations[node] = incarnation
@@ -116,10 +126,34 @@ class KafkaPods:
         """Take in a line of a node; returns what it says of the node itself."""
         if (lines := self._lines.get(node)) is None or (line := lines.take(data, at)) is None:
             return []
-        event = self._logs[node].event_in(line.logger, line.text)
-        if event is None:
+        if (sessions := self._sessions.get(node)) is None:
+            event = self._logs[node].event_in(line.logger, line.text)
+            found = None if event is None else (line.ns, event)
+        else:
+            found = sessions.read(line)
+        if found is None:
             return []
-        return [Observed(line.ns, line.wall * 1_000_000, node, self.incarnation(node), event)]
+        return [Observed(found[0], line.wall * 1_000_000, node, self.incarnation(node), found[1])]
+
+    def committed(self, by_ensemble: Sequence[Observed]) -> list[Observed]:
+        """What the ZooKeeper ensemble has committed, and what follows from it for brokers; nothing in KRaft mode."""
+        events: list[Observed] = []
+        for one in by_ensemble:
+            events.append(one)
+            if isinstance(one.event, PartitionChanged) and self._leaders is not None:
+                self._leaders.saw(one.event)
+            elif isinstance(one.event, BrokerRegistered):
+                events += self._registered(one, one.event)
+        return events
+
+    def _registered(self, one: Observed, event: BrokerRegistered) -> list[Observed]:
+        name = broker_name(event.broker)
+        if (sessions := self._sessions.get(name)) is None:
+            return []
+        found = sessions.registered(int(event.reason, 16), event.broker_epoch, one.time_ns)
+        if found is None:
+            return []
+        return [Observed(found[0], one.node_time_ns, name, self.incarnation(name), found[1])]
 
     def of_replicas(self) -> list[Observed]:
         """What the lines that have been read say of replicas, node by node."""
@@ -138,7 +172,9 @@ class KafkaPods:
         return ready if self._white_box is None else self._white_box.settled(ready)
 
     def catch_up(self) -> None:
-        """Wait until what was decided before is known. Raises ``ClusterError``."""
+        """Wait until what was decided before is known; of an ensemble others wait. Raises ``ClusterError``."""
+        if self._leaders is not None:
+            return
         missing = {place.node_id for place in self.plan.of_role("broker")}
         deadline = time.monotonic() + _CATCH_UP_WITHIN
         while missing:
@@ -153,8 +189,8 @@ class KafkaPods:
             time.sleep(_AGAIN_AFTER)
 
     def notes(self) -> Sequence[str]:
-        """What was not seen of the metadata."""
-        return self._observer.notes()
+        """What was not seen of the metadata, and logs that do not say whose a registration is."""
+        return [*self._observer.notes(), *(mute(name) for name, one in self._sessions.items() if one.is_mute)]
 
     def close(self) -> None:
         """End the observer. Idempotent."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.ensemble.observer import EnsembleObserver
+from highwater_chaos.backends.ensemble.observer import EnsembleObserver, as_they_are
 from highwater_chaos.backends.ensemble.servers import (
     MYID,
     Member,
@@ -106,9 +106,7 @@ class ZooKeeperObserver:
             self._ensemble.close()
 
 
-def observe_ensemble(
-    site: Site, read: Callable[[list[Change]], list[Change]] = lambda changes: changes
-) -> EnsembleObserver:
+def observe_ensemble(site: Site, read: Callable[[list[Change]], list[Change]] = as_they_are) -> EnsembleObserver:
     """Begin to observe what the servers of a run commit; ``read`` is as for :class:`.EnsembleObserver`."""
     servers = {
         place.name: Endpoint(place.advertised.host, place.peer_ports[0]) for place in site.plan.of_role("zookeeper")

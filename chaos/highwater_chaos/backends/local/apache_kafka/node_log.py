@@ -57,6 +57,10 @@ _SERVER: Final = re.compile(r"^(\S+) INFO \S*KafkaServer - \[Kafka ?Server (?:id
 _SERVER_STATES: Final = {"started": "running", "Starting controlled shutdown": "controlled-shutdown"}
 
 
+_SESSION_LOGGERS: Final = ("ClientCnxn", "KafkaServer")
+_NO_TIME: Final = "1970-01-01T00:00:00Z"
+
+
 class LogEvent(NamedTuple):
     """An event and when the node logged it, in ns of its wall clock."""
 
@@ -126,7 +130,7 @@ class SessionLog:
 
     def __init__(self, broker: int) -> None:
         self._broker = broker
-        self._sessions: set[int] = set()  # membership only, never iterated
+        self.sessions: set[int] = set()  # membership only, never iterated
         self._seen: dict[int, int] = {}
         self._broker_epoch = -1
 
@@ -138,20 +142,27 @@ class SessionLog:
     @property
     def is_mute(self) -> bool:
         """Whether sessions registered the broker id, and this process has logged none."""
-        return bool(self._seen) and not self._sessions
+        return bool(self._seen) and not self.sessions
 
     def event_of(self, line: str) -> LogEvent | None:
         """Return the event that a line reports; None if it reports none."""
         event: NodeEvent | None = None
         if (match := _SESSION.match(line)) is not None:
-            self._sessions.add(session := int(match[2], 16))
+            self.sessions.add(session := int(match[2], 16))
             event = self._join(session)
         elif (match := _SERVER.match(line)) is not None and match[2] in _SERVER_STATES:
             event = self._state(_SERVER_STATES[match[2]])
         return None if event is None or match is None else LogEvent(_wall_ns(match[1]), event)
 
+    def event_in(self, logger: str, text: str) -> NodeEvent | None:
+        """The same of what a logger wrote at INFO."""
+        if not logger.endswith(_SESSION_LOGGERS):
+            return None
+        found = self.event_of(f"{_NO_TIME} INFO {logger} - {text}")
+        return None if found is None else found.event
+
     def _join(self, session: int) -> NodeEvent | None:
-        if session not in self._sessions or session not in self._seen:
+        if session not in self.sessions or session not in self._seen:
             return None
         self._broker_epoch = self._seen[session]
         return self._state("registered")

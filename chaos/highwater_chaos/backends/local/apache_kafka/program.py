@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.apache_kafka.disks import format_disk, is_formatted
-from highwater_chaos.apache_kafka.fetching import LOGS_BY_SLF4J, ApacheKafkaUnavailableError
+from highwater_chaos.apache_kafka.fetching import ApacheKafkaUnavailableError
 from highwater_chaos.apache_kafka.installation import Installation, install
 from highwater_chaos.apache_kafka.node_config import (
     CONTROLLERS_ADVERTISE,
@@ -22,7 +22,7 @@ from highwater_chaos.apache_kafka.node_config import (
     zookeeper_mode_properties,
 )
 from highwater_chaos.apache_kafka.node_logging import events_file, lines_known, log4j2_properties
-from highwater_chaos.apache_kafka.versions import release_parts
+from highwater_chaos.apache_kafka.versions import LOGS_BY_SLF4J, release_parts
 from highwater_chaos.backends.local.apache_kafka.event_lines import EventLines
 from highwater_chaos.backends.local.apache_kafka.evidence import Declaration
 from highwater_chaos.backends.local.apache_kafka.observing import ClusterObserver

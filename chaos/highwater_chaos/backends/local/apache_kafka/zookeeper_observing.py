@@ -23,6 +23,49 @@ from highwater_runtime.host.node import CoreFactory
 from highwater_runtime.ports.trace import BrokerRegistered, PartitionChanged
 
 
+class LeadersAsked:
+    """Asks leaders for their high watermarks; :meth:`saw` is told who leads."""
+
+    def __init__(self, site: Site) -> None:
+        self._led: dict[str, Led] = {}
+        """By partition. Replaced as a whole, since another thread reads it."""
+
+        def factory_for(report: Report, complain: Callable[[str], None]) -> CoreFactory:
+            del complain
+            brokers = {place.node_id: place.advertised for place in site.plan.of_role("broker")}
+            return lambda ports: HighWatermarks(brokers, self._leading, report, ports)
+
+        self._asking = HostedObserver(site, "high watermarks", factory_for)
+
+    def saw(self, event: PartitionChanged) -> None:
+        """The ensemble has committed this."""
+        led = {name: one for name, one in self._led.items() if name != event.partition}
+        if event.reason != "deleted" and event.leader >= 0:
+            topic, _, index = event.partition.rpartition("-")
+            led[event.partition] = Led(topic, int(index), event.leader, event.leader_epoch)
+        self._led = led
+
+    def _leading(self) -> Sequence[Led]:
+        return tuple(self._led.values())
+
+    def take(self) -> list[Observed]:
+        """What they have answered since the last call."""
+        return self._asking.take()
+
+    def notes(self) -> Sequence[str]:
+        """That the asker ended before the run."""
+        return self._asking.notes()
+
+    def close(self) -> None:
+        """Ask no more. Idempotent."""
+        self._asking.close()
+
+
+def mute(name: str) -> str:
+    """Say that it does not follow from a node's log whose a registration is: its release logs it in other words."""
+    return f"{name} does not log which ZooKeeper session it has, so it is not known when it is registered"
+
+
 class ZooKeeperModeObserver:
     """An :class:`~highwater_chaos.backends.local.program.Observer` of the brokers of one run.
 
@@ -33,16 +76,8 @@ class ZooKeeperModeObserver:
         self.records: Sequence[Path] = ()
         self._site = site
         self._logs = NodeLogs(site, log_file, lambda place: SessionLog(place.node_id))
-        self._led: dict[str, Led] = {}
-        """By partition. Replaced as a whole, since another thread reads it."""
         self._ensemble = observe_ensemble(site, as_our_nodes)
-
-        def factory_for(report: Report, complain: Callable[[str], None]) -> CoreFactory:
-            del complain
-            brokers = {place.node_id: place.advertised for place in site.plan.of_role("broker")}
-            return lambda ports: HighWatermarks(brokers, self._leading, report, ports)
-
-        self._asking = HostedObserver(site, "high watermarks", factory_for)
+        self._asking = LeadersAsked(site)
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
         self._logs.starting(node, incarnation, time_ns)
@@ -54,7 +89,7 @@ class ZooKeeperModeObserver:
         for one in committed(self._site, self._ensemble):
             events.append(one)
             if isinstance(one.event, PartitionChanged):
-                self._lead(one.event)
+                self._asking.saw(one.event)
             elif isinstance(one.event, BrokerRegistered):
                 present = self._logs.present.get(broker_name(one.event.broker))
                 if present is not None:
@@ -62,27 +97,10 @@ class ZooKeeperModeObserver:
                     events += [] if known is None else [present.happened(known)]
         return [*events, *high_watermarks]
 
-    def _leading(self) -> Sequence[Led]:
-        return tuple(self._led.values())
-
-    def _lead(self, event: PartitionChanged) -> None:
-        led = {name: one for name, one in self._led.items() if name != event.partition}
-        if event.reason != "deleted" and event.leader >= 0:
-            topic, _, index = event.partition.rpartition("-")
-            led[event.partition] = Led(topic, int(index), event.leader, event.leader_epoch)
-        self._led = led
-
     def notes(self) -> Sequence[str]:
         """What was not seen of the ensemble, and an asker that ended before the run."""
-        return [*self._ensemble.notes(), *self._asking.notes(), *self._unattributed()]
-
-    def _unattributed(self) -> list[str]:
-        """Logs from which it does not follow whose a registration is: a release that logs sessions in other words."""
-        return [
-            f"{name} does not log which ZooKeeper session it has, so it is not known when it is registered"
-            for name, present in self._logs.present.items()
-            if present.reader.is_mute
-        ]
+        unattributed = [mute(name) for name, present in self._logs.present.items() if present.reader.is_mute]
+        return [*self._ensemble.notes(), *self._asking.notes(), *unattributed]
 
     def close(self) -> None:
         self._ensemble.close()
