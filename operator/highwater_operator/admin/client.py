@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 from highwater_chaos.experiment.steps import CreateTopic
@@ -28,6 +29,7 @@ from highwater_operator.admin.reach import why_apart
 from highwater_operator.java_server import NotServingError
 from highwater_operator.zookeeper.four_letter_words import monitored
 from highwater_runtime.host import HostedNode
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
 from highwater_runtime.metadata.topic_names import METADATA_TOPIC
 from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -55,14 +57,27 @@ async def wire_admin(
     zookeepers: Sequence[Endpoint] = (),
     *,
     pages: Sequence[Endpoint] = (),
+    security: OutboundSecurity = PLAINTEXT_OUTBOUND,
     at: Callable[[Endpoint], Endpoint] = lambda advertised: advertised,
 ) -> AsyncIterator[WireAdmin]:
     """A conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers.
 
     ``at`` says where an advertised endpoint is reached from here, for a caller outside the pods' network.
+    ``security``: how brokers are met, by the names that they advertise.
     """
+    names: dict[Endpoint, str] = {}
+
+    def reached(advertised: Endpoint) -> Endpoint:
+        names[here := at(advertised)] = advertised.host
+        return here
+
+    secured = replace(security, server_hostname=lambda here: names.get(here, here.host))
     admin = WireAdmin(
-        [at(one) for one in brokers], [at(one) for one in zookeepers], at, {one.host: at(one) for one in pages}
+        [reached(one) for one in brokers],
+        [at(one) for one in zookeepers],
+        reached,
+        {one.host: at(one) for one in pages},
+        secured,
     )
     await admin.start()
     try:
@@ -80,12 +95,14 @@ class WireAdmin:
         zookeepers: Sequence[Endpoint],
         at: Callable[[Endpoint], Endpoint],
         pages: Mapping[str, Endpoint],
+        security: OutboundSecurity,
     ) -> None:
         self._brokers = list(brokers)
         self._zookeepers = list(zookeepers)
         self._at = at
         self._pages = pages
-        self._node = HostedNode(CLIENT_NAME, self._make_core, negotiates=True)  # it may be Apache Kafka of any release
+        # It may be Apache Kafka of any release.
+        self._node = HostedNode(CLIENT_NAME, self._make_core, negotiates=True, security=lambda _: security)
 
     def _make_core(self, ports: Ports) -> AdminClient:
         self._core = AdminClient(self._brokers, ports, mode="zookeeper" if self._zookeepers else "kraft")

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.steps import CreateTopic
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
 from highwater_runtime.ports import Endpoint
 
 NO_LEADER = -1
@@ -208,9 +209,16 @@ class ClusterAdmin(Protocol):
 
 class OpenAdmin(Protocol):
     """Opens a conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers;
-    ``pages``: the admin endpoints of the nodes that are to be asked whom of the quorum they reach."""
+    ``pages``: the admin endpoints of the nodes that are to be asked whom of the quorum they reach;
+    ``security``: how brokers are met."""
 
     def __call__(
-        self, brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], /, *, pages: Sequence[Endpoint] = ()
+        self,
+        brokers: Sequence[Endpoint],
+        zookeepers: Sequence[Endpoint],
+        /,
+        *,
+        pages: Sequence[Endpoint] = (),
+        security: OutboundSecurity = PLAINTEXT_OUTBOUND,
     ) -> AbstractAsyncContextManager[ClusterAdmin]:
         """See the class."""

@@ -1,4 +1,7 @@
-"""Which authorities and which certificate there should be, from those that there are: no API server, no clock."""
+"""Authorities, and certificates that they sign; and which of them agents should have, from those that there are.
+
+No API server, no clock. What a LogCluster should have says :mod:`.cluster`.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ PUBLISHED_BEFORE: Final = timedelta(days=1)
 """How long a new authority is published before it signs: kubelets bring a ConfigMap to its pods within minutes."""
 _BACKDATED: Final = timedelta(hours=1)
 """Clocks of nodes differ."""
+_LONGEST_NAME: Final = 64
+"""Of a common name, by X.520."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,40 +75,54 @@ def due(held: Holdings, name: str, other_names: Sequence[str], now: datetime) ->
         now: with a time zone.
     """
     authorities = tuple(one for one in held.authorities if now < one.certificate.not_valid_after_utc)
-    if not authorities or _is_due(authorities[-1], now):
-        authorities = (*authorities, _authority(now))
+    if not authorities or is_due(authorities[-1], now):
+        authorities = (*authorities, authority("highwater agents", now))
     signer = _signer(authorities, now)
     names = (name, *other_names)
     certificate = held.certificate
     if (
         certificate is None
-        or _is_due(certificate, now)
-        or not _signed_by(certificate, signer)
-        or _names(certificate) != names
+        or is_due(certificate, now)
+        or not signed_by(certificate, signer)
+        or names_of(certificate) != names
     ):
-        certificate = _certificate(signer, names, now)
+        certificate = issue(signer, names[0], names, now)
     return Holdings(authorities, certificate)
 
 
 def _signer(authorities: Sequence[Issued], now: datetime) -> Issued:
-    known = [one for one in authorities if one.certificate.not_valid_before_utc + _BACKDATED + PUBLISHED_BEFORE <= now]
+    known = [one for one in authorities if is_published(one, now)]
     return known[-1] if known else authorities[0]
 
 
-def _is_due(issued: Issued, now: datetime) -> bool:
+def is_published(authority: Issued, now: datetime) -> bool:
+    """Whether an authority was made so long ago that those who trust it have heard of it."""
+    return authority.certificate.not_valid_before_utc + _BACKDATED + PUBLISHED_BEFORE <= now
+
+
+def is_about_to_end(issued: Issued, now: datetime) -> bool:
+    """Whether a sixth of its time, or less, is left: it should have been renewed long ago."""
+    begins, ends = issued.certificate.not_valid_before_utc, issued.certificate.not_valid_after_utc
+    return now >= ends - (ends - begins) / 6
+
+
+def is_due(issued: Issued, now: datetime) -> bool:
+    """Whether a third of its time, or less, is left."""
     begins, ends = issued.certificate.not_valid_before_utc, issued.certificate.not_valid_after_utc
     return now >= ends - (ends - begins) / 3
 
 
-def _signed_by(issued: Issued, authority: Issued) -> bool:
+def signed_by(issued: Issued, by: Issued) -> bool:
+    """Whether the authority ``by`` has signed it."""
     try:
-        issued.certificate.verify_directly_issued_by(authority.certificate)
+        issued.certificate.verify_directly_issued_by(by.certificate)
     except Exception:  # whatever is wrong with it, it is to be made again
         return False
     return True
 
 
-def _names(issued: Issued) -> tuple[str, ...]:
+def names_of(issued: Issued) -> tuple[str, ...]:
+    """The DNS names that it is for."""
     try:
         found = issued.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     except x509.ExtensionNotFound:
@@ -111,9 +130,10 @@ def _names(issued: Issued) -> tuple[str, ...]:
     return tuple(found.value.get_values_for_type(x509.DNSName))
 
 
-def _authority(now: datetime) -> Issued:
+def authority(whose: str, now: datetime) -> Issued:
+    """Make an authority."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"highwater agents {now:%Y-%m-%d}")])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{whose} {now:%Y-%m-%d}"[:_LONGEST_NAME])])
     usage = x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,
@@ -133,21 +153,31 @@ def _authority(now: datetime) -> Issued:
     return Issued(made.sign(key, hashes.SHA256()), key)
 
 
-def _certificate(authority: Issued, names: Sequence[str], now: datetime) -> Issued:
+def issue(by: Issued, common_name: str, names: Sequence[str], now: datetime, *, client: bool = False) -> Issued:
+    """Make a certificate that the authority ``by`` signs.
+
+    Args:
+        by: the authority.
+        common_name: its subject.
+        names: DNS names of the server that shows it; none: it is a client's.
+        now: with a time zone.
+        client: whether a client may show it too.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
-    ends = min(now + CERTIFICATE_FOR, authority.certificate.not_valid_after_utc)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name[:_LONGEST_NAME])])
+    ends = min(now + CERTIFICATE_FOR, by.certificate.not_valid_after_utc)
+    usages = [ExtendedKeyUsageOID.SERVER_AUTH] if names else []
+    usages += [ExtendedKeyUsageOID.CLIENT_AUTH] if client else []
     made = (
-        _begin(subject, authority.certificate.subject, key, now, ends)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
+        _begin(subject, by.certificate.subject, key, now, ends)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()),
-            critical=False,
-        )
+        .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(by.key.public_key()), critical=False)
     )
-    return Issued(made.sign(authority.key, hashes.SHA256()), key)
+    if names:
+        alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+        made = made.add_extension(alternatives, critical=False)
+    return Issued(made.sign(by.key, hashes.SHA256()), key)
 
 
 def _begin(

@@ -66,6 +66,10 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
     except ExperimentError as error:
         return Rejection("Invalid", in_words(error))
     capabilities = KubernetesCapabilities(backend_for(crashable=borrowed is None or is_crashable(borrowed)))
+    if borrowed is not None and borrowed["spec"].get("security") is not None:
+        return Rejection(
+            "NotSupported", "spec.clusterRef: experiments cannot borrow a LogCluster with spec.security yet"
+        )
     if problems := capabilities.problems(experiment.cluster):
         return Rejection("NotSupported", "; ".join(problems))
     if impossible := refusals(experiment, capabilities):

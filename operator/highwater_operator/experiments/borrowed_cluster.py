@@ -9,6 +9,8 @@ it over.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -24,15 +26,15 @@ from highwater_chaos.backends.kubernetes.watched_cluster import why_not_ready
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.client import ConflictError, NotFoundError
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, CLUSTER_LABEL, LOG_CLUSTER, POD, Json
-from highwater_operator.admin import AdminError
+from highwater_operator.admin import AdminError, ClusterAdmin
 from highwater_operator.experiments.acceptance import Rejection, examine
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.definitions import OUTDATED, WHAT_TO_DO
 from highwater_operator.objects.naming import Owner, endpoints_of, roles_of
 from highwater_operator.reconcile.events import publish_event
+from highwater_operator.reconcile.identity import to_brokers, with_identity
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.problems import Problem, read_spec
-from highwater_runtime.ports import Endpoint
 
 WAITING: Final = "WaitingForCluster"
 
@@ -192,18 +194,23 @@ class BorrowedCluster:
             return None
         return f"topics of chaosexperiment/{name}, which is over, are being deleted"
 
-    def _endpoints(self, cluster: Json) -> tuple[list[Endpoint], list[Endpoint]]:
+    @asynccontextmanager
+    async def _admin(self, cluster: Json) -> AsyncIterator[ClusterAdmin]:
+        """Raises ``AdminError``: nothing can be asked of it."""
         spec = read_spec(cluster["spec"])
         if isinstance(spec, Problem):
             raise AdminError(spec.message)
         metadata = cluster["metadata"]
         owner = Owner(metadata["name"], metadata["namespace"], metadata["uid"], spec)
+        owner = await with_identity(self._kube, owner)
+        brokers = endpoints_of(owner, "broker")
         zookeepers = endpoints_of(owner, "zookeeper") if "zookeeper" in roles_of(owner) else []
-        return endpoints_of(owner, "broker"), zookeepers
+        async with self._context.open_admin(brokers, zookeepers, security=to_brokers(owner)) as admin:
+            yield admin
 
     async def _topics_there(self, experiment: ChaosExperiment) -> list[str]:
         assert self._cluster is not None
-        async with self._context.open_admin(*self._endpoints(self._cluster)) as admin:
+        async with self._admin(self._cluster) as admin:
             view = await admin.look()
         return [name for name in own_topics(experiment) if name in view.topics]
 
@@ -214,7 +221,7 @@ class BorrowedCluster:
         if not names:
             return None
         try:
-            async with self._context.open_admin(*self._endpoints(cluster)) as admin:
+            async with self._admin(cluster) as admin:
                 view = await admin.look()
                 for name in names:
                     there = view.topics.get(name)

@@ -1,4 +1,4 @@
-"""The nodes' configuration: one file a pod, in one ConfigMap a role.
+"""The nodes' configuration: one file a pod, in one ConfigMap a role; with ``spec.security`` in one Secret a role.
 
 A pod finds its own by its name, so that no script has to run before the node: the container's argument is
 ``/etc/highwater/$(POD_NAME).properties``, and ``$(POD_NAME).cfg`` of a ZooKeeper server.
@@ -33,6 +33,7 @@ from highwater_operator.objects.naming import (
     replicas_of,
     set_name,
 )
+from highwater_operator.objects.security import files_secret, node_security
 from highwater_operator.zookeeper.four_letter_words import COMMANDS
 from highwater_operator.zookeeper.identity import zookeeper_id
 from highwater_runtime.metadata.metadata_version import MetadataVersion
@@ -76,7 +77,14 @@ RESERVED: Final = frozenset(
 )
 """Properties that say where a node is and who: a resource cannot set them."""
 
-_ONE_POD_S: Final = ("advertised.listeners", "broker.id", "highwater.node.name", "log.dirs", "node.id")
+_ONE_POD_S: Final = (
+    "advertised.listeners",
+    "broker.id",
+    "highwater.node.name",
+    "log.dirs",
+    "node.id",
+    "ssl.keystore.location",
+)
 _BY_BROKERS: Final = ("default.replication.factor", "offsets.topic.replication.factor")
 _USUAL_REPLICAS: Final = 3
 _BEHIND_PROXY: Final = 10_000
@@ -89,15 +97,18 @@ _JOINS_WITHIN_MS: Final = 20_000
 
 
 def config_map(owner: Owner, role: Role) -> dict[str, Any]:
-    """All files of one role."""
+    """All files of one role; a Secret, if there are secrets in them."""
+    files = {
+        f"{pod_name(owner, role, index)}.{file_suffix(role)}": _file(owner, role, index)
+        for index in range(replicas_of(owner, role))
+    }
+    if owner.spec.security is not None:
+        return files_secret(owner, role, files)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata_of(owner, set_name(owner, role), role),
-        "data": {
-            f"{pod_name(owner, role, index)}.{file_suffix(role)}": _file(owner, role, index)
-            for index in range(replicas_of(owner, role))
-        },
+        "data": files,
     }
 
 
@@ -192,7 +203,8 @@ def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int
         properties["highwater.switches"] = ",".join(f"{name}={value}" for name, value in sorted(spec.switches.items()))
     if role == "broker":
         properties["advertised.listeners"] = f"PLAINTEXT://{host_of(owner, role, index)}:{port}"
-    else:
+    properties |= node_security(owner, role, index)
+    if role == "controller":
         asked = spec.metadata_version
         version = MetadataVersion.latest() if asked is None else MetadataVersion.of(asked)
         properties["highwater.bootstrap.metadata.version"] = version.version
@@ -214,7 +226,7 @@ def _apache_kafka_properties(owner: Owner, role: Role, index: int) -> dict[str, 
             brokers=spec.brokers,
             config=spec.config,
         )
-    return apache_kafka.node_properties(
+    plain = apache_kafka.node_properties(
         role="broker" if role == "broker" else "controller",
         node_id=node_id(role, index),
         bind=bind,
@@ -228,6 +240,7 @@ def _apache_kafka_properties(owner: Owner, role: Role, index: int) -> dict[str, 
         brokers=spec.brokers,
         config=spec.config,
     )
+    return {**plain, **node_security(owner, role, index)}
 
 
 def _metadata_quorum(owner: Owner) -> dict[str, str]:

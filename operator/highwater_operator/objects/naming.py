@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from highwater_chaos.experiment.nodes import node_id as node_id_of
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER
+from highwater_operator.objects.identity import Identity
 from highwater_operator.resources import LogClusterSpec
 from highwater_runtime.ports import Endpoint
 
@@ -20,6 +21,8 @@ ROLES: Final[tuple[Role, ...]] = ("controller", "zookeeper", "broker")
 """In the order in which they are made. Each cluster has brokers and one of the others: see :func:`roles_of`."""
 
 CLIENT_PORT: Final = 9092
+INTERNAL_PORT: Final = 9091
+"""Where brokers of a cluster with ``spec.security`` meet each other."""
 CONTROLLER_PORT: Final = 9093
 ZOOKEEPER_PORT: Final = 2181
 QUORUM_PORT: Final = 2888
@@ -38,6 +41,8 @@ class Owner(NamedTuple):
     namespace: str
     uid: str
     spec: LogClusterSpec
+    identity: Identity | None = None
+    """Of a cluster with ``spec.security``, once it is known."""
 
     def reference(self) -> dict[str, Any]:
         """For ``metadata.ownerReferences``: what belongs to a deleted cluster is collected with it."""
@@ -88,7 +93,7 @@ def host_of(owner: Owner, role: Role, index: int) -> str:
 
 def endpoints_of(owner: Owner, role: Role, count: int | None = None) -> list[Endpoint]:
     """Where a role's pods are reached by their clients; ``count``: not as many as there should be, but so many."""
-    port = next(iter(ports_of(role).values()))
+    port = next(iter(ports_of(owner, role).values()))
     return [
         Endpoint(host_of(owner, role, index), port)
         for index in range(replicas_of(owner, role) if count is None else count)
@@ -111,11 +116,12 @@ def replicas_of(owner: Owner, role: Role) -> int:
             return owner.spec.zookeepers
 
 
-def ports_of(role: Role) -> dict[str, int]:
+def ports_of(owner: Owner, role: Role) -> dict[str, int]:
     """The ports of a role's pods, beside that of metrics, by name; the first one is for its clients."""
     match role:
         case "broker":
-            return {"kafka": CLIENT_PORT}
+            secured = owner.spec.security is not None
+            return {"kafka": CLIENT_PORT, **({"internal": INTERNAL_PORT} if secured else {})}
         case "controller":
             return {"kafka": CONTROLLER_PORT}
         case "zookeeper":

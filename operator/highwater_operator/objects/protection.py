@@ -13,6 +13,7 @@ from highwater_operator.objects.naming import (
     selector_of,
     set_name,
 )
+from highwater_operator.objects.security import client_policy
 
 SYSTEM: Final = "highwater-system"
 """Namespace of the operator and of runners, unless they say otherwise."""
@@ -49,8 +50,11 @@ def network_policy(owner: Owner, role: Role, system: str = SYSTEM) -> dict[str, 
         },
     ]
     rules: list[dict[str, Any]] = [{"ports": [{"port": ADMIN_PORT, "protocol": "TCP"}]}]
-    ports = [{"port": port, "protocol": "TCP"} for port in ports_of(role).values()]
-    rules.append({"ports": ports} if role == "broker" else {"from": own, "ports": ports})
+    ports = [{"port": port, "protocol": "TCP"} for port in ports_of(owner, role).values()]
+    if role == "broker" and owner.spec.security is not None:
+        rules += client_policy(owner, own)
+    else:
+        rules.append({"ports": ports} if role == "broker" else {"from": own, "ports": ports})
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

@@ -30,7 +30,7 @@ def headless_service(owner: Owner, role: Role) -> dict[str, Any]:
             "ports": [
                 *(
                     {"name": name, "port": port, "targetPort": name, "protocol": "TCP"}
-                    for name, port in ports_of(role).items()
+                    for name, port in ports_of(owner, role).items()
                 ),
                 {"name": "metrics", "port": ADMIN_PORT, "targetPort": "metrics", "protocol": "TCP"},
             ],

@@ -45,8 +45,10 @@ from highwater_operator.objects.naming import (
     service_name,
     set_name,
 )
+from highwater_operator.objects.security import CONFIG_PATH, CREDENTIALS_FILE, files_secret_name, identity_of
 
 CONFIG_HASH: Final = "highwater.dev/config-hash"
+IDENTITY: Final = "highwater.dev/identity"
 NODE_USER: Final = 10001
 """As whom pods run whose data are on claims of their own."""
 _FIRST_USER: Final = 1_000_000
@@ -72,6 +74,7 @@ def stateful_set(owner: Owner, role: Role, images: Images, agent_nodes: AgentNod
                     "labels": labels_of(owner, role),
                     "annotations": {
                         CONFIG_HASH: config_hash(owner, role),
+                        **_identity_annotation(owner),
                         **_volume_annotations(owner),
                         "prometheus.io/scrape": "true",
                         "prometheus.io/port": str(ADMIN_PORT),
@@ -124,7 +127,7 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
                 "imagePullPolicy": spec.image_pull_policy,
                 "command": [_program(owner, role)],
                 "args": [
-                    f"/etc/highwater/$(POD_NAME).{file_suffix(role)}",
+                    f"{CONFIG_PATH}/$(POD_NAME).{file_suffix(role)}",
                     "--hold-files",
                     HOLD_FILES,
                     *_wait(owner),
@@ -137,7 +140,7 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
                 "ports": [
                     *(
                         {"name": name, "containerPort": port, "protocol": "TCP"}
-                        for name, port in ports_of(role).items()
+                        for name, port in ports_of(owner, role).items()
                     ),
                     {"name": "metrics", "containerPort": ADMIN_PORT, "protocol": "TCP"},
                 ],
@@ -157,7 +160,7 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
                     "capabilities": {"drop": ["ALL"]},
                 },
                 "volumeMounts": [
-                    {"name": "config", "mountPath": "/etc/highwater", "readOnly": True},
+                    {"name": "config", "mountPath": CONFIG_PATH, "readOnly": True},
                     {"name": EVENTS_VOLUME, "mountPath": EVENTS_PATH},
                     {"name": CONTROL_VOLUME, "mountPath": CONTROL_PATH},
                     {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - the container's own
@@ -166,13 +169,24 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
             }
         ],
         "volumes": [
-            {"name": "config", "configMap": {"name": set_name(owner, role)}},
+            {"name": "config", **_files(owner, role)},
             {"name": EVENTS_VOLUME, "emptyDir": {}},
             {"name": CONTROL_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
             {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
             *_crashable_volumes(owner),
         ],
     }
+
+
+def _identity_annotation(owner: Owner) -> dict[str, str]:
+    """Nodes read certificates when they start: others are another template."""
+    return {} if owner.spec.security is None else {IDENTITY: str(identity_of(owner).batch)}
+
+
+def _files(owner: Owner, role: Role) -> dict[str, Any]:
+    if owner.spec.security is None:
+        return {"configMap": {"name": set_name(owner, role)}}
+    return {"secret": {"secretName": files_secret_name(owner, role), "defaultMode": 0o440}}
 
 
 def _placement(owner: Owner, agent_nodes: AgentNodes) -> dict[str, Any]:
@@ -197,7 +211,11 @@ def _arguments(owner: Owner, role: Role) -> list[str]:
     if role != "zookeeper" and release is not None:
         arguments += ["--release", release]
         arguments += ["--cluster-id", cluster_id_of(owner.uid)] if owner.spec.mode == "kraft" else []
-        arguments += ["--listen", f"0.0.0.0:{ports_of(role)['kafka']}", "--control", f"{CONTROL_PATH}/control.sock"]
+        if owner.spec.security is None:
+            listen = f"0.0.0.0:{ports_of(owner, role)['kafka']}"
+            arguments += ["--listen", listen, "--control", f"{CONTROL_PATH}/control.sock"]
+        elif owner.spec.security.mechanism != "PLAIN":
+            arguments += ["--credentials", f"{CONFIG_PATH}/{CREDENTIALS_FILE}"]
         arguments += [] if version is None else ["--metadata-version", version]
     return arguments
 

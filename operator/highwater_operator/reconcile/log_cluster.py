@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from highwater_chaos.kube.client import ConflictError, NotFoundError, RefusedError
-from highwater_chaos.kube.kinds import API_VERSION, LOG_CLUSTER, POD, Json, kind_of
+from highwater_chaos.kube.kinds import API_VERSION, LOG_CLUSTER, POD, Json
 from highwater_operator import metrics
 from highwater_operator.admin import AdminError, ClusterAdmin, ClusterView
-from highwater_operator.objects.all import objects_of
+from highwater_operator.objects.all import names_of, objects_of
 from highwater_operator.objects.naming import (
     CLIENT_PORT,
     Owner,
@@ -21,14 +22,17 @@ from highwater_operator.objects.naming import (
     roles_of,
     set_name,
 )
+from highwater_operator.objects.security import client_secret_name
 from highwater_operator.reconcile.context import Context
 from highwater_operator.reconcile.creation import why_not_created, with_troubles
 from highwater_operator.reconcile.drift import difference, is_current, stamped
 from highwater_operator.reconcile.ending import after_brokers, is_ending
 from highwater_operator.reconcile.events import EventType, log_about, tell
+from highwater_operator.reconcile.identity import keep_identity, not_allowed, to_brokers
 from highwater_operator.reconcile.observation import (
     Observation,
     PodView,
+    SecretsRefusedError,
     SetView,
     is_owned,
     observe,
@@ -85,6 +89,7 @@ class _Reconcile:
         self._kube = context.kube
         self._resource = resource
         self._metadata: Json = resource["metadata"]
+        self._certificates_end: datetime | None = None
 
     async def run(self) -> Outcome:
         spec = read_spec(self._resource.get("spec", {}))
@@ -94,6 +99,13 @@ class _Reconcile:
         problem = problem_of(owner) or (None if self._context.has_agents else without_agents(spec))
         if problem is not None:
             return await self._refuse(problem)
+        try:
+            return await self._keep(owner)
+        except SecretsRefusedError as error:
+            return await self._refuse(not_allowed(owner, self._context.system_namespace, str(error)))
+
+    async def _keep(self, owner: Owner) -> Outcome:
+        """Raises ``SecretsRefusedError``."""
         seen = await observe(self._kube, owner)
         taken = await self._taken(owner, seen)
         if isinstance(taken, Problem):
@@ -102,7 +114,15 @@ class _Reconcile:
             await self._write(*awaiting_status(taken))
             return Outcome(self._context.pace.waiting)
         await self._place(owner, seen)
-        return await self._serve(owner, seen)
+        if owner.spec.security is None:
+            return await self._serve(owner, seen)
+        kept = await keep_identity(self._kube, owner, self._resource, seen, self._context.now())
+        if isinstance(kept, Problem):
+            return await self._refuse(kept)
+        if kept.news:
+            await self._tell("Normal", "CertificatesIssued", kept.news)
+        self._certificates_end = kept.ends
+        return await self._serve(kept.owner, seen)
 
     def _owner(self, spec: LogClusterSpec) -> Owner:
         return Owner(self._metadata["name"], self._metadata["namespace"], self._metadata["uid"], spec)
@@ -113,8 +133,7 @@ class _Reconcile:
 
     async def _taken(self, owner: Owner, seen: Observation) -> Problem | str | None:
         """Whether an object that is to be made is there already and has another owner; a string: it is about to go."""
-        for manifest in self._objects(owner):
-            kind, name = kind_of(manifest), manifest["metadata"]["name"]
+        for kind, name in names_of(owner):
             if (kind.kind, name) in seen.objects:
                 continue
             found = await self._kube.get(kind, owner.namespace, name)
@@ -164,7 +183,8 @@ class _Reconcile:
         zookeepers_at = endpoints_of(owner, "zookeeper") if "zookeeper" in roles_of(owner) else []
         asked = [pod for pod in seen.pods if pod.ready and not pod.terminating and "controller" in roles_of(owner)]
         pages = [admin_page_of(owner, pod.role, pod.index) for pod in asked]
-        async with self._context.open_admin(brokers_at, zookeepers_at, pages=pages) as admin:
+        security = to_brokers(owner)
+        async with self._context.open_admin(brokers_at, zookeepers_at, pages=pages, security=security) as admin:
             try:
                 view = await admin.look()
             except AdminError as error:
@@ -295,6 +315,9 @@ class _Reconcile:
         if made is not None:
             # Agents believe this, and no StatefulSet that says whose it is.
             status["statefulSets"] = sorted(f"{one.name}/{one.uid}" for one in made)
+        if self._certificates_end is not None:
+            status["clientSecret"] = client_secret_name(facts.owner)
+            status["certificatesEnd"] = f"{self._certificates_end:%Y-%m-%dT%H:%M:%SZ}"
         if facts.owner.spec.storage.crashable:
             verdicts["DisksKept"] = disks_kept(disks_of(self._resource))
         await self._write(status, verdicts)

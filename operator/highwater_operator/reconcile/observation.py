@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from highwater_chaos.kube.client import RefusedError
 from highwater_chaos.kube.kinds import (
     CONFIG_MAP,
     DISRUPTION_BUDGET,
     NETWORK_POLICY,
     POD,
+    SECRET,
     SERVICE,
     SERVICE_ACCOUNT,
     STATEFUL_SET,
@@ -22,6 +24,7 @@ from highwater_chaos.kube.kinds import (
 )
 from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import ROLES, Owner, Role, pod_name, roles_of, selector_of, set_name
+from highwater_operator.objects.security import secret_names
 from highwater_operator.reconcile.pod_troubles import is_creating, trouble_of
 
 OWNED: Final[tuple[Kind, ...]] = (
@@ -90,13 +93,29 @@ async def observe(kube: AsyncKube, owner: Owner) -> Observation:
     """Read everything that carries the cluster's label."""
     kinds = (*OWNED, POD)
     lists = await asyncio.gather(*(kube.list(kind, owner.namespace, selector_of(owner)) for kind in kinds))
+    secrets = await _secrets(kube, owner)
     objects = {
         (kind.kind, item["metadata"]["name"]): item
         for kind, items in zip(kinds, lists, strict=True)
         for item in items
         if kind is not POD and is_owned(item, owner)
-    }
+    } | {(SECRET.kind, item["metadata"]["name"]): item for item in secrets if is_owned(item, owner)}
     return Observation(objects, pod_views(owner, lists[-1]))
+
+
+class SecretsRefusedError(Exception):
+    """The API server lets the operator have no Secrets of a namespace."""
+
+
+async def _secrets(kube: AsyncKube, owner: Owner) -> list[Json]:
+    """Those of a cluster with ``spec.security``, by name: no right to list Secrets is asked for."""
+    if owner.spec.security is None:
+        return []
+    try:
+        found = await asyncio.gather(*(kube.get(SECRET, owner.namespace, name) for name in secret_names(owner)))
+    except RefusedError as error:
+        raise SecretsRefusedError(str(error)) from error
+    return [one for one in found if one is not None]
 
 
 def is_owned(item: Json, owner: Owner) -> bool:

@@ -18,6 +18,7 @@ from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.machine.volumes import SMALLEST
 from highwater_operator.objects.config_map import RESERVED, node_properties
 from highwater_operator.objects.naming import Owner, roles_of
+from highwater_operator.objects.security import why_not as why_no_security
 from highwater_operator.resources import LogClusterSpec
 from highwater_runtime.config import ConfigError
 from highwater_runtime.host.config.file import read_settings
@@ -51,6 +52,8 @@ def problem_of(owner: Owner, at: str = "spec") -> Problem | None:
         return Problem("RuntimeNotSupported", f"{at}: {why}. Nothing was created")
     config = _config(owner, at) if spec.kafka is None else _apache_kafka(owner, at)
     wrong = [*_name(owner), *config, *_storage(spec, at), *_topics(spec, at)]
+    if (why := why_no_security(owner)) is not None:
+        wrong.append(f"{at}.security: {why}")
     return Problem("InvalidSpec", "; ".join(wrong)) if wrong else None
 
 

@@ -89,6 +89,16 @@ def definitions() -> dict[str, dict[str, Any]]:
                     "message": "zookeepers cannot be changed: the servers of an ensemble are fixed when it is made",
                 },
                 {
+                    "rule": "has(self.security) == has(oldSelf.security) && (!has(self.security) ||"
+                    " self.security.mechanism == oldSelf.security.mechanism)",
+                    "message": "security cannot be turned on or off, and its mechanism cannot be changed: make a new"
+                    " LogCluster and move topics there",
+                },
+                {
+                    "rule": "!has(self.security) || self.mode == 'kraft'",
+                    "message": "security: mode zookeeper has no TLS between brokers and ZooKeeper servers",
+                },
+                {
                     "rule": "self.storage == oldSelf.storage",
                     "message": "storage cannot be changed: make a new LogCluster and move topics there",
                 },

@@ -6,9 +6,9 @@ The description is the experiment file's ``spec.cluster``, and what a cluster on
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from highwater_chaos.experiment.base import Model
 from highwater_chaos.experiment.model import Cluster
@@ -71,6 +71,55 @@ class Compute(Model):
     ] = None
 
 
+_Labels = dict[str, Annotated[str, Field(max_length=63)]]
+
+
+class Labels(Model):
+    """What has all these labels."""
+
+    match_labels: Annotated[_Labels, Field(max_length=20, description="Labels and their values.", default_factory=dict)]
+
+
+class IpBlock(Model):
+    """A range of addresses."""
+
+    cidr: Annotated[str, Field(max_length=64, description="The range: 10.0.0.0/8.")]
+
+
+class Peer(Model):
+    """Pods or addresses, as in a NetworkPolicy."""
+
+    pod_selector: Annotated[
+        Labels | None, Field(description="Pods with these labels: of the LogCluster's namespace, or of those selected.")
+    ] = None
+    namespace_selector: Annotated[Labels | None, Field(description="Namespaces with these labels; none: all.")] = None
+    ip_block: Annotated[IpBlock | None, Field(description="Addresses outside the cluster; not with selectors.")] = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        selectors = self.pod_selector is not None or self.namespace_selector is not None
+        if selectors == (self.ip_block is not None):
+            raise ValueError("expected podSelector, namespaceSelector, or both; or ipBlock")
+        return self
+
+
+class Security(Model):
+    """TLS everywhere: between nodes with a certificate for each (mutual TLS), and with SASL for clients."""
+
+    mechanism: Annotated[
+        Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"],
+        Field(description="SASL mechanism of clients; Apache Kafka before 3.5 has PLAIN only."),
+    ] = "SCRAM-SHA-512"
+    network_policy_peers: Annotated[
+        list[Peer] | None,
+        Field(
+            max_length=50,
+            description="Who may connect to the clients' listener, beside operator and runners; absent: all pods of"
+            " the LogCluster's namespace; empty: nobody else.",
+        ),
+    ] = None
+
+
 class LogClusterSpec(Cluster):
     """The cluster as it should be."""
 
@@ -87,6 +136,9 @@ class LogClusterSpec(Cluster):
     ] = "IfNotPresent"
     storage: Annotated[Storage, Field(description="Where nodes keep their data.")] = Storage()
     resources: Annotated[Compute, Field(description="What each node's container gets.")] = Compute()
+    security: Annotated[
+        Security | None, Field(description="TLS, and SASL for clients; absent: everything is PLAINTEXT.")
+    ] = None
 
 
 class VolumePlace(Model):
@@ -113,6 +165,16 @@ class LogClusterStatus(Model):
         Field(
             max_length=253, description="Address for Kafka clients inside Kubernetes: demo-bootstrap.default.svc:9092."
         ),
+    ] = ""
+    client_secret: Annotated[
+        str,
+        Field(
+            max_length=253,
+            description="Secret with client.properties, for clients of a cluster with spec.security; empty: none.",
+        ),
+    ] = ""
+    certificates_end: Annotated[
+        str, Field(max_length=40, description="When the first certificate of a node ends; renewed long before.")
     ] = ""
     brokers_ready: Annotated[str, Field(max_length=20, description="Ready brokers of wanted ones: 3/3.")] = ""
     replicas: Annotated[int, Field(ge=0, description="Brokers whose pods exist, for `kubectl scale`.")] = 0
