@@ -84,13 +84,19 @@ class Installation:
         shared = ("-Xshare:auto", f"-XX:SharedArchiveFile={archive}") if archive.exists() else ()
         return (str(self.java.home / "bin" / "java"), *shared, *options, "-cp", self.class_path, main, *arguments)
 
-    def first_files(self, metadata_version: str | None = None, scratch: Path | None = None) -> Mapping[str, bytes]:
+    def first_files(
+        self, metadata_version: str | None = None, scratch: Path | None = None, credentials: str | None = None
+    ) -> Mapping[str, bytes]:
         """What is on the disk of a controller of a new cluster, by path: the features that the cluster begins with.
 
         ``metadata_version`` as Kafka names it (``3.9-IV0``); None: that of this release. Made by Kafka's own
         StorageTool, once for each version; ``scratch``: a directory for what is not to be kept, where the installation
-        is read-only. Raises :class:`ApacheKafkaUnavailableError` where Kafka refuses the version.
+        is read-only. ``credentials``: a user of SCRAM, as ``--add-scram`` takes it (from 3.5 on); such files are never
+        kept. Raises :class:`ApacheKafkaUnavailableError` where Kafka refuses the version.
         """
+        if credentials is not None:
+            with tempfile.TemporaryDirectory(dir=scratch) as name:
+                return _contents(self._format(Path(name), metadata_version, credentials), but=META)
         kept = self.directory / f"formatted-{metadata_version or 'default'}"
         if not kept.exists():
             with tempfile.TemporaryDirectory(dir=scratch or self.directory) as name:
@@ -102,7 +108,7 @@ class Installation:
                     made.rename(kept)
         return _contents(kept)
 
-    def _format(self, scratch: Path, metadata_version: str | None) -> Path:
+    def _format(self, scratch: Path, metadata_version: str | None, credentials: str | None = None) -> Path:
         config = scratch / "node.properties"
         config.write_text(
             "process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:9093\n"
@@ -110,19 +116,24 @@ class Installation:
             f"log.dirs={scratch}/data\n",
             encoding="utf-8",
         )
-        chosen = () if metadata_version is None else ("--release-version", metadata_version)
-        run_tool(
-            self.command(
-                "kafka.tools.StorageTool", "format", "-t", "highwater-checkpoint00", "-c", str(config), *chosen
-            ),
-            _TOOL_SECONDS,
-            f"formatting for metadata.version {metadata_version or 'of ' + self.release}",
+        chosen = [] if metadata_version is None else ["--release-version", metadata_version]
+        chosen += [] if credentials is None else ["--add-scram", credentials]
+        what = f"formatting for metadata.version {metadata_version or 'of ' + self.release}"
+        command = self.command(
+            "kafka.tools.StorageTool", "format", "-t", "highwater-checkpoint00", "-c", str(config), *chosen
         )
+        try:
+            run_tool(command, _TOOL_SECONDS, what)
+        except ApacheKafkaUnavailableError:
+            if credentials is None:
+                raise
+            # What the tool or the time-out says may have its command line in it.
+            raise ApacheKafkaUnavailableError(f"{what} with a user of SCRAM did not work") from None
         return scratch / "data"
 
 
-def _contents(directory: Path) -> dict[str, bytes]:
-    files = (file for file in sorted(directory.rglob("*")) if file.is_file())
+def _contents(directory: Path, but: str = "") -> dict[str, bytes]:
+    files = (file for file in sorted(directory.rglob("*")) if file.is_file() and file.name != but)
     return {str(file.relative_to(directory)): file.read_bytes() for file in files}
 
 

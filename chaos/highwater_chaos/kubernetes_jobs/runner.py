@@ -23,6 +23,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from highwater_chaos.backends.kubernetes.access import ClusterAccess, access_directory, is_secured
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import store, store_recordings, store_verdict
 from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
@@ -115,6 +116,7 @@ class Runner:
         hands_over: it leaves judging to a Job of its own, unless what it recorded is too large to be kept.
         claim: where recordings are kept that ConfigMaps do not take.
         early_end: tells whether the run is to end before its time.
+        access: directory with what lets clients into a LogCluster with ``spec.security``.
     """
 
     def __init__(
@@ -129,6 +131,7 @@ class Runner:
         hands_over: bool = False,
         claim: Claim | None = None,
         early_end: EarlyEnd | None = None,
+        access: Path | None = None,
     ) -> None:
         self._api = api
         self._agents = agents
@@ -137,6 +140,7 @@ class Runner:
         self._hands_over = hands_over
         self._claim = claim
         self._early_end = early_end or EarlyEnd()
+        self._access = access
         self.journal = StatusJournal(api, namespace, name, uid)
         self._faults: Sequence[FaultRecord] = ()
         self._clients: Json = {}
@@ -183,13 +187,17 @@ class Runner:
         if (reference := foreign_reference_of(found)) is not None:
             return self._attached(found, reference)
         name, place, kind = reference_of(found), self._place, backend_for(crashable=True)
-        cluster = None
+        cluster, access = None, None
         if name:
             cluster = self._api.get(LOG_CLUSTER, place.namespace, name)
             if cluster is None:
                 raise ClusterError(f"LogCluster {place.namespace}/{name} is not there any more")
             place = replace(place, borrowed=name)
             kind = backend_for(crashable=is_crashable(cluster))
+            if is_secured(cluster):
+                if self._access is None:
+                    raise ClusterError(f"LogCluster {name} has spec.security, and the runner was given no way in")
+                access = ClusterAccess.read(self._access)
         experiment = with_labels_of(place, experiment_of(found, cluster))
         backend = kind(
             self._api,
@@ -199,6 +207,7 @@ class Runner:
             experiment.spec.timeout,
             own_topics=own_topics(experiment),
             at=self._at,
+            access=access,
         )
         return experiment, backend
 
@@ -324,6 +333,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         hands_over=given.hand_over,
         claim=Claim.from_environment(os.environ),
         early_end=early_end,
+        access=access_directory(os.environ),
     )
     try:
         return runner.run()

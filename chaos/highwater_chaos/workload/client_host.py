@@ -36,6 +36,14 @@ class HasClientConfig(Protocol):
         """The file that has them; None: they ask for nothing."""
 
 
+@runtime_checkable
+class HasControllersConfig(Protocol):
+    """A place whose controllers let clients in otherwise than brokers do."""
+
+    def controllers_config(self) -> Path | None:
+        """The file of client properties for controllers; None: as for brokers."""
+
+
 class ClientProcess(Protocol):
     """A client that is a program of its own."""
 

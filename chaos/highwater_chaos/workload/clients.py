@@ -15,7 +15,7 @@ from highwater_chaos.experiment.nodes import broker_names, node_id
 from highwater_chaos.experiment.properties import keys_of, timestamp_types, tombstones_of
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.client_group import ClientSettings, ClientStatus, Group, HostedClients, Role
-from highwater_chaos.workload.client_host import ClientHost, HasClientConfig, HostsClientProcesses
+from highwater_chaos.workload.client_host import ClientHost, HasClientConfig, HasControllersConfig, HostsClientProcesses
 from highwater_chaos.workload.client_process import ClientProcessGroup
 from highwater_chaos.workload.consumer import ConsumerOptions
 from highwater_chaos.workload.drivers import DRIVERS, OWN, Driver
@@ -232,6 +232,7 @@ class Clients:
                     seed=self._seed,
                     negotiates=self._cluster.runtime != "highwater",
                     client_config=str(file) if (file := self._client_config()) is not None else "",
+                    controllers_config=str(self._controllers_config() or ""),
                     clients=settings,
                 )
             )
@@ -245,6 +246,9 @@ class Clients:
 
     def _client_config(self) -> Path | None:
         return self._host.client_config() if isinstance(self._host, HasClientConfig) else None
+
+    def _controllers_config(self) -> Path | None:
+        return self._host.controllers_config() if isinstance(self._host, HasControllersConfig) else None
 
     # --- ends ---
 

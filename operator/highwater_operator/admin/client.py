@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, Final
 
 from highwater_chaos.experiment.steps import CreateTopic
@@ -63,21 +62,14 @@ async def wire_admin(
     """A conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers.
 
     ``at`` says where an advertised endpoint is reached from here, for a caller outside the pods' network.
-    ``security``: how brokers are met, by the names that they advertise.
+    ``security``: how brokers are met.
     """
-    names: dict[Endpoint, str] = {}
-
-    def reached(advertised: Endpoint) -> Endpoint:
-        names[here := at(advertised)] = advertised.host
-        return here
-
-    secured = replace(security, server_hostname=lambda here: names.get(here, here.host))
     admin = WireAdmin(
-        [reached(one) for one in brokers],
+        [at(one) for one in brokers],
         [at(one) for one in zookeepers],
-        reached,
+        at,
         {one.host: at(one) for one in pages},
-        secured,
+        security,
     )
     await admin.start()
     try:

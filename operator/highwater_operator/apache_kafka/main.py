@@ -2,8 +2,8 @@
 
 It formats the disk of a new node, as ``kafka-storage format`` does (in ZooKeeper mode a broker does so itself), and
 starts the JVM, behind a proxy that takes rules about messages (:mod:`highwater_runtime.host.proxy.main`). The proxy has
-the port that others know, and the node listens on the loopback address. What the node logs for the harness is appended
-to the file of node events.
+the port that others know, and the node listens on the loopback address. A node whose peers speak TLS has no proxy. What
+the node logs for the harness is appended to the file of node events.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from highwater_chaos.apache_kafka.versions import Mode, default_metadata_version
 from highwater_operator.apache_kafka.metrics import RULES, metrics_of, why_unready
 from highwater_operator.java_server import Facts, Watch, add_arguments, run_server
 from highwater_pipeline.java import JavaNotFoundError
-from highwater_runtime.host.config.properties import Property, read_properties
+from highwater_runtime.host.config.properties import Property, bounded_bytes, read_properties
 from highwater_runtime.host.config.values import http_endpoint
 from highwater_runtime.host.logs import NodeLog, configure
 from highwater_runtime.host.process.exits import ExitStatus
@@ -40,6 +40,7 @@ _DESCRIPTION: Final = (
 )
 _POD: Final = re.compile(r".*-((broker|controller)-[0-9]{1,9})")
 _NEEDED: Final[Mapping[Mode, Sequence[str]]] = {"kraft": ("node.id", "process.roles"), "zookeeper": ("broker.id",)}
+_MOST_CREDENTIALS: Final = 4096
 _MOST_BROKERS: Final = 100
 _MOST_CONTROLLERS: Final = 5
 _LOOK_EVERY_S: Final = 2.0
@@ -55,8 +56,16 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--cluster-id", metavar="ID", help="what a new disk is formatted for; not in ZooKeeper mode, which keeps it"
     )
     parser.add_argument("--metadata-version", metavar="VERSION", help="that a new cluster begins with")
-    parser.add_argument("--listen", required=True, metavar="HOST:PORT", help="where peers and clients connect")
-    parser.add_argument("--control", required=True, metavar="PATH", help="the socket for rules about messages")
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="where peers and clients connect, to a proxy that takes rules about messages; absent: to the node itself,"
+        " as with TLS, which no proxy can read",
+    )
+    parser.add_argument("--control", metavar="PATH", help="with --listen: the socket for rules about messages")
+    parser.add_argument(
+        "--credentials", metavar="FILE", type=Path, help="a user of SCRAM that a new cluster begins with"
+    )
     add_arguments(parser)
     return parser.parse_args(argv)
 
@@ -84,7 +93,7 @@ def run(argv: Sequence[str] | None = None) -> int:
                 _format(installation, given, properties, Path(scratch), log)
             options = _options(Path(scratch), role, mode, given, (exporter, port))
             node = installation.command("kafka.Kafka", str(given.config), options=options)
-            command = (*_proxy(name, given, properties), "--", *node)
+            command = node if given.listen is None else (*_proxy(name, given, properties), "--", *node)
             watch = Watch(
                 lambda: metrics_of(port),
                 _LOOK_EVERY_S,
@@ -111,6 +120,8 @@ def _mode(given: argparse.Namespace, properties: Mapping[str, Property]) -> Mode
     absent = [key for key in (*_NEEDED[mode], "log.dirs", "listeners") if key not in properties]
     if absent:
         raise ValueError(f"{given.config}: expected {' and '.join(absent)}")
+    if (given.listen is None) != (given.control is None):
+        raise ValueError("expected --listen and --control, or neither")
     if mode == "kraft" and given.cluster_id is None:
         raise ValueError("expected --cluster-id, which a new disk is formatted for in mode kraft")
     if why := why_not_in_pods(given.release, mode):
@@ -132,7 +143,8 @@ def _format(
     version: str | None = given.metadata_version
     if version == default_metadata_version(installation.release):
         version = None  # the image has it made
-    files = installation.first_files(version, scratch)
+    users = None if given.credentials is None else bounded_bytes(given.credentials, _MOST_CREDENTIALS).decode().strip()
+    files = installation.first_files(version, scratch, users)
     is_controller = properties["process.roles"].value == "controller"
     format_disk(data, given.cluster_id, int(properties["node.id"].value), files, is_controller=is_controller)
     log.info("formatted", directory=data, cluster=given.cluster_id)

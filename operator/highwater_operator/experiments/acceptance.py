@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from highwater_chaos.backends.kubernetes.access import is_secured
 from highwater_chaos.backends.kubernetes.capabilities import KubernetesCapabilities
 from highwater_chaos.backends.kubernetes.crashable import backend_for
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable
@@ -65,11 +66,10 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
         experiment = experiment_of(found, borrowed)
     except ExperimentError as error:
         return Rejection("Invalid", in_words(error))
-    capabilities = KubernetesCapabilities(backend_for(crashable=borrowed is None or is_crashable(borrowed)))
-    if borrowed is not None and borrowed["spec"].get("security") is not None:
-        return Rejection(
-            "NotSupported", "spec.clusterRef: experiments cannot borrow a LogCluster with spec.security yet"
-        )
+    capabilities = KubernetesCapabilities(
+        backend_for(crashable=borrowed is None or is_crashable(borrowed)),
+        secured=borrowed is not None and is_secured(borrowed),
+    )
     if problems := capabilities.problems(experiment.cluster):
         return Rejection("NotSupported", "; ".join(problems))
     if impossible := refusals(experiment, capabilities):

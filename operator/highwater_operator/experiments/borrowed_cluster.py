@@ -28,6 +28,7 @@ from highwater_chaos.kube.client import ConflictError, NotFoundError
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, CLUSTER_LABEL, LOG_CLUSTER, POD, Json
 from highwater_operator.admin import AdminError, ClusterAdmin
 from highwater_operator.experiments.acceptance import Rejection, examine
+from highwater_operator.experiments.access import access_to
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.definitions import OUTDATED, WHAT_TO_DO
 from highwater_operator.objects.naming import Owner, endpoints_of, roles_of
@@ -109,6 +110,14 @@ class BorrowedCluster:
         if waited > timedelta(seconds=within):
             return Rejection("ClusterNotReady", f"LogCluster {self._name} was not Ready within {within:g} s: {why}")
         return Waiting(WAITING, f"LogCluster {self._name}: {why}")
+
+    async def access(self) -> Json | Rejection | None:
+        """What the runner needs to get in, or why that cannot be had; None: nothing."""
+        cluster = await self._read() if self.wanted else None
+        try:
+            return None if cluster is None else await access_to(self._context, _owner(cluster))
+        except AdminError as error:
+            return Rejection("NoAccess", str(error))
 
     async def take(self) -> Rejection | None:
         """Hold it; why that is not possible, by what the API server kept of it.
@@ -197,12 +206,7 @@ class BorrowedCluster:
     @asynccontextmanager
     async def _admin(self, cluster: Json) -> AsyncIterator[ClusterAdmin]:
         """Raises ``AdminError``: nothing can be asked of it."""
-        spec = read_spec(cluster["spec"])
-        if isinstance(spec, Problem):
-            raise AdminError(spec.message)
-        metadata = cluster["metadata"]
-        owner = Owner(metadata["name"], metadata["namespace"], metadata["uid"], spec)
-        owner = await with_identity(self._kube, owner)
+        owner = await with_identity(self._kube, _owner(cluster))
         brokers = endpoints_of(owner, "broker")
         zookeepers = endpoints_of(owner, "zookeeper") if "zookeeper" in roles_of(owner) else []
         async with self._context.open_admin(brokers, zookeepers, security=to_brokers(owner)) as admin:
@@ -230,3 +234,12 @@ class BorrowedCluster:
         except AdminError as error:
             return f"{', '.join(names)}: {error}"
         return None
+
+
+def _owner(cluster: Json) -> Owner:
+    """Raises ``AdminError``: its spec cannot be read."""
+    spec = read_spec(cluster["spec"])
+    if isinstance(spec, Problem):
+        raise AdminError(spec.message)
+    metadata = cluster["metadata"]
+    return Owner(metadata["name"], metadata["namespace"], metadata["uid"], spec)

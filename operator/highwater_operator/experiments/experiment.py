@@ -199,8 +199,11 @@ class _Look:
         experiment = await self._borrowed.resolve() if self._borrowed.wanted else examine(self._found)
         if isinstance(experiment, Rejection):  # an operator of another version had accepted it
             return await self._abort(f"not accepted any more: {experiment.message}")
+        access = await self._borrowed.access()
+        if isinstance(access, Rejection):
+            return await self._abort(access.message)
         job = runner_job(self._context, self._found, experiment)
-        await rights.start(self._context, self._found, RUNNER, job)
+        await rights.start(self._context, self._found, RUNNER, job, access)
         await self._write({"phase": "SettingUp"})
         return Outcome(self._context.pace.running)
 

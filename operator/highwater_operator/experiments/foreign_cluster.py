@@ -79,6 +79,10 @@ class ForeignCluster:
             self.cluster_id = await asyncio.to_thread(cluster_id_at, access)
         return experiment
 
+    async def access(self) -> None:
+        """The runner reads the Secret of the reference itself, as the namespace allows it."""
+        return
+
     async def take(self) -> Rejection | None:
         """Nothing is written: the experiment itself says that it is on the cluster."""
         return None

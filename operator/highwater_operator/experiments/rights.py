@@ -12,20 +12,25 @@ from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.healing import judge_job_name, run_job_name
 from highwater_chaos.kube.kinds import API_VERSION, JOB, ROLE_BINDING, SERVICE_ACCOUNT, Json
+from highwater_operator.experiments.access import hand_out
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.runner_job import RUNNER, account_of, labels_of
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
-async def start(context: ExperimentContext, found: Json, component: str, job: Json) -> None:
-    """Make the account, bind it, and create the Job; each step may be done already."""
+async def start(context: ExperimentContext, found: Json, component: str, job: Json, access: Json | None = None) -> None:
+    """Make the account, bind it, and create the Job; each step may be done already. ``access``: what the runner needs
+    to get into the cluster; None: nothing."""
     kube, namespace = context.kube, context.runners.namespace
     account = _account(context, found, component)
     pattern = await kube.get(SERVICE_ACCOUNT, namespace, account_of(context, component))
     if pattern is not None and pattern.get("imagePullSecrets"):
         account["imagePullSecrets"] = pattern["imagePullSecrets"]
-    for manifest in (account, *_bindings(context, found, component), job):
+    made = await kube.apply(account)
+    if access is not None:
+        job = await hand_out(context, made, access, job)
+    for manifest in (*_bindings(context, found, component), job):
         await kube.apply(manifest)
 
 

@@ -90,9 +90,7 @@ def why_not(owner: Owner) -> str | None:
         return "mode zookeeper has no TLS between brokers and ZooKeeper servers: give mode kraft, or leave it out"
     if ours := sorted(name for name in spec.config if name.startswith(OWN_PREFIXES)):
         return f"with it, {', '.join(ours)} in config are the operator's to set: leave them out"
-    return _why_no_scram(owner, spec.security.mechanism) or (
-        None if spec.kafka is None else "runtime apache-kafka cannot have it yet: leave it out"
-    )
+    return _why_no_scram(owner, spec.security.mechanism)
 
 
 def _why_no_scram(owner: Owner, mechanism: str) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-from collections.abc import Callable, Iterator
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -213,8 +214,11 @@ JUDGING = MANIFESTS / "components" / "judging"
 
 
 @contextmanager
-def real_stage(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
-    """Real nodes, an agent that acts on them, runners and judges; the operator is to be started."""
+def real_stage(
+    kube_api: Any, tmp_path: Path, kind: type[RestartingNodes] = RestartingNodes, rights: Sequence[Json] = ()
+) -> Iterator[Any]:
+    """Real nodes, an agent that acts on them, runners and judges; the operator is to be started. ``rights``: what a
+    namespace gives the operator beside those that are shipped."""
     token_file = tmp_path / "token"
     token_file.write_text(TOKEN)
     agents = AgentSettings(SYSTEM, token_file=token_file, trust=TRUST)
@@ -233,11 +237,23 @@ def real_stage(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         folder.mkdir(parents=True, exist_ok=True)
         return replace(claim, directory=folder)
 
+    def access_of(pod: Any) -> Path | None:
+        """What the pod mounts to get into a cluster with security."""
+        volumes = {one["name"]: one for one in pod["spec"]["volumes"]}
+        if (volume := volumes.get("cluster")) is None:
+            return None
+        (folder := tmp_path / "access").mkdir(exist_ok=True)
+        for name, content in kube_api.get("v1", "Secret", volume["secret"]["secretName"], SYSTEM)["data"].items():
+            (folder / name).write_bytes(b64decode(content))
+        return folder
+
     # With the rights that are shipped, and no others.
     for file in (RBAC / "runner.yaml", JUDGING / "rbac.yaml"):
         kube_api.apply_file(file)
     rules = [one for one in yaml.safe_load_all((RBAC / "operator.yaml").read_text()) if one is not None]
-    users = {"operator": kube_api.authorizer.add_manifests("operator", f"{SYSTEM}/highwater-operator", rules)}
+    users = {
+        "operator": kube_api.authorizer.add_manifests("operator", f"{SYSTEM}/highwater-operator", [*rules, *rights])
+    }
 
     def run(pod: Any) -> int:
         if stage.runner is not None:
@@ -263,6 +279,7 @@ def real_stage(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             hands_over="--hand-over" in arguments,
             claim=claim,
             early_end=stage.early_ends[-1],
+            access=access_of(pod),
         )
         try:
             return runner.run()
@@ -271,7 +288,7 @@ def real_stage(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             assert kube_api.get("v1", "ServiceAccount", account, SYSTEM) is None
             return 137
 
-    nodes = RestartingNodes(kube_api, tmp_path, run)
+    nodes = kind(kube_api, tmp_path, run)
     with ActingAgent(lambda: nodes) as agent, World(kube_api, nodes) as world:
         stage = ExperimentStage(kube_api, world, [agent], token_file)
         stage.open_admin = functools.partial(wire_admin, at=nodes.at)

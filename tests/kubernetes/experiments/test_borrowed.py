@@ -37,10 +37,8 @@ def live(stage: Any) -> Lent:
     made = Lent(stage.api, "theirs")
 
     @asynccontextmanager
-    async def admin(
-        brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], *, pages: Sequence[Endpoint] = ()
-    ) -> Any:
-        del brokers, zookeepers, pages
+    async def admin(brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], **_: Any) -> Any:
+        del brokers, zookeepers
         yield made
 
     stage.open_admin = admin

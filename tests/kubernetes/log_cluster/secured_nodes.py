@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from log_cluster.real_nodes import RealNodes, _written
 
 from highwater_operator.objects.naming import ADMIN_PORT
@@ -36,10 +37,10 @@ _POD = re.compile(r"([a-z0-9-]+)-(broker|controller)-(\d+)")
 
 
 class SecuredNodes(RealNodes):
-    """See the module. ``net``: the second number of the addresses, 127.NET.…"""
+    """See the module."""
 
-    def __init__(self, api: Any, folder: Path) -> None:
-        super().__init__(api, folder)
+    def __init__(self, api: Any, folder: Path, *more: Any) -> None:
+        super().__init__(api, folder, *more)
         self.names_file = folder / "names.json"
         self._site = folder / "site"
         self._site.mkdir()
@@ -53,6 +54,8 @@ class SecuredNodes(RealNodes):
         names["demo-bootstrap.default.svc"] = self.address("demo-broker-0")
         self.names = names
         self.names_file.write_text(json.dumps(names))
+        self._hosts = folder / "hosts"
+        self._hosts.write_text("".join(f"{address} {name}\n" for name, address in names.items()))
 
     def address(self, pod: str) -> str:
         found = _POD.fullmatch(pod)
@@ -60,14 +63,16 @@ class SecuredNodes(RealNodes):
         return f"127.{self._net}.{1 if found[2] == 'controller' else 2}.{int(found[3]) + 1}"
 
     def at(self, endpoint: Endpoint) -> Endpoint:
-        pod = endpoint.host.partition(".")[0]
+        """What a certificate names stays; who asks for it does so inside :meth:`names_known`."""
         if endpoint.port == ADMIN_PORT:
-            return Endpoint("127.0.0.1", self._port(f"{pod}.admin"))
-        return Endpoint(self.names.get(endpoint.host, endpoint.host), endpoint.port)
+            return Endpoint("127.0.0.1", self._port(f"{endpoint.host.partition('.')[0]}.admin"))
+        return endpoint
 
     def environment(self, pod: str) -> dict[str, str]:
         path = os.pathsep.join((str(self._site), os.environ.get("PYTHONPATH", "")))
-        return {**os.environ, "PYTHONPATH": path, "HIGHWATER_TEST_NAMES": str(self.names_file)}
+        java = f"-Djdk.net.hosts.file={self._hosts}"
+        names = {"HIGHWATER_TEST_NAMES": str(self.names_file), "JAVA_TOOL_OPTIONS": java}
+        return {**os.environ, "PYTHONPATH": path, **names}
 
     def files(self, pod: Any, home: Path) -> str:
         """Write what the pod mounts; returns its properties."""
@@ -86,6 +91,23 @@ class SecuredNodes(RealNodes):
             flags=re.MULTILINE,
         )
 
+    def _program(self, pod: Any, admin: int) -> list[str]:
+        (container,) = pod["spec"]["containers"]
+        if container["command"] != ["highwater-kafka"]:
+            return super()._program(pod, admin)
+        name = pod["metadata"]["name"]
+        home = self._folder / name
+        home.mkdir(exist_ok=True)
+        config = _written(home / "node.properties", self.files(pod, home), {"log.dirs": str(home / "data")})
+        elsewhere = {"--admin": f"http://127.0.0.1:{admin}", "--trace": str(home / "events.jsonl")}
+        arguments = [str(config)]
+        given = iter(container["args"][1:])
+        for option, value in zip(given, given, strict=True):
+            if option not in ("--hold-files", "--wait-for"):
+                here = elsewhere.get(option, value.replace("$(POD_NAME)", name))
+                arguments += [option, here.replace("/etc/highwater/", f"{home}/")]
+        return ["highwater_operator.apache_kafka.main", *arguments]
+
     def _node_config(self, pod: Any, home: Path, admin: int) -> Path:
         here = {
             "log.dirs": str(home / "data"),
@@ -97,14 +119,14 @@ class SecuredNodes(RealNodes):
 
     @contextlib.contextmanager
     def names_known(self) -> Iterator[None]:
-        """In this process too."""
+        """In this process too, and in those that it starts."""
         real = socket.getaddrinfo
 
         def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
             return real(self.names.get(host, host), *args, **kwargs)
 
-        socket.getaddrinfo = getaddrinfo
-        try:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(socket, "getaddrinfo", getaddrinfo)
+            for name in ("PYTHONPATH", "HIGHWATER_TEST_NAMES"):
+                patched.setenv(name, self.environment("")[name])
             yield
-        finally:
-            socket.getaddrinfo = real

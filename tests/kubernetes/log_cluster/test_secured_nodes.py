@@ -16,6 +16,8 @@ from cryptography import x509
 from log_cluster.real_nodes import PACE
 from log_cluster.secured_nodes import SecuredNodes
 
+from highwater_chaos.apache_kafka.fetching import ApacheKafkaUnavailableError
+from highwater_chaos.apache_kafka.installation import fetch, install
 from highwater_chaos.backends.attach.session import Access, Session, UnreachableError
 from highwater_operator.admin import wire_admin
 
@@ -148,3 +150,47 @@ def test_a_secured_cluster_lets_in_who_knows_it_and_rotates_what_it_is_known_by(
 def annotate(api: Any, name: str, value: str) -> None:
     patch = {"metadata": {"annotations": {name: value}}}
     api.patch("highwater.dev/v1alpha1", "LogCluster", "demo", "default", patch)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("release", "mechanism"), [("3.4.1", "PLAIN"), ("3.5.2", "SCRAM-SHA-512"), ("4.3.1", "SCRAM-SHA-256")]
+)
+def test_nodes_of_apache_kafka(
+    release: str,
+    mechanism: str,
+    real: Any,
+    nodes: SecuredNodes,
+    kube_api: Any,
+    tmp_path: Path,
+    wait_for: Any,
+) -> None:
+    try:
+        install(release)
+        fetch(release, exporter=True)
+    except ApacheKafkaUnavailableError as error:
+        pytest.skip(str(error))
+    real.start(functools.partial(wire_admin, at=nodes.at), pace=PACE)
+    kafka = {"runtime": "apache-kafka", "version": release, "security": {"mechanism": mechanism}}
+    real.create(brokers=2, controllers=1, topics=[TOPIC], **kafka)
+    real.until_settled(patience=LONG)
+    client = Client(kube_api, tmp_path)
+    assert client.topics() == ["orders"]
+    with pytest.raises(UnreachableError, match=r"SASL_AUTHENTICATION_FAILED"):
+        Client(kube_api, tmp_path, password="wrong").topics()
+    plain = tmp_path / "plain.properties"
+    plain.write_text("security.protocol=PLAINTEXT\n")
+    inside = Access.of("demo-broker-0.demo-brokers.default.svc:9091", plain)
+    with Session(inside) as session, pytest.raises(UnreachableError):
+        session.metadata(["orders"], 1.0)
+
+    place = ("demo-broker-0", 9092)
+    before = shown(nodes, *place)
+    annotate(kube_api, "highwater.dev/rotate-certificates", "now")
+    wait_for(lambda: len(nodes.order) == 3, "each pod to be replaced", 2 * LONG)
+    real.until_settled(patience=LONG)
+    assert shown(nodes, *place).serial_number != before.serial_number
+    assert client.topics() == ["orders"]
+    logs = "".join(path.read_text() for path in (*tmp_path.glob("*.log"), *tmp_path.glob("*/events.jsonl")))
+    assert "formatted" in logs
+    assert client.password not in logs

@@ -27,7 +27,7 @@ NOW = datetime.now(UTC)
 OURS: dict[str, Any] = {"security": {}}
 KAFKA: dict[str, Any] = {"security": {}, "runtime": "apache-kafka", "version": "3.5.2"}
 PLAIN: dict[str, Any] = {"security": {"mechanism": "PLAIN"}, "runtime": "apache-kafka", "version": "3.4.1"}
-ALL = {"ours": OURS, "ours-plain": {"security": {"mechanism": "PLAIN"}}}
+ALL = {"ours": OURS, "ours-plain": {"security": {"mechanism": "PLAIN"}}, "kafka": KAFKA, "kafka-plain": PLAIN}
 
 
 def secured(**spec: Any) -> Owner:

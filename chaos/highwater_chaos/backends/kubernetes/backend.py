@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from highwater_chaos.backends.attach.noted_topics import NotesTopics
 from highwater_chaos.backends.attach.topics import Made
+from highwater_chaos.backends.kubernetes.access import ClusterAccess
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.capabilities import KubernetesCapabilities
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
@@ -56,6 +57,7 @@ from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.primitives import Begins
 from highwater_chaos.records.dump import Dumped
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
 from highwater_runtime.ports import MS, SECOND, Endpoint
 from highwater_runtime.ports.trace import NodeStarted
 
@@ -89,6 +91,7 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         timeout_ns: of the run: by then and :data:`_AFTER_NS` every fault ends.
         own_topics: by which the run is judged on a LogCluster that is borrowed.
         at: where an address of the pods' network is reached from here.
+        access: how to get into a LogCluster with ``spec.security``; None: everything is in the clear.
     """
 
     poll_ns = 200 * MS
@@ -103,8 +106,10 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         *,
         own_topics: Sequence[str] = (),
         at: Callable[[Endpoint], Endpoint] = lambda endpoint: endpoint,
+        access: ClusterAccess | None = None,
     ) -> None:
-        super().__init__(type(self))
+        super().__init__(type(self), secured=access is not None)
+        self._access = access
         self._api = api
         self._agents = agents
         self._place = place
@@ -155,7 +160,10 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         self._nodes = {
             name: _Node(name=name, place=place, events=PodEvents(name, place)) for name, place in places.items()
         }
-        self._kafka = kafka_pods(api=self._api, place=self._place, cluster=cluster, at=self._at, seed=seed)
+        security = self._security(cluster)
+        self._kafka = kafka_pods(
+            api=self._api, place=self._place, cluster=cluster, at=self._at, seed=seed, security=security
+        )
         self._observers += [] if self._kafka is None else [self._kafka]
         self._intake.follow([node.events for node in self._nodes.values()], self._crashed, self._kafka)
         self._host_faults = HostFaults(self._client, places, self.state)
@@ -163,7 +171,7 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         peers = addresses(self._api, self._place)
         endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
         self._cuts = Cuts(self._client, places, endpoints)
-        self._clients = LocalClients(lambda: None, seed, negotiates=self._kafka is not None)
+        self._clients = LocalClients(lambda: None, seed, negotiates=self._kafka is not None, security=security)
         self._sessions = self._ensemble.begin_sessions(self._clients, places)
         if self._place.borrowed:
             for observer in self._observers:
@@ -214,6 +222,20 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
                 taken_over = True
         if not taken_over and not self._place.borrowed:
             take_down(self._api, self._place)
+
+    def client_config(self) -> Path | None:
+        """Return the client properties of a LogCluster with ``spec.security``; None: clients need none."""
+        return None if self._access is None else self._access.file
+
+    def controllers_config(self) -> Path | None:
+        """Return those for its controllers."""
+        return None if self._access is None else self._access.controllers_file
+
+    def _security(self, cluster: Cluster) -> Callable[[Endpoint], OutboundSecurity]:
+        if self._access is None:
+            return lambda _: PLAINTEXT_OUTBOUND
+        controllers = () if cluster.mode == "zookeeper" else controller_names(cluster)
+        return self._access.security(self._at(self._place.endpoint(name)) for name in controllers)
 
     # --- observation ---
 

@@ -9,6 +9,7 @@ from highwater_chaos.apache_kafka.versions import why_not_in_pods
 from highwater_chaos.backends.primitives import (
     BY_THE_USER,
     IN_VIRTUAL_TIME,
+    AppliesRpcRules,
     ConfiguresNodes,
     DrainsMachines,
     LosesPowerAtWrites,
@@ -24,19 +25,29 @@ from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
 
 _BY_OUR_NODE: Final = frozenset[Primitive]({SkewsClocks, StallsDisks})
 """What no proxy can do."""
+_BY_THE_PROXY: Final = frozenset[Primitive]({AppliesRpcRules})
+MESSAGES_HIDDEN: Final = (
+    "the LogCluster has spec.security: TLS hides messages from the proxy in a pod of Apache Kafka (with runtime"
+    " highwater the nodes themselves apply rules)"
+)
 
 
 class KubernetesCapabilities:
-    """See :class:`highwater_chaos.backends.protocol.Capabilities`. ``backend``: the class that runs the experiment."""
+    """See :class:`highwater_chaos.backends.protocol.Capabilities`. ``backend``: the class that runs the experiment;
+    ``secured``: on a LogCluster with ``spec.security``."""
 
     name = "kubernetes"
 
-    def __init__(self, backend: type[Any]) -> None:
+    def __init__(self, backend: type[Any], *, secured: bool = False) -> None:
         self.primitives = implemented_by(backend)
+        self._secured = secured
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
-        """All that the backend implements, less what only nodes of our own runtime do themselves."""
-        return self.primitives if cluster.kafka is None else self.primitives - _BY_OUR_NODE
+        """All that the backend implements, less what only nodes of our own runtime do themselves: with TLS rules about
+        messages, too, which our nodes apply once they have read them."""
+        if cluster.kafka is None:
+            return self.primitives
+        return self.primitives - (_BY_OUR_NODE | _BY_THE_PROXY if self._secured else _BY_OUR_NODE)
 
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """What is not built, or the storage of a borrowed LogCluster: all other clusters are crashable."""
@@ -44,6 +55,8 @@ class KubernetesCapabilities:
             return None
         if primitive in _BY_OUR_NODE:
             return "it is done by the process of a node, and Apache Kafka's does not do it"
+        if primitive in _BY_THE_PROXY and self._secured:
+            return MESSAGES_HIDDEN
         if primitive is ConfiguresNodes:
             return "all brokers of a LogCluster have one configuration"
         if primitive is LosesPowerAtWrites:

@@ -32,6 +32,7 @@ from highwater_chaos.kube.client import Kube
 from highwater_chaos.kube.cluster_id import cluster_id_of
 from highwater_chaos.kube.kinds import LOG_CLUSTER
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import BrokerRegistered, PartitionChanged
 
@@ -74,6 +75,7 @@ class KafkaPods:
 
     Args:
         endpoints: where each node is reached from here, by its name.
+        security: how the node at an endpoint is met.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class KafkaPods:
         cluster_id: str,
         endpoints: Mapping[str, Endpoint],
         seed: int,
+        security: Callable[[Endpoint], OutboundSecurity] = lambda _: PLAINTEXT_OUTBOUND,
     ) -> None:
         assert cluster.kafka is not None
         places = tuple(_place(name, endpoint) for name, endpoint in endpoints.items())
@@ -98,7 +101,7 @@ class KafkaPods:
         if cluster.mode == "zookeeper":
             self._sessions = {one.name: BrokerSessions(one.node_id) for one in self.plan.of_role("broker")}
             self._leaders = LeadersAsked(self)
-        self._observer = self._leaders or observe_metadata(self, asks=not known)
+        self._observer = self._leaders or observe_metadata(self, asks=not known, security=security)
 
     def incarnation(self, node: str) -> int:
         """How often the node was started, as far as is known."""
@@ -201,10 +204,16 @@ class KafkaPods:
 
 
 def kafka_pods(
-    *, api: Kube, place: Place, cluster: Cluster, at: Callable[[Endpoint], Endpoint], seed: int
+    *,
+    api: Kube,
+    place: Place,
+    cluster: Cluster,
+    at: Callable[[Endpoint], Endpoint],
+    seed: int,
+    security: Callable[[Endpoint], OutboundSecurity],
 ) -> KafkaPods | None:
     """The pods of a LogCluster that runs; None: its nodes are our own. ``at``: where an address of the pods' network is
-    reached from here. Raises ``ClusterError``."""
+    reached from here; ``security``: how the node there is met. Raises ``ClusterError``."""
     if cluster.kafka is None:
         return None
     found = api.get(LOG_CLUSTER, place.namespace, place.cluster)
@@ -212,7 +221,7 @@ def kafka_pods(
         raise ClusterError(f"LogCluster {place.namespace}/{place.cluster} was deleted")
     names = (*controller_names(cluster), *broker_names(cluster))
     endpoints = {name: at(place.endpoint(name)) for name in names}
-    return KafkaPods(cluster, cluster_id_of(found["metadata"]["uid"]), endpoints, seed)
+    return KafkaPods(cluster, cluster_id_of(found["metadata"]["uid"]), endpoints, seed, security)
 
 
 def _place(name: str, endpoint: Endpoint) -> NodePlace:

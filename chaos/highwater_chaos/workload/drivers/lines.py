@@ -28,13 +28,15 @@ _FINISH: Final = b"finish "
 class ProcessSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One process. ``origin_ns``: when run time began, on CLOCK_MONOTONIC; ``seed``: the run's. ``negotiates``: our own
     clients ask each server for its versions, since it is not of ours. ``client_config``: a file of Kafka's client
-    properties by which servers are met (its path alone: no secret is written down); empty: as they are."""
+    properties by which servers are met (its path alone: no secret is written down); empty: as they are.
+    ``controllers_config``: the same for controllers; empty: as brokers."""
 
     history: str
     origin_ns: int
     seed: int
     negotiates: bool = False
     client_config: str = ""
+    controllers_config: str = ""
     clients: ClientSettings
 
 

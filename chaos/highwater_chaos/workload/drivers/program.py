@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,9 @@ from highwater_chaos.base.child_process import end_with_parent
 from highwater_chaos.workload.client_group import ClientStatus
 from highwater_chaos.workload.drivers.lines import ProcessSettings, decode_settings, encode_status
 from highwater_chaos.workload.history_files import HistoryWriter
+from highwater_runtime.host.net.listeners import OutboundSecurity
 from highwater_runtime.host.security.client_config import ClientConfig, read_client_config
+from highwater_runtime.ports import Endpoint
 
 
 class ClientProgram:
@@ -34,6 +37,15 @@ class ClientProgram:
         """How to meet servers. Raises ``ConfigError``."""
         file = self.settings.client_config
         return read_client_config(Path(file)) if file else ClientConfig()
+
+    def security(self) -> Callable[[Endpoint], OutboundSecurity]:
+        """How the server at an endpoint is met. Raises ``ConfigError``."""
+        brokers, file = self.client_config(), self.settings.controllers_config
+        if not file:
+            return brokers.security
+        controllers = read_client_config(Path(file))
+        found = {endpoint for one in self.settings.clients.registers for endpoint in one.controllers}
+        return lambda at: (controllers if at in found else brokers).outbound
 
     def now_ns(self) -> int:
         """Run time."""

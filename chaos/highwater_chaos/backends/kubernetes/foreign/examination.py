@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from highwater_chaos.backends.kubernetes.access import is_secured
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError
+from highwater_chaos.backends.kubernetes.capabilities import MESSAGES_HIDDEN
 from highwater_chaos.backends.kubernetes.foreign.pods import container_of
 from highwater_chaos.kube.client import Kube, KubeError, NotFoundError
 from highwater_chaos.kube.kinds import (
@@ -17,6 +19,7 @@ from highwater_chaos.kube.kinds import (
     CHAOS_LABEL,
     CLUSTER_LABEL,
     DISRUPTION_BUDGET,
+    LOG_CLUSTER,
     NAMESPACE,
     POD,
     Json,
@@ -26,6 +29,7 @@ CRASHABLE_CLASS: Final = "highwater-crashable"
 _PROCESSES: Final = "kill, stop, restart, pause"
 _DISKS: Final = "powerLoss, diskWipe, diskFull, diskError"
 _MESSAGES: Final = "hold, drop, delay, duplicate, clockSkew, diskStall, sessionExpiry"
+_RULES: Final = "hold, drop, delay, duplicate"
 _ONLY_OURS: Final = (
     "made by the node's program or in the way of its messages, which TLS hides: only on LogClusters, also with runtime"
     " apache-kafka"
@@ -70,8 +74,27 @@ def examine(
     budgets = _budgets(api, namespace)
     for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):
         found += _of_pod(pod, container, agents, why_no_agents, budgets)
+    found += _of_clusters(api, namespace, pods)
     found.append(Examined(f"{_MESSAGES} on pods of others", works=False, detail=_ONLY_OURS))
     return found
+
+
+def _of_clusters(api: Kube, namespace: str, pods: Sequence[Json]) -> Iterator[Examined]:
+    """Whether messages of the LogClusters of these pods can be seen."""
+    names = {str(label) for pod in pods if (label := _labels(pod).get(CLUSTER_LABEL)) is not None}
+    for name in sorted(names):
+        try:
+            cluster = api.get(LOG_CLUSTER, namespace, name)
+        except KubeError as error:
+            if error.status != 403:
+                raise
+            yield Examined(f"LogCluster {name}: {_RULES}", works=False, detail="you may not see it")
+            continue
+        if cluster is None:
+            continue
+        hidden = is_secured(cluster) and cluster["spec"].get("runtime") == "apache-kafka"
+        by = "the proxy in each pod" if cluster["spec"].get("runtime") == "apache-kafka" else "the nodes themselves"
+        yield Examined(f"LogCluster {name}: {_RULES}", not hidden, MESSAGES_HIDDEN if hidden else f"by {by}")
 
 
 def _installed(api: Kube, namespace: str) -> Examined:

@@ -15,7 +15,9 @@ from highwater_chaos.backends.local.apache_kafka.high_watermarks import Report
 from highwater_chaos.backends.local.apache_kafka.tails import wall_of
 from highwater_chaos.backends.local.client_loop import ClientLoop, ClientLoopError
 from highwater_chaos.backends.local.program import Observed, Site
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
 from highwater_runtime.host.node import CoreFactory, HostedNode
+from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeEvent
 
 _MAX_NOTES: Final = 20
@@ -26,6 +28,7 @@ class HostedObserver:
 
     what: what is observed, for messages.
     factory_for: gets what the core reports to and complains to, and makes the core.
+    security: how nodes are met.
     """
 
     def __init__(
@@ -33,7 +36,9 @@ class HostedObserver:
         site: Site,
         what: str,
         factory_for: Callable[[Report, Callable[[str], None]], CoreFactory],
+        security: Callable[[Endpoint], OutboundSecurity] = lambda _: PLAINTEXT_OUTBOUND,
     ) -> None:
+        self._security = security
         self._site = site
         self._what = what
         self._names = {place.node_id: place.name for place in site.plan.places}
@@ -45,7 +50,10 @@ class HostedObserver:
         self._node = self._loop.wait(self._host(factory_for(self._report, self._complain)))
 
     async def _host(self, factory: CoreFactory) -> HostedNode:
-        node = HostedNode(OBSERVER, factory, data_dir=self._scratch, seed=self._site.plan.seed, negotiates=True)
+        seed = self._site.plan.seed
+        node = HostedNode(
+            OBSERVER, factory, data_dir=self._scratch, seed=seed, negotiates=True, security=self._security
+        )
         await node.start()
         return node
 

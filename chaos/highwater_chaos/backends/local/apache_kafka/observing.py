@@ -18,11 +18,16 @@ from highwater_chaos.backends.local.apache_kafka.node_log import NodeLog
 from highwater_chaos.backends.local.apache_kafka.tails import NodeLogs
 from highwater_chaos.backends.local.apache_kafka.white_box import WhiteBox
 from highwater_chaos.backends.local.program import NodePlace, Observed, Site
+from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
 from highwater_runtime.host.node import CoreFactory
+from highwater_runtime.ports import Endpoint
 
 
-def observe_metadata(site: Site, *, asks: bool) -> HostedObserver:
-    """Follow the metadata log of a run's cluster. ``asks``: whether leaders are asked for high watermarks."""
+def observe_metadata(
+    site: Site, *, asks: bool, security: Callable[[Endpoint], OutboundSecurity] = lambda _: PLAINTEXT_OUTBOUND
+) -> HostedObserver:
+    """Follow the metadata log of a run's cluster. ``asks``: whether leaders are asked for high watermarks;
+    ``security``: how nodes are met."""
 
     def factory_for(report: Report, complain: Callable[[str], None]) -> CoreFactory:
         options = ObserverOptions(
@@ -35,7 +40,7 @@ def observe_metadata(site: Site, *, asks: bool) -> HostedObserver:
         )
         return lambda ports: MetadataObserver(options, ports)
 
-    return HostedObserver(site, "Apache Kafka's metadata log", factory_for)
+    return HostedObserver(site, "Apache Kafka's metadata log", factory_for, security)
 
 
 class ClusterObserver:

@@ -35,7 +35,7 @@ class _Process:
     def __init__(self, program: ClientProgram) -> None:
         self._program = program
         self._settings = program.settings
-        self._client_config = program.client_config()
+        self._security = program.security()
         self._history = program.history
         self._recorder = HistoryRecorder(program.now_ns, self._history.add)
         self._nodes: list[HostedNode] = []
@@ -60,7 +60,7 @@ class _Process:
             factory,
             seed=self._settings.seed,
             negotiates=self._settings.negotiates,
-            security=self._client_config.security,
+            security=self._security,
         )
         node.turn.trace = _HistoryFirst(self._history)
         self._nodes.append(node)
