@@ -137,6 +137,7 @@ def test_a_registration_is_of_the_process_that_logged_the_session_in_either_orde
     zookeeper_mode: tuple[EventPolls, PodEvents, KafkaPods],
 ) -> None:
     polls, pod, kafka = zookeeper_mode
+    kafka.starting("zookeeper-0", 1, 5)
     polls.take([(pod, line(AHEAD + 10, WALL) + began(1, 20, 0xA))], FAR)
     # The line is known, and the commit comes.
     first, second = kafka.committed([committed(30, 0xA, 61)])

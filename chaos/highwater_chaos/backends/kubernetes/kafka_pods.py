@@ -89,6 +89,7 @@ class KafkaPods:
         assert cluster.kafka is not None
         places = tuple(_place(name, endpoint) for name, endpoint in endpoints.items())
         self.plan = ClusterPlan(cluster, cluster_id, seed, places)
+        self._names = frozenset(endpoints)
         self._incarnations: dict[str, int] = {}
         self._declaration = Declaration(cluster.kafka, cluster.mode, ())
         self._lines: dict[str, _PodLines] = {}
@@ -115,7 +116,10 @@ class KafkaPods:
         return {RECORDED_EVENTS_FILE: self._declaration.encoded()}
 
     def starting(self, node: str, incarnation: int, at_ns: int) -> None:
-        """A node's process has been started; its lines are those of this incarnation from now on."""
+        """A node's process has been started; its lines are those of this incarnation from now on. ZooKeeper's servers
+        write none."""
+        if node not in self._names:
+            return
         place = self.plan.place(node)
         if (sessions := self._sessions.get(node)) is not None:
             sessions.starting()
