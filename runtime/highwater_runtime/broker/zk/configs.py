@@ -1,7 +1,10 @@
 """The configurations of topics and brokers, from ``/config``.
 
 All are read when the session is connected, before the broker registers; then ``/config/changes`` says which is another.
-A topic's is written with the topic, before any command names it, so it is read when a command first does.
+A topic's is written with the topic, before any command names it, so it is read when a command first does. The server of
+this session may lag behind the one by which the controller heard of the topic. So the broker writes first, without
+effect: a session's reads see what its writes follow. Kafka's brokers (``KafkaZkClient``, up to 3.9) do not, and may
+obey the defaults until the settings are altered or they start again.
 """
 
 from __future__ import annotations
@@ -21,7 +24,17 @@ from highwater_runtime.metadata.znodes import (
     decode_config,
     decode_node,
 )
-from highwater_runtime.ports.coordination import Children, Data, Failure, Get, Listing, WatchEvent, WatchKind
+from highwater_runtime.ports.coordination import (
+    Check,
+    Children,
+    Data,
+    Failure,
+    Get,
+    Listing,
+    Multi,
+    WatchEvent,
+    WatchKind,
+)
 
 _PARENTS = {"topics": (TOPIC_CONFIGS, TOPIC_RESOURCE), "brokers": (BROKER_CONFIGS, BROKER_RESOURCE)}
 
@@ -68,6 +81,7 @@ class Configs:
             if not waiting:
                 then()
 
+        self._membership.submit(Multi(steps=(Check(TOPIC_CONFIGS),)), lambda _: None)
         for topic in topics:
             self._read("topics", topic, read, named=True)
 
