@@ -60,6 +60,13 @@ class PromisedSettings:
         self._since: Final = list(each)
         self._each: Final = list(each.values())
 
+    def until(self, end_ns: int) -> PromisedSettings:
+        """The same up to ``end_ns`` of run time, when the topic was deleted, and nothing from then on: brokers of
+        ZooKeeper mode obey the defaults once its settings have gone, and their logs go a moment later."""
+        kept = [one for one in zip(self._since, self._each, strict=True) if one[0] < end_ns]
+        since, each = [one for one, _ in kept], [one for _, one in kept]
+        return PromisedSettings([*since, end_ns], [*each, NOTHING_SET], self._error_ns)
+
     @property
     def largest_min_isr(self) -> int:
         """The highest ``min.insync.replicas`` that was set at any time; 0 if none was."""

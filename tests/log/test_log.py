@@ -244,6 +244,15 @@ def test_a_truncation_below_the_first_segment_begins_anew(world, fill):
     assert world.files(".log") == [f"{20:020d}.log"]
 
 
+def test_nothing_is_left_of_producers_where_a_log_begins_anew(world, fill):
+    fill(log := world.open(), 3)
+    log.close()
+    assert len(world.files(".snapshot")) == 1
+    log = world.open(clean=True, recovery_point=10**9)
+    log.truncate_fully_and_start_at(50)
+    assert world.files(".snapshot") == []
+
+
 def test_beginning_anew_where_it_began_before(world, fill, values):
     log = world.open()
     fill(log, 3)

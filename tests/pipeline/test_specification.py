@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_specification import CASES, History, Row, Tail, Walk, beginning_with, refusals
 
+from highwater_pipeline.settings import PromisedSettings, TopicPromise
 from highwater_pipeline.specification import RULES
 
 
@@ -111,6 +112,17 @@ def test_zookeeper_mode_needs_a_proposal_and_no_answer_to_it() -> None:
     with_another: Tail = lambda h: h.decides(0, 0, 1, smaller).decides(2, 1, 2, [2, 1])  # noqa: E731
     assert (found(unclean), found(unclean, unclean=True)) == ({"leader-from-isr"}, set())
     assert found(with_another, unclean=True) == {"leader-from-isr"}, "what is elected so is alone in the ISR"
+
+
+@pytest.mark.parametrize(("is_deleted", "found"), [(False, {"high-watermark-min-isr"}), (True, set())])
+def test_a_leader_owes_its_topics_settings_until_the_topic_is_deleted(is_deleted: bool, found: set[str]) -> None:
+    """ZooKeeper mode: the settings have gone, and the command that ends the leadership is still on its way."""
+    history = History().shrinks([0])
+    if is_deleted:
+        history.decides(0, 0, 1, [0], "deleted")
+    history.broker(0, "min-isr-set", min_isr=1).moves(0, 10, 0)
+    promises = PromisedSettings([0], [TopicPromise(min_isr=2)], 0)
+    assert {one.rule for one in refusals(history.events.rows, is_zookeeper=True, promises=promises)} == found
 
 
 NOT_KNOWN: list[Tail] = [

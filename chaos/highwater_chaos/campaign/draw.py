@@ -231,11 +231,12 @@ def _keep_by_size(cluster: dict[str, Any]) -> None:
 
 
 def _upgrade(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
-    """In ZooKeeper mode: restart the brokers one after the other with the next protocol, or do not."""
+    """In ZooKeeper mode: restart the brokers one after the other with the next protocol, or do not. First the sessions
+    of brokers that came back with an empty disk end: until then these are in the ISR, and may be all that is left."""
     if cluster["config"].get(_PROTOCOL) != "2.6" or random.random() < 0.3:
         return []
     restart = {"target": {"all": "brokers"}, "config": {_PROTOCOL: "2.7"}}
-    return [{"inject": {"restart": restart}}, {"wait": "6s"}]
+    return [{"wait": "6s"}, {"inject": {"restart": restart}}, {"wait": "6s"}]
 
 
 def _in_peace(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:

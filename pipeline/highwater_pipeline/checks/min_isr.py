@@ -47,7 +47,7 @@ def min_isr(unit: PartitionTables) -> Finding:
         committed[key] = state
         replicas[key] = min(len(state["replicas"]), replicas.get(key, len(state["replicas"])))
     fewest = min(replicas.values(), default=None)
-    promises = unit.facts.settings.promises(unit.partition)
+    promises = unit.facts.settings.promises(unit.partition).until(_deleted_ns(unit))
     first = min((partition_epoch for _, partition_epoch in committed), default=None)
     found: list[Example] = []
     unknown = 0

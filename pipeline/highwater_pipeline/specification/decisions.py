@@ -54,7 +54,8 @@ class Decisions:
     """Leader epochs of unclean elections: what was committed before is owed to no leader from then on."""
     only_replicas: set[int] = field(default_factory=set)
     """Brokers with whose disk the partition was lost."""
-    is_deleted: bool = False
+    deleted_ns: int | None = None
+    """When the first node reported that the topic is deleted, in run time."""
     _by_offset: dict[int, Decided] = field(default_factory=dict)
     _claimed_twice: set[int] = field(default_factory=set)
     """Metadata offsets of which two judgements say that they wrote there: a controller was deposed."""
@@ -70,6 +71,8 @@ class Decisions:
             match event["kind"]:
                 case "partition-changed":
                     states.setdefault(event["metadata_offset"], Decided(*(event[name] for name in Decided._fields)))
+                    if event["reason"] == "deleted":
+                        found.deleted_ns = min(event["time_ns"], found.deleted_ns or event["time_ns"])
                 case "alter-partition-handled":
                     found._judge(event)
                 case "isr-proposed" if event["node"].startswith("broker-"):
@@ -88,7 +91,6 @@ class Decisions:
         for offset, broker, what in sorted(lives):
             found._lives.setdefault(broker, []).append((offset, what))
         found._by_offset = states
-        found.is_deleted = any(state.reason == "deleted" for state in states.values())
         found.states = [states[offset] for offset in sorted(states) if states[offset].reason != "deleted"]
         search = Breaks(found.accepted)
         for state in found.states:
@@ -123,7 +125,7 @@ class Decisions:
     def lacks(self, partition_epoch: int) -> bool:
         """Return whether nobody decided this partition epoch, though it would be known: an earlier one is. (In
         ZooKeeper mode nobody reports what is decided while the topic is being deleted.)"""
-        if self.is_zookeeper and self.is_deleted:
+        if self.is_zookeeper and self.deleted_ns is not None:
             return False
         known = self.by_partition_epoch
         return partition_epoch not in known and partition_epoch > min(known, default=partition_epoch)

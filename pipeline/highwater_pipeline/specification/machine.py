@@ -48,7 +48,8 @@ class Machine:
         self._decisions = decisions
         self._exact = exact_order
         self._compacted = compacted
-        self._promises = promises
+        end = decisions.deleted_ns
+        self._promises = promises if end is None else promises.until(end)
         self._replicas: dict[int, Replica] = {}
         self._led: dict[int | None, Led] = {}
         self._high_watermark = 0

@@ -255,6 +255,7 @@ class Log(AppendableLog):
     def _begin_anew(self, offset: int) -> None:
         with self._recovery_point_at(offset), self._failures_end_it():
             self._chain.restart_at(offset)
+            self._chain.remove_snapshots(lambda _: True)
             self.log_start_offset = offset
             self._epochs.clear()
             self._after_cut()

@@ -11,6 +11,7 @@ from pipeline_specification import decisions, leaders, logs, roles
 from pipeline_specification.history import Case, History, Tail
 from pipeline_specification.walk import Walk
 
+from highwater_pipeline.settings import NOTHING_PROMISED, PromisedSettings
 from highwater_pipeline.specification import Decisions, Machine, Refusal, check_decisions, check_judgements
 
 __all__ = ["CASES", "History", "Row", "Tail", "Walk", "beginning_with", "refusals"]
@@ -28,9 +29,10 @@ def refusals(
     is_zookeeper: bool = False,
     compacted: bool = False,
     unclean: bool = False,
+    promises: PromisedSettings = NOTHING_PROMISED,
 ) -> list[Refusal]:
     decisions = Decisions.of(rows, is_zookeeper=is_zookeeper, unclean=unclean)
-    machine = Machine(decisions, exact_order=exact_order, compacted=compacted)
+    machine = Machine(decisions, exact_order=exact_order, compacted=compacted, promises=promises)
     return [
         *check_decisions(decisions),
         *check_judgements(decisions),
