@@ -14,6 +14,9 @@ from experiments.real_world import RestartingNodes
 from experiments.test_borrowed import CLUSTER, Lent, borrowing, lend, lent, live, refused
 from log_cluster.secured_nodes import SecuredNodes
 
+from highwater_chaos.apache_kafka.fetching import ApacheKafkaUnavailableError
+from highwater_chaos.apache_kafka.installation import fetch as fetch_release
+from highwater_chaos.apache_kafka.installation import install
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.foreign.examination import examine
 from highwater_chaos.kube.client import Kube
@@ -141,3 +144,37 @@ def test_the_doctor_says_whose_messages_are_hidden(stage: Any, live: Lent, runti
     )
     assert works == (runtime == "highwater")
     assert works or "TLS hides messages from the proxy" in why
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("release", "mechanism"), [("3.5.2", "SCRAM-SHA-512"), ("3.4.1", "PLAIN")])
+def test_a_run_on_apache_kafka(real: Any, tmp_path: Path, release: str, mechanism: str) -> None:
+    try:
+        install(release)
+        fetch_release(release, exporter=True)
+    except ApacheKafkaUnavailableError as error:
+        pytest.skip(str(error))
+    real.start()
+    meta = {"name": "demo", "namespace": "default"}
+    kafka = {"runtime": "apache-kafka", "version": release, "security": {"mechanism": mechanism}}
+    spec = {"brokers": 2, "controllers": 1, **kafka}
+    real.api.create({"apiVersion": CLUSTER[0], "kind": CLUSTER[1], "metadata": meta, "spec": spec})
+    topics = [{"name": "orders", "assignment": [[0, 1]]}]
+    schedule = [
+        {"wait": "2s"},
+        {"inject": {"kill": {"target": {"broker": 1}, "restartAfter": "1s"}}},
+        {"await": {"isr": {"partition": "orders-0", "size": 2}, "within": "60s"}},
+    ]
+    spec = {"timeout": "2m", "recovery": "60s", "clusterRef": {"name": "demo", "topics": topics}, "schedule": schedule}
+    spec |= {"workload": {"producers": 1, "rate": "50/s", "consumers": 1}, "expect": [{"verdict": "pass"}]}
+    real.api.create({"apiVersion": KIND[0], "kind": KIND[1], "metadata": {**meta, "name": "run"}, "spec": spec})
+    until(lambda: real.phase("run") in ("Completed", "Refused"), "the verdict", 2 * LONG)
+    status = real.status("run")
+    assert (status["verdict"], status["expected"]) == ("pass", True), json.dumps(status, indent=1)
+    directory = fetch(Kube(real.api.configuration()), "default", "run", tmp_path / "fetched")
+    assert json.loads((directory / "verdict.json").read_text())["acknowledged"] > 0
+    events = (directory / "events" / "nodes.jsonl").read_text()
+    assert "broker-registered" in events, "the metadata log is read from the controllers"
+    password = b64decode(real.api.get("v1", "Secret", "demo-client", "default")["data"]["password"])
+    for path in directory.rglob("*"):
+        assert not path.is_file() or password not in path.read_bytes(), path
