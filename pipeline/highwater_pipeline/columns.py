@@ -127,10 +127,7 @@ class Columns:
         found: list[Any]
         if pa.types.is_list(kind):
             start, length, members = self.lists(name)
-            found = [
-                members[at : at + count].tolist()
-                for at, count in zip(start[rows].tolist(), length[rows].tolist(), strict=True)
-            ]
+            found = _slices(members, start[rows], length[rows])
         else:
             found = (self.bools(name) if pa.types.is_boolean(kind) else self.ints(name, -1))[rows].tolist()
         null = self.nulls(name)
@@ -173,3 +170,12 @@ def _frozen(array: npt.NDArray[Any]) -> Any:
     """Shared by many callers, which must not write to it."""
     array.flags.writeable = False
     return array
+
+
+def _slices(members: Ints, start: Ints, length: Ints) -> list[list[int]]:
+    """The members of each row. Where rows lie together, theirs become Python's integers at once."""
+    first, end = int(start.min(initial=len(members))), int((start + length).max(initial=0))
+    if end - first > 4 * int(length.sum()):
+        return [members[at : at + count].tolist() for at, count in zip(start.tolist(), length.tolist(), strict=True)]
+    some = members[first:end].tolist()
+    return [some[at : at + count] for at, count in zip((start - first).tolist(), length.tolist(), strict=True)]
