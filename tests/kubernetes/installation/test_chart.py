@@ -123,6 +123,15 @@ def test_the_storage_class_is_the_same_as_the_component(render):
     assert {"name": "HIGHWATER_AGENT_CSI_SOCKET", "value": f"{paths[0]}/csi.sock"} in agent["env"]
 
 
+def test_secrets_are_given_in_the_namespaces_that_are_named_and_nowhere_else(render):
+    assert not [name for kind, name in render({}, name="mine") if name.endswith("-secrets")]
+    objects = render({"operator": {"secretsNamespaces": ["one"]}}, name="mine")
+    role, binding = objects["Role", "mine-highwater-secrets"], objects["RoleBinding", "mine-highwater-secrets"]
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "create", "patch"]}]
+    assert [one["metadata"]["namespace"] for one in (role, binding)] == ["one", "one"]
+    assert [one["name"] for one in binding["subjects"]] == ["mine-highwater-operator"]
+
+
 def test_judging_takes_what_it_is_given(render):
     resources = {"requests": {"memory": "2Gi"}, "limits": {"memory": "4Gi"}}
     values = {"judging": {"job": {"enabled": True, "resources": resources}}, "image": {"registry": "example.com"}}
