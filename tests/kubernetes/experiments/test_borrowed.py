@@ -11,6 +11,7 @@ import pytest
 from experiments.conftest import KIND, experiment, until
 from log_cluster.conftest import LiveCluster, log_cluster
 
+from highwater_chaos.backends.kubernetes.reference import experiment_of
 from highwater_operator.admin import AdminError
 from highwater_operator.experiments.context import ExperimentPace
 from highwater_runtime.ports import Endpoint
@@ -269,3 +270,13 @@ def test_one_that_comes_second_keeps_no_finalizer(stage: Any, live: Lent) -> Non
     assert taken
     until(lambda: "finalizers" not in stage.get()["metadata"], "the finalizer to go")
     assert held_by(stage) == "other"
+
+
+def test_the_release_of_a_cluster_that_is_lent_is_that_of_the_run() -> None:
+    """By it is known what its nodes log, and what it can be asked for."""
+    made = {**experiment(), "apiVersion": KIND[0], "kind": KIND[1]}
+    made["spec"].pop("cluster", None)
+    made["spec"]["clusterRef"] = {"name": "theirs", "topics": [{"name": "orders", "replicationFactor": 1}]}
+    spec = {"runtime": "apache-kafka", "version": "2.8.2", "mode": "zookeeper"}
+    found = experiment_of(made, {"metadata": {"name": "theirs"}, "spec": spec})
+    assert (found.cluster.kafka, found.cluster.mode) == ("2.8.2", "zookeeper")

@@ -28,6 +28,7 @@ from highwater_chaos.kube.kinds import Json
 _DESCRIBED: Final = (
     "mode",
     "runtime",
+    "version",
     "fileSystem",
     "brokers",
     "controllers",
