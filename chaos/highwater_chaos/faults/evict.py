@@ -20,7 +20,7 @@ Within = Annotated[
 
 
 class Evict(ReplacedPodFault):
-    """The pods are evicted, one after the other, if their PodDisruptionBudget allows it. Only on pods of others."""
+    """The pods are evicted, one after the other, if their PodDisruptionBudget allows it. Only on Kubernetes."""
 
     KIND: ClassVar[str] = "evict"
     RANK: ClassVar[int] = 32
