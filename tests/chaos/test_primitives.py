@@ -52,9 +52,10 @@ OF_PODS = {DrainsMachines, ReplacesPods}
                 BlocksWrites,
                 ConfiguresNodes,
                 RunsCommands,
+                *OF_PODS,
             },
         ),
-        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes, RunsCommands}),
+        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes, RunsCommands} | OF_PODS),
         (AttachBackend, frozenset(PRIMITIVES) - {HostsClientProcesses, RunsCommands}),
     ],
 )

@@ -13,7 +13,7 @@ from highwater_runtime.ports import SECOND
 
 
 class Drain(ReplacedPodFault):
-    """The target's machine is cordoned, and the cluster's pods on it are evicted. Only on Kubernetes."""
+    """The target's machine is cordoned, and the cluster's pods on it are evicted. Only on pods of others."""
 
     KIND: ClassVar[str] = "drain"
     RANK: ClassVar[int] = 33

@@ -20,7 +20,7 @@ Within = Annotated[
 
 
 class Evict(ReplacedPodFault):
-    """The pods are evicted, one after the other, if their PodDisruptionBudget allows it. Only on Kubernetes."""
+    """The pods are evicted, one after the other, if their PodDisruptionBudget allows it. Only on pods of others."""
 
     KIND: ClassVar[str] = "evict"
     RANK: ClassVar[int] = 32

@@ -11,7 +11,7 @@ from highwater_chaos.faults.replaced_pods import ReplacedPodFault, seen_gone, ui
 
 
 class PodDelete(ReplacedPodFault):
-    """The pods are deleted, with their grace period. Only on Kubernetes."""
+    """The pods are deleted, with their grace period. Only on pods of others, on Kubernetes."""
 
     KIND: ClassVar[str] = "podDelete"
     RANK: ClassVar[int] = 31
