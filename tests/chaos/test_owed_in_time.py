@@ -105,6 +105,12 @@ CASES: list[tuple[str, Made, float, Late]] = [
     ),
     (
         ELECTIONS,
+        lambda: _pauses(Run("zookeeper"), 20, 60, "broker-0", "broker-1", "broker-2").controls(25, -1).controls(65, 0),
+        ALWAYS - 40 - ZK_SESSION,
+        [],
+    ),
+    (
+        ELECTIONS,
         lambda: Run("zookeeper").away("zookeeper-1", 20, 60).controls(50, -1).controls(51, 0),
         ALWAYS - 2 * (ELECTION + ZK_SESSION),
         [(50, 51, NONE)],

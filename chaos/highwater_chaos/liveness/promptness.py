@@ -239,7 +239,9 @@ class Promptness:
         def lasts_ns(one: Disturbance) -> int:
             if one.node in self._quorum:
                 return self._without_leader_ns(sight, one) + self._bounds.session * (not self._kraft)
-            return self._bounds.session if one.node == state_at(self._course.controllers, one.at_ns - 1) else 0
+            # Where there is none, it may be the one who can be the controller, and needs a session first.
+            controller = state_at(self._course.controllers, one.at_ns - 1)
+            return self._bounds.session if controller in (None, one.node) else 0
 
         missing = []
         for time, name in each_state(self._course.controllers, self._now_ns):
