@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
+from random import Random
 
 from highwater_chaos.campaign.dimensions import dimensions_of, drawn_by
-from highwater_chaos.campaign.draw import draw_experiment
+from highwater_chaos.campaign.draw import draw_data, draw_experiment
 from highwater_chaos.campaign.plan import Plan, Series
 from highwater_chaos.campaign.seed import Outcome
 
@@ -37,3 +39,15 @@ def test_a_commit_of_every_partition_fits_into_a_segment() -> None:
         if "addPartitions" in str(spec.schedule):
             assert spec.cluster is not None
             assert int(spec.cluster.config["offsets.topic.segment.bytes"]) >= 3 * 12 * 100
+
+
+def test_a_rolling_upgrade_begins_when_the_sessions_of_wiped_brokers_are_over() -> None:
+    """Until then they are in the ISR, with nothing in their logs."""
+    upgrades = 0
+    for seed in range(1, 400):
+        schedule = draw_data(Random(seed), seed, "zookeeper")["spec"]["schedule"]
+        for before, step in pairwise(schedule):
+            if "inter.broker.protocol.version" in str(step):
+                assert before == {"wait": "6s"}, seed
+                upgrades += 1
+    assert upgrades
