@@ -195,6 +195,7 @@ def test_a_folder_without_permission(highwater: Any, tiny_file: Path) -> None:
             ["run", "kafka-14193"],
             "'kafka-14193' is neither a file nor a shipped experiment; did you mean 'kafka-14139'?",
         ),
+        (["run", "kip-903/kafka-14139"], "is neither a file nor a shipped experiment; did you mean 'kafka-14139'?"),
         (
             ["validate", "x"],
             "'x' is neither a file nor a shipped experiment; 'highwater scenarios' lists the shipped ones",

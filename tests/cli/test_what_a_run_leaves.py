@@ -221,6 +221,17 @@ def test_junit_has_a_case_for_each_run_and_each_directory_its_own(highwater: Any
         assert case.get("name") == ("tiny replica-epoch-check=off" if "=off" in run.name else "tiny")
 
 
+def test_a_loss_that_was_expected_is_explained_in_junit_too(failed_run: Path) -> None:
+    verdict = json.loads((failed_run / "verdict.json").read_text(encoding="utf-8"))
+    (case,) = ElementTree.fromstring(junit_xml([{**verdict, "asExpected": True}]))
+    said = {one.get("name"): one.get("value") for one in case.iter("property")}
+    assert (said["verdict"], said["explanation"], said["lost"]) == (
+        "fail",
+        verdict["explanation"],
+        str(verdict["lost"]),
+    )
+
+
 def test_junit_is_xml_whatever_a_node_wrote(tiny_run: Path) -> None:
     verdict = json.loads((tiny_run / "verdict.json").read_text(encoding="utf-8"))
     strange = 'log ends:\x1b[31m\x00 \ud800 \ufffe <&" é 😀'

@@ -37,14 +37,14 @@ def files_of(given: Sequence[str]) -> list[Path]:
     names = None
     for text in given:
         path = Path(text)
-        if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 or path.exists():
+        if path.suffix in (".yaml", ".yml") or path.exists():
             found.append(path)
             continue
         names = names or shipped()
         if text in names:
             found.append(names[text])
             continue
-        near = get_close_matches(text, names, n=1)
+        near = get_close_matches(path.name, names, n=1)
         advice = f"did you mean {near[0]!r}?" if near else "'highwater scenarios' lists the shipped ones"
         errors.append(f"{text!r} is neither a file nor a shipped experiment; {advice}")
     if errors:

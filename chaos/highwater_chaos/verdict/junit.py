@@ -58,7 +58,9 @@ def junit_xml(verdicts: Sequence[dict[str, Any]], names: Sequence[str] | None = 
         found = verdict.get("exercised")
         reached = [] if found is None else [(f"exercised.{key}", value) for key, value in exercised_counts(found)]
         warned = [("warning", text) for text in warning_texts(found)]
-        of_run = {"seed": str(verdict["seed"]), "switches": switches, **counts_of, "removed": removed_text(verdict)}
+        said = {name: verdict[name] for name in ("verdict", "explanation") if verdict.get(name)}
+        of_run = {**said, "seed": str(verdict["seed"]), "switches": switches, **counts_of}
+        of_run["removed"] = removed_text(verdict)
         add_properties(case, [*of_run.items(), *reached, *warned])
         _add_assertions(case, verdict["assertions"])
     return as_bytes(suite, counts)
