@@ -94,6 +94,8 @@ MOVE = {"reassign": {"partition": "t-0", "replicas": [3, 1, 2]}}
 OF_ANOTHER = {"reassign": {"partition": "t-1", "replicas": [3, 1, 2]}}
 NEXT = {"reassign": {"partition": "t-0", "replicas": [4, 1, 2]}}
 BACK = {"cancelReassign": {"partition": "t-0"}}
+MORE = {"reassign": {"partition": "t-0", "replicas": [0, 1, 2, 3]}}
+MORE_VIEW, SWAPPING = _view(replicas=[0, 1, 2, 3]), _view(replicas=[4, 1, 2, 0, 3])
 MOVING, MOVED = _view(replicas=[3, 1, 2, 0]), _view(replicas=[3, 1, 2])
 
 
@@ -112,6 +114,13 @@ MOVING, MOVED = _view(replicas=[3, 1, 2, 0]), _view(replicas=[3, 1, 2])
         # After one move another: it goes back to the end of the first.
         (_view(replicas=[4, 1, 2, 3]), [(_view(), MOVE), (MOVED, NEXT), (MOVED, BACK)], True),
         (MOVED, [(_view(), MOVE), (MOVED, NEXT), (MOVED, BACK)], False),
+        # A move that only adds a replica shows it before it has ended, so both may be taken back.
+        (_view(), [(_view(), MORE), (MORE_VIEW, NEXT), (SWAPPING, BACK)], False),
+        (MORE_VIEW, [(_view(), MORE), (MORE_VIEW, NEXT), (SWAPPING, BACK)], False),
+        (SWAPPING, [(_view(), MORE), (MORE_VIEW, NEXT), (SWAPPING, BACK)], True),
+        # This one had ended: a replica is gone.
+        (MOVED, [(MORE_VIEW, MOVE), (MOVED, NEXT), (SWAPPING, BACK)], False),
+        (MORE_VIEW, [(MORE_VIEW, MOVE), (MOVED, NEXT), (SWAPPING, BACK)], True),
         # From where it was moved is not known: by nobody, another partition, another topic, in the middle of a move.
         (MOVING, [(MOVING, BACK)], False),
         (MOVING, [(_view(), OF_ANOTHER), (MOVING, BACK)], False),

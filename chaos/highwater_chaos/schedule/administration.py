@@ -241,21 +241,26 @@ class Administration:
             able = preferred in partition.isr and self._view.is_unfenced(preferred)
             return partition.leader == preferred or not able or self._view.brokers[preferred].shutting_down
         before = self._before_moves(asked)
-        return before is None or partition.topic_id not in asked.topic_ids or sorted(partition.replicas) == before
+        return not before or partition.topic_id not in asked.topic_ids or sorted(partition.replicas) in before
 
-    def _before_moves(self, asked: Asked) -> list[int] | None:
-        """The replicas, sorted, that a partition had before the move that is taken back; None: unknown, for that may
-        have begun in the middle of another."""
+    def _before_moves(self, asked: Asked) -> list[list[int]]:
+        """The replicas, sorted, that a partition may have had before what is taken back; empty: unknown, for that may
+        have begun in the middle of a move.
+
+        A move that only adds replicas shows all of them at once. So if another follows, nobody sees whether the first
+        has ended, and the cluster may take back both.
+        """
         name = getattr(asked.step.chosen, "partition", None)
-        before: list[int] | None = None
+        before: list[list[int]] = []
         target: list[int] | None = None
         for one in self.asked[: self.asked.index(asked)]:
             move = one.step.chosen
             if isinstance(move, Reassign) and move.partition == name and one.topic_ids == asked.topic_ids:
                 had = sorted(one.replicas)
-                if target is not None and had not in (before, target):
-                    return None
-                before, target = had, sorted(move.replicas)
+                if target is not None and had != target and had not in before:
+                    return []
+                before = [had, *(earlier for earlier in before if set(earlier) < set(had))]
+                target = sorted(move.replicas)
         return before
 
     def _elect(self, names: Sequence[str] | None, on_outcome: Callable[[AdminOutcome], None]) -> None:
