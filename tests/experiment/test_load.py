@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from highwater_chaos.base.quantities import _DURATION_PATTERN, _RATE_PATTERN
 from highwater_chaos.experiment import ExperimentError, dump_experiment, load_experiment, parse_experiment
+from highwater_chaos.experiment.base import EXPECTED
 from highwater_chaos.experiment.properties import keys_of
 
 BAD = [
@@ -104,7 +108,8 @@ BAD = [
         "assertions: [{name: x, promql: a, during: fault}]\n  prometheus: {url: 'http://p', timeout: 0}",
         "spec.prometheus.timeout: expected more than 0",
     ),
-    ("checks: [all]", "prometheus: {url: 'p:9090'}", "spec.prometheus.url: string should match pattern '^https?://"),
+    ("checks: [all]", "prometheus: {url: 'p:9090'}", "spec.prometheus.url: expected an address such as http://"),
+    ("orders-0, equals", "orders, equals", "partition: expected a topic and its partition, such as orders-0; found"),
     (
         "anomalies: [",
         "assertions: [y], anomalies: [",
@@ -477,3 +482,10 @@ spec:
         steps:
           - admin: {createTopic: {name: later, config: {cleanup.polcy: delete}}}
 """
+
+
+def test_each_pattern_of_a_field_is_said_in_words() -> None:
+    schema = Path(__file__).parents[2] / "scenarios" / "experiment.schema.json"
+    patterns = {json.loads(one) for one in re.findall(r'"pattern": (".*")', schema.read_text(encoding="utf-8"))}
+    quantities = {_DURATION_PATTERN, _RATE_PATTERN}  # these say in their own errors what they expect
+    assert patterns - quantities == set(EXPECTED)

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from highwater_chaos.experiment.assertion_library import LIBRARY
-from highwater_chaos.experiment.base import Model, OneOf
+from highwater_chaos.experiment.base import LABEL, WEB_ADDRESS, Model, OneOf
 from highwater_chaos.experiment.quantities import Duration, format_duration
 
 PHASES: Final = ("steady", "fault", "recovered")
@@ -37,7 +37,7 @@ class Assertion(OneOf):
         str,
         Field(
             default_factory=str,
-            pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+            pattern=LABEL,
             max_length=63,
             description="Its name in the verdict; with use: by default the name there.",
         ),
@@ -133,7 +133,7 @@ class PrometheusServer(Model):
     url: Annotated[
         str,
         Field(
-            pattern=r"^https?://[^\s/?#]+(/[^\s?#]*)?$",
+            pattern=WEB_ADDRESS,
             max_length=500,
             description="Of the server: http://prometheus.monitoring.svc:9090.",
         ),

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from highwater_chaos.base.strict_model import Model as Model  # noqa: PLC0414 - what all parts share
 
-_PARTITION_PATTERN = r"^[a-zA-Z0-9._-]{1,249}-[0-9]+$"
+_PARTITION: Final = r"^[a-zA-Z0-9._-]{1,249}-[0-9]+$"
+_TOPIC: Final = r"^[a-zA-Z0-9._-]{1,249}$"
+LABEL: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+KEY_NAME: Final = r"^[-._a-zA-Z0-9]+$"
+WEB_ADDRESS: Final = r"^https?://[^\s/?#]+(/[^\s?#]*)?$"
 
-PartitionName = Annotated[str, Field(pattern=_PARTITION_PATTERN, max_length=260)]
+EXPECTED: Final = {
+    _PARTITION: "a topic and its partition, such as orders-0",
+    _TOPIC: "a topic name of letters, digits, '.', '_' and '-'",
+    LABEL: "lower-case letters, digits and dashes inside, such as kill-1",
+    SUBDOMAIN: "lower-case letters and digits, dashes and dots inside, such as power-loss",
+    KEY_NAME: "letters, digits, '.', '_' and '-', such as client.properties",
+    WEB_ADDRESS: "an address such as http://prometheus:9090, without a query",
+}
+"""What each pattern of a field asks for, in words."""
+
+PartitionName = Annotated[str, Field(pattern=_PARTITION, max_length=260)]
 """A topic-partition: topic name, dash, index (``orders-0``)."""
 
-TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$", max_length=249)]
+TopicName = Annotated[str, Field(pattern=_TOPIC, max_length=249)]
 """A topic's name by Kafka's rules."""
 
 NodeIndex = Annotated[int, Field(ge=0, le=999)]

@@ -24,7 +24,7 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_m
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
-from highwater_chaos.experiment.base import Model, OneOf
+from highwater_chaos.experiment.base import LABEL, Model, OneOf
 from highwater_chaos.experiment.quantities import Duration, Nanoseconds
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Inject(OneOf):
     name: Annotated[
         str | None,
         Field(
-            pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+            pattern=LABEL,
             max_length=63,
             description="By which heal and caught refer to it: lower-case letters, digits, dashes.",
         ),

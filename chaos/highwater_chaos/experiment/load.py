@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from highwater_chaos.experiment.base import EXPECTED
 from highwater_chaos.experiment.consistency import problems_of
 from highwater_chaos.experiment.errors import ExperimentError, Problem
 from highwater_chaos.experiment.faults import FaultKindError, Inject, fault_kinds, with_all_kinds
@@ -189,6 +190,8 @@ def _message(details: ErrorDetails) -> str:
         case kind if kind in _WRONG_SHAPE:
             quote = f"; quote it if it is text: '{found}'" if kind == "string_type" and _is_number(found) else ""
             return f"{_WRONG_SHAPE[kind]}; found {_show(found)}{quote}"
+        case "string_pattern_mismatch":
+            return f"expected {EXPECTED[details['ctx']['pattern']]}; found {_show(found)}"
         case _:
             text = details["msg"]
             return f"{text[0].lower()}{text[1:]}; found {_show(found)}"

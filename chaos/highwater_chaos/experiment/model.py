@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from highwater_chaos.apache_kafka.versions import default_metadata_version, newest
 from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
-from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
+from highwater_chaos.experiment.base import KEY_NAME, LABEL, SUBDOMAIN, Model, NodeIndex, TopicName
 from highwater_chaos.experiment.quantities import Duration, EventsPerSecond, Rate
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_chaos.records.register_topic import REGISTER_TOPIC
@@ -150,7 +150,7 @@ class ClientConfigSecret(Model):
     secret: Annotated[str, Field(min_length=1, max_length=253, description="Name of the Secret.")]
     key: Annotated[
         str,
-        Field(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253, description="Its key with the properties."),
+        Field(pattern=KEY_NAME, max_length=253, description="Its key with the properties."),
     ] = "client.properties"
 
 
@@ -176,7 +176,7 @@ class ClusterRef(Model):
     container: Annotated[
         str | None,
         Field(
-            pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+            pattern=LABEL,
             max_length=63,
             description="With selector: the pods' container with Kafka; absent: kafka.",
         ),
@@ -430,7 +430,7 @@ DESCRIPTION: Final = "highwater.dev/description"
 class Metadata(Model):
     """Kubernetes object metadata; only the name matters outside Kubernetes."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+    name: Annotated[str, Field(pattern=SUBDOMAIN, max_length=253)]
     namespace: str | None = None
     labels: dict[str, str] = Field(default_factory=dict)
     annotations: dict[str, str] = Field(default_factory=dict)
