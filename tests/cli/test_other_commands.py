@@ -14,9 +14,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from highwater_chaos.backends.local.capability import possible_here
+from highwater_chaos.backends.local.isolated import IsolatedBackend
+from highwater_chaos.backends.primitives import implemented_by
 from highwater_chaos.cli import doctor as doctor_module
 from highwater_chaos.cli.shipped import files_of, shipped
-from highwater_chaos.experiment.faults import drawn_kinds
+from highwater_chaos.experiment.faults import drawn_kinds, fault_kinds
+from highwater_chaos.faults import kind_named
 from highwater_pipeline.java import JavaNotFoundError
 
 
@@ -119,6 +123,9 @@ def test_doctor_says_what_works_and_why_not(highwater: Any) -> None:
     assert listed == drawn_kinds()
     assert found["--backend kubernetes"]["works"] is True
     assert "highwater-operator" in found["--backend kubernetes"]["detail"]
+    on_local = possible_here(implemented_by(IsolatedBackend))
+    for kind in fault_kinds():
+        assert found[f"{kind} on local"]["works"] is (kind_named(kind).example().needs <= on_local), kind
 
 
 def test_doctor_without_java_says_what_to_do(highwater: Any, monkeypatch: pytest.MonkeyPatch) -> None:

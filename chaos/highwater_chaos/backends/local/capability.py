@@ -14,10 +14,12 @@ from highwater_chaos.backends.primitives import (
     IN_VIRTUAL_TIME,
     PRIMITIVES,
     AppliesRpcRules,
+    DrainsMachines,
     KillsNodes,
     LosesPower,
     LosesPowerAtWrites,
     Primitive,
+    ReplacesPods,
     SkewsClocks,
     StallsDisks,
     StopsNodes,
@@ -35,6 +37,7 @@ _NEEDS: Final[dict[Primitive, str]] = {
 }
 _BY_THE_NODE: Final = frozenset({AppliesRpcRules, SkewsClocks, StallsDisks})
 """What the process of a node does when its control socket asks for it."""
+_OF_PODS: Final = (ReplacesPods, DrainsMachines)
 _ON_VOLUMES: Final[tuple[Primitive, ...]] = (
     LosesPower,
     *(kind for kind, one in MACHINE_PRIMITIVES.items() if one.fault.ACTS_ON == "volume"),
@@ -48,7 +51,7 @@ def why_not(file_system: FileSystem = "ext4") -> dict[Primitive, str | None]:
     for primitive in _ON_VOLUMES:
         reasons[primitive] = machine[VOLUMES[file_system]] or reasons[primitive]
     reasons[LosesPowerAtWrites] = IN_VIRTUAL_TIME
-    return reasons
+    return {**reasons, **dict.fromkeys(_OF_PODS, "nodes are processes here, not pods")}
 
 
 def can_isolate() -> bool:
