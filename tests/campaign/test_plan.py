@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import pytest
 
 from highwater_chaos.campaign.draw import draw_experiment
+from highwater_chaos.campaign.page import write_page
 from highwater_chaos.campaign.plan import Plan, Progress, Series
 from highwater_chaos.campaign.rows import Row, rate_of, seeds_needed
 from highwater_chaos.campaign.seed import Outcome
@@ -40,7 +42,7 @@ def test_a_resumed_campaign_runs_what_is_missing() -> None:
     assert [unit.key for unit in units] == [("y", "", 1), ("x", "", 2), ("y", "", 2), ("x", "", 3)]
 
 
-def test_a_failing_seed_of_an_earlier_part_stops_no_other_seeds() -> None:
+def test_a_failing_seed_of_an_earlier_part_stops_no_other_seeds(tmp_path: Path) -> None:
     """``--resume`` with other seeds: what failed is none of them."""
     earlier = [Outcome("x", seed, "", "fail" if seed == 3 else "pass") for seed in (1, 2, 3)]
     progress = Progress(Plan((SERIES,), range(4, 6)), earlier)
@@ -48,6 +50,10 @@ def test_a_failing_seed_of_an_earlier_part_stops_no_other_seeds() -> None:
     assert [unit.seed for unit in units] == [4, 5]
     assert progress.of_series(SERIES) == []
     assert not Row.of("x", "", "pass", []).as_expected, "no seed says nothing"
+    bug = Row.of("x", "", "fail", [])
+    assert bug.line([]) == "NOT RUN: x: 0 seeds, 0.0 s"
+    page = write_page(tmp_path, "x", "highwater campaign", [bug], [], []).read_text(encoding="utf-8")
+    assert "not run, expected fail" in page
 
 
 def test_a_row_has_what_its_seeds_lost_as_far_as_that_is_known() -> None:

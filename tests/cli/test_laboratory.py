@@ -32,7 +32,7 @@ def test_a_mutant_is_found(laboratory: Laboratory, tiny_file: Path) -> None:
     two = ("--only", "hw-is-leader-end", "--only", "follower-skips-crc")  # the second one is harmless
     mutants = laboratory("campaign", tiny_file, "--mutants", *two, "--seeds", "1", "--jobs", "1", "--out", "m")
     assert mutants.status == 0, mutants.out
-    assert mutants.out.startswith("FOUND: tiny hw-is-leader-end: after 1 seeds")
+    assert mutants.out.startswith("FOUND: tiny hw-is-leader-end: after 1 seed (seed 1)")
     table = pq.read_table("m/results.parquet").to_pylist()
     assert [one["verdict"] for one in table if one["mutant"] == "follower-skips-crc"] == ["pass"]
 

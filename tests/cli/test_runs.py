@@ -50,9 +50,13 @@ def test_they_are_listed_and_shown_on_a_page(highwater: Any, kept: Path) -> None
     assert 'href="../runs/night/campaign.html"' in page
     assert "&lt;b&gt;3 records are gone" in page
     assert "3 runs, 1 not as expected." in page
+    assert 'campaign.html">night</a>' in page
+    assert highwater("runs", "runs/night", "--html", "out/night.html").status == 0
+    assert 'campaign.html">night</a>' in Path("out/night.html").read_text(encoding="utf-8"), "not as a dot"
     listed = highwater("runs", "--verdict", "fail").out
     assert ("fail, not as expected" in listed, "1 run, " in listed, "runs/new" in listed) == (True, True, False)
     assert _names(highwater("runs", "--older-than", "2h", "--json")) == ["old"]
+    assert len(highwater("runs").out.splitlines()) == 5, "each run in one line, for grep; the heading, the sum"
 
 
 def test_only_run_directories_that_were_chosen_are_deleted(highwater: Any, kept: Path) -> None:

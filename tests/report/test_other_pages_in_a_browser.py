@@ -66,6 +66,7 @@ def test_it_is_read_in_both_themes_and_complains_of_nothing(
     assert tab.requests == [page.resolve().as_uri()]
     tab.open(page, width=390, height=844, dark=dark)
     assert tab.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), "nothing runs out"
+    assert tab.value("[...document.querySelectorAll('.table')].every(one => one.scrollWidth <= one.clientWidth)")
 
 
 def test_both_timelines_show_the_same_time(comparison: Path, tab: Tab) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from xml.etree import ElementTree  # we only write
 
+from highwater_chaos.base.words import counted
 from highwater_chaos.campaign.examples import Example
 from highwater_chaos.campaign.page import why_of
 from highwater_chaos.campaign.rows import Row
@@ -26,16 +27,16 @@ Counted = Sequence[tuple[Row, Sequence[Outcome]]]
 """Rows, each with the outcomes that it counts."""
 
 
-def campaign_junit(counted: Counted, switches: Mapping[str, str], backend: str) -> bytes:
+def campaign_junit(rows: Counted, switches: Mapping[str, str], backend: str) -> bytes:
     """A test suite with a case for each experiment (and variant).
 
     One that came out as expected is a pass. One with a seed that failed though none may, or without one though one
     must, is a failure; one with seeds that came to no verdict, or with no seed at all, is an error.
     """
-    suite = ElementTree.Element("testsuite", name="highwater campaign", tests=str(len(counted)))
+    suite = ElementTree.Element("testsuite", name="highwater campaign", tests=str(len(rows)))
     counts = {"failures": 0, "errors": 0}
     given = [f"{name}={value}" for name, value in switches.items()]
-    for row, outcomes in counted:
+    for row, outcomes in rows:
         seconds = sum(one.wall_seconds for one in outcomes)
         attributes = {"classname": f"highwater.campaign.{backend}", "name": " ".join([row.name, *given])}
         case = ElementTree.SubElement(suite, "testcase", attributes, time=f"{seconds:.3f}")
@@ -43,7 +44,7 @@ def campaign_junit(counted: Counted, switches: Mapping[str, str], backend: str) 
             not_found = row.expected == "fail" and not row.found and row.seeds > 0 and not row.errors
             failed = not_found or (row.expected == "pass" and row.found)
             counts["failures" if failed else "errors"] += 1
-            unclear = "" if failed or not row.errors else f"{len(row.errors)} seeds have no verdict: "
+            unclear = "" if failed or not row.errors else f"{counted(len(row.errors), 'seed')} without a verdict: "
             message = f"{unclear}{row.line(outcomes)}"
             problem = ElementTree.SubElement(case, "failure" if failed else "error", message=message)
             problem.text = "\n".join(_wrong(outcomes))

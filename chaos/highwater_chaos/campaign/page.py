@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from highwater_chaos.base.words import counted
 from highwater_chaos.campaign.dimensions import Drawn
 from highwater_chaos.campaign.examples import Example
 from highwater_chaos.campaign.rows import Row, seeds_needed
@@ -90,19 +91,19 @@ def sentence_of(rows: Sequence[Row], remark: str = "") -> str:
     others = [row for row in rows if row.expected != "fail"]
     if others or not expected_fail:
         failing = sum(len(row.failing) for row in others)
-        what = f"{failing or 'No'} seed{'' if failing == 1 else 's'} of {sum(row.seeds for row in others)} failed"
+        what = f"{counted(failing, 'seed') if failing else 'No seeds'} of {sum(row.seeds for row in others)} failed"
         text += f" {what} elsewhere." if expected_fail else f"{what}."
     text += remark
     unclear = sum(len(row.errors) + len(row.inconclusive) for row in wrong)
-    return text + (f" {unclear} seed{'' if unclear == 1 else 's'} came to no verdict." if unclear else "")
+    return text + (f" {counted(unclear, 'seed')} came to no verdict." if unclear else "")
 
 
 def facts_of(outcomes: Sequence[Outcome], *, is_simulated: bool = True) -> str:
     """Sizes and costs of all seeds together."""
     cpu, ran = sum(one.cpu_seconds for one in outcomes), sum(one.run_seconds for one in outcomes)
     return (
-        f"{len(outcomes)} seeds, {sum(one.faults for one in outcomes)} faults,"
-        f" {sum(one.acknowledged for one in outcomes)} records acknowledged, "
+        f"{counted(len(outcomes), 'seed')}, {counted(sum(one.faults for one in outcomes), 'fault')},"
+        f" {counted(sum(one.acknowledged for one in outcomes), 'record')} acknowledged, "
     ) + (
         f"{ran:.0f} s simulated in {cpu:.0f} s of processor time ({cpu / max(1, len(outcomes)):.2f} s a seed)"
         if is_simulated
@@ -116,6 +117,12 @@ def why_of(outcome: Outcome) -> str:
     return text if len(text) <= _REASON else "…" + text[-_REASON:]
 
 
+def _outcome(row: Row) -> str:
+    if not row.seeds:
+        return "not run"
+    return "found" if row.found else "not found" if row.expected == "fail" else row.verdict
+
+
 def _shown_row(row: Row) -> dict[str, Any]:
     needed = seeds_needed(len(row.failing), row.seeds)
     return {
@@ -126,7 +133,7 @@ def _shown_row(row: Row) -> dict[str, Any]:
         "verdict": row.verdict,
         "as_expected": row.as_expected,
         "badge": "pass" if row.as_expected else "fail" if row.found or row.verdict == "pass" else row.verdict,
-        "outcome": "found" if row.found else "not found" if row.expected == "fail" else row.verdict,
+        "outcome": _outcome(row),
         "seeds": row.seeds,
         "figures": list(row.figures.values()),
         "failed": len(row.failing),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
+from highwater_chaos.base.words import counted
 from highwater_chaos.campaign.seed import Outcome
 
 _Z: Final = 1.959964
@@ -132,16 +133,18 @@ class Row:
 
     def line(self, outcomes: Sequence[Outcome]) -> str:
         """The row in a line of text; ``outcomes`` are those that it counts."""
+        seeds = counted(self.seeds, "seed")
         verdicts = ", ".join(f"{verdict} {count}" for verdict, count in self.verdicts.items()) or "none was run"
         if self.expected == "fail" and self.until_found is not None:
             anomalies = next(one.anomalies for one in outcomes if one.verdict == "fail")
             return (
-                f"FOUND: {self.name}: after {self.until_found} seeds (seed {self.first_failing}),"
+                f"FOUND: {self.name}: after {counted(self.until_found, 'seed')} (seed {self.first_failing}),"
                 f" {self.seconds_until_found:.1f} s, by {', '.join(anomalies)}; {verdicts}"
             )
         if self.expected == "fail":
-            return f"NOT FOUND: {self.name}: {self.seeds} seeds, {self.seconds:.1f} s"
-        return f"{'OK' if self.as_expected else self.verdict.upper()}: {self.name}: {self.seeds} seeds: {verdicts}"
+            word = "NOT FOUND" if self.seeds else "NOT RUN"
+            return f"{word}: {self.name}: {seeds}, {self.seconds:.1f} s"
+        return f"{'OK' if self.as_expected else self.verdict.upper()}: {self.name}: {seeds}: {verdicts}"
 
     def to_dict(self) -> dict[str, Any]:
         needed = seeds_needed(len(self.failing), self.seeds)

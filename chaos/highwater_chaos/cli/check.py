@@ -26,7 +26,7 @@ from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.cli.spark_options import Conf, Master, spark_properties, start_spark
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.records.removed import acknowledged_text
-from highwater_chaos.report.explanation import counted, explained
+from highwater_chaos.report.explanation import explained, sentence_without_causes
 from highwater_chaos.report.files import BadRunFileError, RunFiles
 from highwater_chaos.report.vacuity import exercised
 from highwater_chaos.run.exercised import warning_texts
@@ -236,7 +236,7 @@ def _verdict(history: AnyPath, run_verdict: RunVerdict, model: str | None, *, ke
         known, called = None, RunName()
         if is_stored_run(history):
             known, called = explanation_of_stored(history, found), open_run_at(Home.of_run(history)).called
-        return {**found, **_called(called), "explanation": counted(found) if known is None else known}
+        return {**found, **_called(called), "explanation": sentence_without_causes(found) if known is None else known}
     summary = _refuse(lambda: read_summary(history))
     called = RunName(summary.name, summary.seed, summary.backend, summary.switches)
     if model is not None:  # of one model alone, whatever else the run was asked

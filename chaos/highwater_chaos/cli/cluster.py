@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.output import print_table
 from highwater_chaos.local_cluster.down import take_down as take_cluster_down
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.record import ClusterRecord, Mode, find
@@ -182,4 +182,4 @@ def _print_status(found: ClusterStatus) -> None:
         role = "active controller" if node.is_leader else node.role
         counts = ("" if count is None else str(count) for count in (node.leads, node.partitions))
         table.add_row(node.name, role, str(node.pid or ""), node.address, state, *counts)
-    Console(width=None if Console().is_terminal else 160).print(table)
+    print_table(table)

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -25,6 +24,7 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.base.distribution import installing
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.on_kubernetes import cluster_commands
+from highwater_chaos.cli.output import print_table
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.faults import kind_named
 from highwater_chaos.machine.capabilities import available
@@ -102,17 +102,16 @@ def doctor(
         ]
         print(json.dumps([asdict(row) for row in rows], indent=2))
         return
-    console = Console(width=None if Console().is_terminal else 160)
-    console.print(_findings([*general, *machine]))
-    console.print()
-    console.print(_faults(faults))
+    print_table(_findings([*general, *machine]))
+    print()
+    print_table(_faults(faults))
 
 
 def _print(findings: list[Finding], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps([asdict(row) for row in findings], indent=2))
     else:
-        Console(width=None if Console().is_terminal else 160).print(_findings(findings))
+        print_table(_findings(findings))
 
 
 def _findings(findings: list[Finding]) -> Table:

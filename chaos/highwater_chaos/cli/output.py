@@ -6,8 +6,14 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
 
 from highwater_chaos.cli.exits import UsageError
+
+_ONE_LINE: Final = 4_000
 
 
 def check_output(folder: Path, option: str) -> None:
@@ -54,3 +60,10 @@ def writing(file: Path, option: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(f"{option} {file}: cannot be written: {error.strerror or error}") from error
+
+
+def print_table(table: Table) -> None:
+    """On a terminal in its width; elsewhere, for grep and awk, each row in one line however long."""
+    if not (console := Console()).is_terminal:
+        console = Console(width=_ONE_LINE)
+    console.print(table)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from highwater_chaos.base.quantities import parse_duration
+from highwater_chaos.base.words import counted
 from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.cli.output import check_files, writing
+from highwater_chaos.cli.output import check_files, print_table, writing
 from highwater_chaos.report.run_index import RunRow, campaigns_below, holds_others, printable, runs_below, write_index
 from highwater_runtime.ports import SECOND
 
@@ -76,10 +76,10 @@ def runs(
         _raise(problems)
         return
     if rows:
-        Console(width=None if Console().is_terminal else 200).print(_table(rows))
+        print_table(_table(rows))
     size = _size(sum(row.size for row in rows))
     done = "" if not prune else " would be deleted" if dry_run else " deleted"
-    print(f"{len(rows)} run{'' if len(rows) == 1 else 's'}, {size}{done}")
+    print(f"{counted(len(rows), 'run')}, {size}{done}")
     _raise(problems)
 
 

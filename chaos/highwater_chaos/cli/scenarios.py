@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from highwater_chaos.backends import make_backend
 from highwater_chaos.cli.choices import BackendHere
+from highwater_chaos.cli.output import print_table
 from highwater_chaos.cli.shipped import scenario_folder
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.schedule.capability import refusals
@@ -39,12 +39,12 @@ def scenarios(
     for heading in headings:
         table.add_column(heading, overflow="fold", no_wrap=heading == "NAME")
     for path, row in rows:
-        expected = "\n".join(_expectation_text(entry) for entry in row["expect"]) or "pass"
+        expected = "; ".join(_expectation_text(entry) for entry in row["expect"]) or "pass"
         cells = [str(row["name"]), _display(path), str(row["description"]), expected]
         if backend is not None:
             cells.append("; ".join(row["refused"]) or "yes")
         table.add_row(*cells)
-    Console(width=None if Console().is_terminal else 160).print(table)
+    print_table(table)
 
 
 def _row(path: Path, experiment: ChaosExperiment, backend: str | None) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from highwater_chaos.base.words import counted
+
 _CALLED: Final = {"retention": "retention", "deleteRecords": "DeleteRecords", "compaction": "compaction"}
 
 
@@ -12,7 +14,7 @@ def acknowledged_text(verdict: Mapping[str, Any]) -> str:
     """How many records were acknowledged, and what became of them: lost, or removed by design. ``verdict``: the content
     of ``verdict.json``; an earlier version did not count what was lost."""
     count = verdict["acknowledged"]
-    return f"{count:,} record{'' if count == 1 else 's'} acknowledged, {gone_text(verdict)}"
+    return f"{counted(count, 'record')} acknowledged, {gone_text(verdict)}"
 
 
 def gone_text(verdict: Mapping[str, Any]) -> str:

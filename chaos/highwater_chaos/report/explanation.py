@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from highwater_chaos.base.words import counted
 from highwater_chaos.experiment.faults import Effect, fault_kinds
 from highwater_chaos.faults import Fault
 from highwater_chaos.faults.messages import MessageFault
@@ -129,7 +130,7 @@ def explained(run: RunFiles) -> Explained:
     return Explained(f"{_sentence(f'{told}: {outcome}')}{f' {_BEYOND}' if beyond else ''}", clauses.faults, stories)
 
 
-def counted(verdict: Mapping[str, Any]) -> str:
+def sentence_without_causes(verdict: Mapping[str, Any]) -> str:
     """The sentence of :func:`explained` where a run's events and faults are not at hand: what was found, and nothing of
     how it came about."""
     run = RunFiles(verdict, (), (), (), "")
@@ -194,9 +195,9 @@ def _outcome(run: RunFiles, lost: int) -> str:
         return f"{lost:,} acknowledged record{' is' if lost == 1 else 's are'} gone"
     anomalies = run.verdict["anomalies"]
     if gone := anomalies.get("committed-loss", {}).get("count", 0):
-        return f"{gone:,} record{'' if gone == 1 else 's'} that had passed the high watermark did not stay"
+        return f"{counted(gone, 'record')} that had passed the high watermark did not stay"
     count = sum(anomalies.get(name, {}).get("count", 0) for name in ("lost-write", "unseen"))
-    return f"no read found {count:,} acknowledged record{'' if count == 1 else 's'}, which a replica still has"
+    return f"no read found {counted(count, 'acknowledged record')}, which a replica still has"
 
 
 def _causes(clauses: _Clauses, story: Story, step: Step) -> bool:
@@ -305,7 +306,7 @@ def _amount(fault: Row, node: str) -> str:
     """How many bytes a node lost by a fault, in brackets; empty if it lost none, or its whole disk."""
     value = fault_of_row(fault)
     amount = 0 if value is None or value.replaces_disk else lost_bytes(fault).get(node, 0)
-    return f" ({amount:,} unsynced byte{'' if amount == 1 else 's'})" if amount else ""
+    return f" ({counted(amount, 'unsynced byte')})" if amount else ""
 
 
 def _never_had(clauses: _Clauses, story: Story, step: Step) -> None:

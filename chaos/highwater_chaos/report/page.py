@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from highwater_chaos.base.words import counted
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.experiment.software import software_text
 from highwater_chaos.records.removed import removed_text
@@ -88,7 +89,7 @@ def _sentence(run: RunFiles, acked: int) -> str:
     counts = {name: found["count"] for name, found in run.verdict["anomalies"].items()}
     lost = run.verdict.get("lost") or counts.get("lost-write", 0)
     faults = len(run.faults)
-    under = f"{acked:,} acknowledged records, {removed_text(run.verdict)}, {faults} fault{'' if faults == 1 else 's'}"
+    under = f"{acked:,} acknowledged records, {removed_text(run.verdict)}, {counted(faults, 'fault')}"
     match run.verdict["verdict"]:
         case "pass" if lost:
             return f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} lost, as nobody promised: {under}."
@@ -97,9 +98,7 @@ def _sentence(run: RunFiles, acked: int) -> str:
         case "fail" if lost:
             return f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} lost: {under}."
         case "fail" if gone := counts.get("committed-loss", 0):
-            return (
-                f"{gone:,} record{'' if gone == 1 else 's'} that had passed the high watermark did not stay: {under}."
-            )
+            return f"{counted(gone, 'record')} that had passed the high watermark did not stay: {under}."
         case "fail" if crashed := counts.get("node-crash", 0):
             return f"{'A node' if crashed == 1 else f'{crashed:,} nodes'} ended by an exception: {under}."
         case "fail" if counts:

@@ -125,7 +125,13 @@ def write_index(page: Path, directory: Path, rows: Sequence[RunRow], campaigns: 
         title=printable(directory),
         verdict="fail" if wrong else "pass",
         sentence=f"{len(rows)} runs, {f'{wrong} not' if wrong else 'all'} as expected.",
-        campaigns=[{"name": printable(one.name), "page": link(one / "campaign.html")} for one in campaigns],
+        campaigns=[
+            {
+                "name": printable(one.relative_to(directory) if one != directory else one.absolute().name),
+                "page": link(one / "campaign.html"),
+            }
+            for one in campaigns
+        ],
         rows=[
             {**row.to_dict(), "run": printable(row.directory.name), "report": _report(row.directory, link)}
             for row in rows

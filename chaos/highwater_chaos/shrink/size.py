@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from highwater_chaos.base.words import counted
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.steps import Step
 
@@ -17,7 +18,7 @@ class Size(NamedTuple):
     partitions: int
 
     def __str__(self) -> str:
-        return f"{_count(self.steps, 'step')}, {_count(self.nodes, 'node')}, {_count(self.partitions, 'partition')}"
+        return f"{counted(self.steps, 'step')}, {counted(self.nodes, 'node')}, {counted(self.partitions, 'partition')}"
 
 
 def size_of(experiment: ChaosExperiment) -> Size:
@@ -35,7 +36,3 @@ def _acting(steps: Sequence[Step]) -> Iterator[Step]:
                 yield from _acting(branch)
         elif step.wait is None:
             yield step
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from highwater_chaos.base.words import counted
 from highwater_chaos.records.removed import removed_text
 from highwater_chaos.run.exercised import exercised_text, warning_texts
 
@@ -28,7 +29,7 @@ def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path | None]]) -> str:
     wrong = [one for one in runs if not one[0]["asExpected"]]
     outcome = f"{len(wrong)} not as expected" if wrong else "all as expected" if runs else "none had finished"
     lines = [
-        f"## Highwater: {_count(len(runs), 'run')}, {outcome}",
+        f"## Highwater: {counted(len(runs), 'run')}, {outcome}",
         "",
         "| | run | backend | seed | verdict | anomalies | acknowledged | lost | removed by design |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -106,10 +107,6 @@ def _told(verdict: Mapping[str, Any], directory: Path | None) -> Iterator[str]:
 
 def _notes(verdict: Mapping[str, Any]) -> bool:
     return bool(verdict.get("explanation") or warning_texts(verdict.get("exercised")))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def cut(text: str) -> str:

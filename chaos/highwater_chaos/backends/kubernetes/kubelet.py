@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from highwater_chaos.backends.protocol import HeldUp
+from highwater_chaos.base.words import counted
 from highwater_chaos.kube.kinds import Json
 from highwater_runtime.ports import SECOND
 
@@ -27,8 +28,8 @@ def held_up(pod: Json, container: str) -> HeldUp | None:
             seconds = _seconds(str(waiting.get("message") or ""))
             after = int(status.get("restartCount") or 0)
             return HeldUp(
-                f"the kubelet waits {seconds} s before it starts the container again: {_REASON} after {after} "
-                f"restart{'' if after == 1 else 's'}",
+                f"the kubelet waits {seconds} s before it starts the container again: {_REASON} after "
+                f"{counted(after, 'restart')}",
                 seconds * SECOND,
             )
     return None

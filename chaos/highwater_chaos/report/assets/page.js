@@ -1,4 +1,4 @@
-// What every page can do: choose a theme, copy a text. Without a script a page shows all the same.
+// What every page can do: choose a theme, copy a text, show a wide table on a narrow screen. Without a script a page shows all the same.
 "use strict";
 
 (() => {
@@ -78,7 +78,16 @@
     if (then && box) box.scrollTop = then.offsetTop - box.clientHeight / 2;
   }
 
+  /** Give each cell the heading of its column, which a narrow screen shows beside it. @param {HTMLTableElement} table */
+  function label(table) {
+    const headings = [...(table.tHead?.rows[0].cells ?? [])].map(one => one.textContent ?? "");
+    if (headings.length < 3) return;
+    table.classList.add("labelled");
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, at) => (cell.dataset.label = headings[at]));
+  }
+
   offerThemes();
+  document.querySelectorAll(".table > table").forEach(table => label(/** @type {HTMLTableElement} */ (table)));
   document.querySelectorAll("details.plain").forEach(excerpt => {
     showMoment(excerpt);
     excerpt.addEventListener("toggle", () => showMoment(excerpt), { once: true });
