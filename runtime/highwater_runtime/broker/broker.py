@@ -86,7 +86,7 @@ class Broker:
             keeps_strays=self.keeps_strays,
         )
         produces, fetches, deletions = (Purgatory(ports.clock) for _ in range(3))
-        self._fetch_sessions = FetchSessions(
+        self.fetch_sessions = FetchSessions(
             config.fetch_session_slots,
             ports.random,
             ports.clock.now_ns,
@@ -104,7 +104,7 @@ class Broker:
             ),
             ports,
             self._logs,
-            WakeUps((produces, fetches, deletions), on_append=(fetches,), listener=self._fetch_sessions),
+            WakeUps((produces, fetches, deletions), on_append=(fetches,), listener=self.fetch_sessions),
             produces,
             fetches,
             deletions,
@@ -267,7 +267,7 @@ class Broker:
             case ApiKey.PRODUCE:
                 produce.handle(request, self._replicas)
             case ApiKey.FETCH:
-                fetch.handle(request, self._replicas, self._fetch_sessions)
+                fetch.handle(request, self._replicas, self.fetch_sessions)
             case _ if mode.handle(request):
                 pass
             case ApiKey.LIST_OFFSETS:

@@ -13,34 +13,33 @@ purgatory's rule. So whatever else is broken, at none of these may a request sti
 Worked example: a follower waits at the leader of the quorum, all records are there, and the HW moves. A leader to which
 that is no news answers when the follower's wait is over. So each change of metadata comes that much later.
 
-The trap: most fetches are of sessions, and a request names only what is new. What the others ask for is added up here.
-A follower outside the ISR may be throttled, and nobody wakes it when it is no longer. So partitions that have been
+The trap: most fetches are of sessions, and a request names only what is new (:mod:`.asked` adds it up). A
+follower outside the ISR may be throttled, and nobody wakes it when it is no longer. So partitions that have been
 throttled while a request waited are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.apis.fetch import REPLICA_STATE_SINCE
-from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.controller.kraft import QuorumController
 from highwater_runtime.metadata.topic_config import LEADER_THROTTLED_REPLICAS
 from highwater_runtime.ports import MS
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.raft.messages import FetchParams, fetch_params_of, is_metadata_fetch
-from highwater_runtime.sim.connection import Connection, ConnectionState, SimRequest
+from highwater_runtime.sim.connection import ConnectionState, SimRequest
+from highwater_runtime.sim.invariants.asked import AskedKey, AskedPartitions
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.process import Process
 from highwater_runtime.sim.simulator import Simulator
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.fetch_session import FINAL_EPOCH, FIRST_EPOCH
 from highwater_runtime.zookeeper import ZooKeeperServer
 
 OF_WAITING: Final = (ApiKey.FETCH, ApiKey.PRODUCE, ApiKey.OFFSET_COMMIT)
@@ -53,13 +52,6 @@ _AGAIN_NS: Final = 10 * MS
 _TIMER_NS: Final = 1000 * MS
 """A node that was paused between two looks is late with its timers by less than this."""
 _ACKS_ALL: Final = -1
-_MANY: Final = 100
-"""Connections that are remembered before those that were closed are forgotten."""
-
-_Key = tuple[Any, int]
-"""Topic id or name, and partition index."""
-_Wanted = dict[_Key, int]
-"""The offset at which each partition is fetched."""
 
 
 @dataclass(slots=True)
@@ -83,8 +75,7 @@ class WaitingInvariants:
         self._violations = violations
         self._next_ns = 0
         self._open: list[_Open] = []
-        self._asked: dict[Connection, _Wanted] = {}
-        """What the last fetch over each connection asks for, with all that its session asked for before."""
+        self._asked = AskedPartitions(simulator, violations)
         self._sent: dict[tuple[str, int, int], tuple[SimRequest, int]] = {}
         """By leader of the quorum, its epoch, and replica: its last fetch, and the highest HW in an answer before."""
 
@@ -112,8 +103,6 @@ class WaitingInvariants:
             return
         self._next_ns = self._simulator.now_ns + _EVERY_NS
         self._open = [one for one in self._open if self._waits(one)]
-        if len(self._asked) > _MANY:
-            self._asked = {one: asked for one, asked in self._asked.items() if one.state is ConnectionState.OPEN}
         for one in self._open:
             clause = one.due()
             if clause and one.was_due:
@@ -150,32 +139,14 @@ class WaitingInvariants:
     # --- partitions --------------------------------------------------------------------------------------------------
 
     def _fetch(self, node: str, call: SimRequest, broker: Broker) -> Callable[[], str] | None:
-        body, connection = call.body, call.connection
-        if connection is None:
+        body, wanted = call.body, self._asked.of(node, call, broker)
+        if wanted is None:
             return None
-        by_id = call.version >= TOPIC_IDS_SINCE
-        wanted: _Wanted = {
-            (topic.topic_id if by_id else topic.topic, one.partition): one.fetch_offset
-            for topic in body.topics
-            for one in topic.partitions
-        }
-        if body.session_epoch not in (FIRST_EPOCH, FINAL_EPOCH):
-            before = self._asked.get(connection)
-            if before is None:
-                return None  # it was opened over another connection
-            forgotten = {
-                (topic.topic_id if by_id else topic.topic, index)
-                for topic in body.forgotten_topics_data
-                for index in topic.partitions
-            }
-            known = {key: offset for key, offset in before.items() if key not in forgotten}
-            wanted = {**known, **wanted}
-        self._asked[connection] = wanted
         replica_id = body.replica_state.replica_id if call.version >= REPLICA_STATE_SINCE else body.replica_id
         if body.min_bytes > 1 or call.response is not None:
             return None
 
-        throttled: dict[_Key, None] = {}
+        throttled: dict[AskedKey, None] = {}
 
         def due() -> str:
             throttled.update((key, None) for key in wanted if replica_id >= 0 and _may_be_throttled(broker, key))
@@ -235,13 +206,13 @@ def _news_of(raft: RaftReplica, params: FetchParams, sent: int) -> str:
     return f"HW {raft.high_watermark} is news after {sent}" if sent < raft.high_watermark else ""
 
 
-def _replica(broker: Broker, key: _Key) -> Partition | None:
+def _replica(broker: Broker, key: AskedKey) -> Partition | None:
     of, index = key
     topic = broker.image.topics_by_name.get(of) if isinstance(of, str) else broker.image.topics_by_id.get(of)
     return None if topic is None else broker.partitions.get((topic.id, index))
 
 
-def _there_is(broker: Broker, wanted: _Wanted, replica_id: int) -> Iterator[str]:
+def _there_is(broker: Broker, wanted: Mapping[AskedKey, int], replica_id: int) -> Iterator[str]:
     for key, offset in wanted.items():
         replica = _replica(broker, key)
         if replica is None or not replica.log.is_online:
@@ -254,7 +225,7 @@ def _there_is(broker: Broker, wanted: _Wanted, replica_id: int) -> Iterator[str]
             yield f"{replica.name} ends at {replica.log.log_end_offset}, and is fetched at {offset}"
 
 
-def _may_be_throttled(broker: Broker, key: _Key) -> bool:
+def _may_be_throttled(broker: Broker, key: AskedKey) -> bool:
     replica = _replica(broker, key)
     return replica is not None and bool(broker.image.topic_config(replica.topic).get(LEADER_THROTTLED_REPLICAS))
 
