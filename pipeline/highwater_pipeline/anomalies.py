@@ -118,6 +118,7 @@ STATE_INVARIANTS: Final[dict[str, str]] = {
     "disk-leftover": "with the cluster at rest, a broker's disk or checkpoints hold what belongs to none of its logs",
     "group-state": "a coordinator keeps members that have gone, or waits for nobody, or answers against its state",
     "fetch-session": "a fetch session is not what its client asks for, or a response has what nobody asked for",
+    "deleted-too-early": "a topic's nodes were deleted while a broker still had a replica of it (ZooKeeper mode)",
     "clean-shutdown-marker": "a broker wrote to its logs while its clean-shutdown marker could still come back",
 }
 """What the simulator alone looks at after every event: the live state of nodes, which no table of a run shows."""

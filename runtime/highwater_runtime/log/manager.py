@@ -42,6 +42,7 @@ from highwater_runtime.log.checkpoints import (
 from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.creation import Creation
+from highwater_runtime.log.departures import Departures
 from highwater_runtime.log.errors import CorruptCheckpointError, LogOfflineError
 from highwater_runtime.log.loading import FoundLog, Loading, LogPlace
 from highwater_runtime.log.log import Log
@@ -84,6 +85,7 @@ class LogManager:
         keeps_strays: bool = True,
     ) -> None:
         self.logs: dict[TopicPartition, Log] = {}
+        self.departures = Departures(self.logs)
         self.is_loaded = False
         self.clean_start = False
         self.previous_broker_epoch = -1
@@ -268,6 +270,7 @@ class LogManager:
                 raise error
             if not self._is_shut_down:
                 log = self.logs[tp] = Log.created(task, self._ports.clock, self._ports.trace)
+                self.departures.created(tp, log)
                 self._adopt(tp)
                 on_created(log)
 
@@ -279,6 +282,7 @@ class LogManager:
             now_ms=self._ports.clock.wall_ms(),
             done=done,
         )
+        self.departures.create(tp, task)
         self._behind.add(task)
 
     def configure(self, topic: str, partition: int, properties: Mapping[str, str]) -> None:
@@ -326,9 +330,14 @@ class LogManager:
         self._checkpointed_hw.pop(tp, None)
         suffix = f".{self._ports.random.getrandbits(128):032x}{kind}"
         name = f"{str(tp)[: _LONGEST_NAME - len(suffix)]}{suffix}"
-        self._behind.add(SetAside(str(tp), name, _raise))
+        self.departures.begin(name, tp, log)
+        self._behind.add(SetAside(str(tp), name, partial(self._has_left, name)))
         self._checkpoints.forget(tp)
         return name
+
+    def _has_left(self, name: str, error: OSError | None) -> None:
+        _raise(error)
+        self.departures.end(name)
 
     def _remove_dir_later(self, name: str) -> None:
         def removed(error: OSError | None) -> None:

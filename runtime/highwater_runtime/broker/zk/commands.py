@@ -36,6 +36,7 @@ from highwater_runtime.broker.replica_role import Role
 from highwater_runtime.broker.zk.cluster_image import NO_ID, ClusterImage
 from highwater_runtime.broker.zk.configs import Configs
 from highwater_runtime.epochs import is_too_far
+from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.metadata import NO_LEADER, LeaderRecoveryState, PartitionRegistration
 from highwater_runtime.metadata.topic_names import is_legal
 from highwater_runtime.metadata.znodes import key_of
@@ -151,7 +152,9 @@ class Commands:
             case LeaderAndIsrRequest() as body:
                 request.reply(self._lead_and_follow(body, request.version))
             case StopReplicaRequest() as body:
-                request.reply(self._stop(body))
+                response, deleted = self._stop(body)
+                # Once its replicas have confirmed, the controller gives the name of a topic away.
+                self._context.logs.departures.when_over(deleted, lambda: request.reply(response))
             case UpdateMetadataRequest() as body:
                 request.reply(self._update(body))
         self._is_busy = False
@@ -238,10 +241,12 @@ class Commands:
 
     # --- StopReplica ----------------------------------------------------------------------------------------------
 
-    def _stop(self, body: StopReplicaRequest) -> StopReplicaResponse:
+    def _stop(self, body: StopReplicaRequest) -> tuple[StopReplicaResponse, list[TopicPartition]]:
+        """The response, and the partitions whose logs must be gone first."""
         replicas = self._context.replicas
         deleted: list[PartitionKey] = []
         halted: list[PartitionKey] = []
+        named: list[TopicPartition] = []
         response = StopReplicaResponse(error_code=ErrorCode.NONE)
         for topic in body.topic_states:
             for state in topic.partition_states:
@@ -254,6 +259,8 @@ class Commands:
                 )
                 if error is not ErrorCode.NONE:
                     continue
+                if state.delete_partition and (key is None or key in replicas.roles):
+                    named.append(TopicPartition(topic.topic_name, state.partition_index))
                 if key is not None:
                     (deleted if state.delete_partition else halted).append(key)
                 elif state.delete_partition and self._context.logs.get(topic.topic_name, state.partition_index):
@@ -266,7 +273,7 @@ class Commands:
         for key in deleted:
             self._controller_epochs.pop(key, None)
         replicas.begin()
-        return response
+        return response, named
 
     def _check_stop(self, topic: str, key: PartitionKey | None, state: StopReplicaPartitionState) -> ErrorCode:
         log = self._context.logs.get(topic, state.partition_index)

@@ -14,6 +14,7 @@ from highwater_runtime.ports.trace import (
     TransitionTaken,
 )
 from highwater_runtime.sim.invariants.claims import OF_CLAIMS, ClaimInvariants
+from highwater_runtime.sim.invariants.deletions import DeletionInvariants
 from highwater_runtime.sim.invariants.failed_logs import FailedLogInvariants
 from highwater_runtime.sim.invariants.groups import OF_GROUPS, GroupInvariants
 from highwater_runtime.sim.invariants.images import OF_IMAGES, ImageInvariants
@@ -109,12 +110,14 @@ class InvariantMonitor:
         images = ImageInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
         controllers = ControllerEpochs(self._violations)
+        self._deletions = DeletionInvariants(simulator, self._violations)
         self._looks: dict[type, list[tuple[Look, bool]]] = {}
         """Who looks at each kind of event, in order, and whether it passes over the namesakes."""
         for kinds, look, passes_over in (
             ((BrokerRegistered,), self._live.registered, False),
             ((NodeStarted,), failed_logs.on_start, False),
             ((PartitionChanged,), self._namesakes.on_event, False),
+            ((PartitionChanged,), self._deletions.on_event, False),
             (OF_CLAIMS, self._claims.on_event, True),
             (OF_REPORTS, reports.on_event, True),
             (OF_PARTITIONS, self._partitions.on_event, True),
@@ -167,6 +170,7 @@ class InvariantMonitor:
         self._claims.after_event()
         self._logs.after_event()
         self._groups.after_event()
+        self._deletions.after_event()
         self._overdue.after_event()
         self._waiting.after_event()
         self._voters.after_event()
