@@ -52,10 +52,9 @@ OF_PODS = {DrainsMachines, ReplacesPods}
                 BlocksWrites,
                 ConfiguresNodes,
                 RunsCommands,
-                *OF_PODS,
             },
         ),
-        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes, RunsCommands} | OF_PODS),
+        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes, RunsCommands}),
         (AttachBackend, frozenset(PRIMITIVES) - {HostsClientProcesses, RunsCommands}),
     ],
 )

@@ -238,7 +238,7 @@ class ReplacesPods(Protocol):
         """Ask for the eviction of the node's pod. Why it is refused (a PodDisruptionBudget); None: it is granted."""
 
     def pod_of(self, node: str) -> str:
-        """Probe: the uid of the pod that the node has now; empty: it has none."""
+        """Probe: the uid of the pod that the node has now; empty: it has none yet that could be touched."""
 
 
 @runtime_checkable
@@ -255,7 +255,7 @@ class DrainsMachines(ReplacesPods, Protocol):
         """Probe: the machine that was cordoned for a node, if it still is."""
 
     def beside(self, node: str) -> Sequence[str]:
-        """Return the nodes whose pods are on the machine of this one's, itself among them."""
+        """Return the nodes whose pods are on the machine of this one's now, itself among them."""
 
 
 PRIMITIVES: Final[dict[Primitive, str]] = {

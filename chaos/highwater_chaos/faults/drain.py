@@ -8,12 +8,12 @@ from highwater_chaos.backends.primitives import DrainsMachines, Primitive
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.faults.base import FaultContext, FaultTarget, ProbeResult
 from highwater_chaos.faults.evict import Within, evicted
-from highwater_chaos.faults.replaced_pods import ReplacedPodFault
+from highwater_chaos.faults.replaced_pods import GONE_NS, ReplacedPodFault
 from highwater_runtime.ports import SECOND
 
 
 class Drain(ReplacedPodFault):
-    """The target's machine is cordoned, and the cluster's pods on it are evicted. Only on pods of others."""
+    """The target's machine is cordoned, and the cluster's pods on it are evicted. Only on Kubernetes."""
 
     KIND: ClassVar[str] = "drain"
     RANK: ClassVar[int] = 33
@@ -28,6 +28,7 @@ class Drain(ReplacedPodFault):
         """Cordon, then evict. Confirmed when the machine is unschedulable, and the pods that were there are gone."""
         machines = context.using(DrainsMachines)
         (first, *_) = context.resolve(self.target)
+        yield from context.confirm(lambda: machines.pod_of(first) != "", f"{first} has a pod", GONE_NS)
         touched = [context.intend("node", node, (node,)) for node in machines.beside(first)]
         machine = machines.cordon(first, context.undone_by_ns)
         for touch in touched:

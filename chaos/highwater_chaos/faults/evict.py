@@ -20,7 +20,7 @@ Within = Annotated[
 
 
 class Evict(ReplacedPodFault):
-    """The pods are evicted, one after the other, if their PodDisruptionBudget allows it. Only on pods of others."""
+    """The pods are evicted, one after the other, if their PodDisruptionBudget allows it. Only on Kubernetes."""
 
     KIND: ClassVar[str] = "evict"
     RANK: ClassVar[int] = 32
@@ -39,7 +39,7 @@ class Evict(ReplacedPodFault):
 
 def evicted(context: FaultContext, touched: list[FaultTarget], within_ns: int) -> Process[None]:
     """Evict the pods of nodes. What a PodDisruptionBudget refuses is evidence that it was not done."""
-    before = uids_of(context, touched)
+    before = yield from uids_of(context, touched)
     for touch in touched:
         refusals: list[str | None] = []
 

@@ -11,7 +11,7 @@ from highwater_chaos.faults.replaced_pods import ReplacedPodFault, seen_gone, ui
 
 
 class PodDelete(ReplacedPodFault):
-    """The pods are deleted, with their grace period. Only on pods of others, on Kubernetes."""
+    """The pods are deleted, with their grace period. Only on Kubernetes."""
 
     KIND: ClassVar[str] = "podDelete"
     RANK: ClassVar[int] = 31
@@ -25,7 +25,7 @@ class PodDelete(ReplacedPodFault):
     def inject(self, context: FaultContext) -> Process[None]:
         """Delete all pods. Confirmed when the pods that were there are gone."""
         touched = context.aim_at_processes(self.target)
-        before = uids_of(context, touched)
+        before = yield from uids_of(context, touched)
         for touch in touched:
             context.using(ReplacesPods).delete_pod(touch.name)
         for touch in touched:

@@ -39,9 +39,16 @@ class ReplacedPodFault(Fault):
         return runs(context, touch, touch.incarnation if ended else 0)
 
 
-def uids_of(context: FaultContext, touched: Sequence[FaultTarget]) -> dict[str, str]:
-    """The pods of nodes, before anything is done to them."""
-    return {touch.name: context.using(ReplacesPods).pod_of(touch.name) for touch in touched}
+def uids_of(context: FaultContext, touched: Sequence[FaultTarget]) -> Process[dict[str, str]]:
+    """The pods of nodes, before anything is done to them. Waits for the next pod of a node that is being replaced."""
+    pods = context.using(ReplacesPods)
+
+    def has_pod(node: str) -> bool:
+        return pods.pod_of(node) != ""
+
+    for touch in touched:
+        yield from context.confirm(partial(has_pod, touch.name), f"{touch.name} has a pod", GONE_NS)
+    return {touch.name: pods.pod_of(touch.name) for touch in touched}
 
 
 def seen_gone(context: FaultContext, touch: FaultTarget, uid: str) -> Process[None]:

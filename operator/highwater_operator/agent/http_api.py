@@ -15,7 +15,8 @@
                                          parameters stand in the query
 ``GET /v1/machine``                      load, disk space and starts of the agent (:mod:`~.machine_record`) since
                                          ``?since=`` (seconds since the epoch): ``{"items": […]}``
-``GET /v1/pods/…?uid=``                  409 if the pod of this name is another one by now
+``GET /v1/pods/…?uid=``                  409 if the pod of this name is another one by now; of events not for some
+                                         minutes after a pod of a LogCluster was deleted (:mod:`.kept_events`)
 ``GET /v1/pods/…?container=``            which of its containers is the node (without: ``node``)
 ``GET /v1/clock``                        the machine's clocks and which boot it is: ``{"monotonicNs": 1, "wallNs": 2,
                                          "bootId": "…"}``. Nothing is waited for
@@ -49,6 +50,7 @@ from highwater_operator.agent.faults.base import PodNode
 from highwater_operator.agent.faults.derived import MACHINE_PROBES
 from highwater_operator.agent.faults.kinds import read_fault
 from highwater_operator.agent.faults.node_program import session
+from highwater_operator.agent.kept_events import KeptEvents
 from highwater_operator.agent.machine_record import MachineRecord
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.pools import Pools
@@ -107,6 +109,7 @@ class Api:
         volumes: Volumes,
         machine: MachineRecord,
         healthy: Callable[[], str | None],
+        kept: KeptEvents,
     ) -> None:
         self._settings = settings
         self._faults = faults
@@ -114,6 +117,7 @@ class Api:
         self._volumes = volumes
         self._machine = machine
         self._healthy = healthy
+        self._kept = kept
         self._pools = Pools()
 
     def application(self) -> web.Application:
@@ -210,11 +214,13 @@ class Api:
     # --- pods ---
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        pod = await self._readable(request)
+        named = request.match_info
+        pod = self._kept.pod(named["namespace"], named["pod"], request.query.get("uid"))
+        pod = pod or await self._readable(request)
         text = request.query.get("offset", "0")
         if not text.isdecimal() or len(text) > 18:
             raise RefusalError(400, "offset is no byte", expected="a number, 0 or more", found=text[:60])
-        piece = await self._read(pod, lambda: pod_files.events(pod, self._settings.kubelet, int(text)))
+        piece = await self._read(pod, lambda: self._piece(pod, int(text)))
         with closing(piece):
             answer = web.StreamResponse(
                 headers={
@@ -234,6 +240,9 @@ class Api:
                 answer.force_close()  # so that the caller sees that it is not all, and asks again
             await answer.write_eof()
             return answer
+
+    def _piece(self, pod: Pod, offset: int) -> pod_files.Piece:
+        return self._kept.read(pod, offset) or pod_files.events(pod, self._settings.kubelet, offset)
 
     async def _dump(self, request: web.Request) -> web.StreamResponse:
         pod = await self._readable(request)

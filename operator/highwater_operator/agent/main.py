@@ -32,6 +32,7 @@ from highwater_operator.agent.attachments import Attachments
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.health import Health
 from highwater_operator.agent.http_api import QUIET, Api
+from highwater_operator.agent.kept_events import KeptEvents
 from highwater_operator.agent.listener import IDLE_S, Listener
 from highwater_operator.agent.machine_record import MachineRecord
 from highwater_operator.agent.machine_run import open_run
@@ -117,10 +118,13 @@ class Agent:
             log("continued an earlier run", what=what)
         self._wanted = threading.Event()
         configuration = _configuration()
-        self._pods = ApiPods(configuration, settings.node, lambda _: self._wanted.set())
+        self._pods = ApiPods(configuration, settings.node, self._on_change)
         self._events = PodEvents(Kube(configuration, manager="highwater-agent"), settings.node, self._log_once)
         clusters = ApiClusters(configuration)
         self._admission = Admission(settings.node, self._pods, ApiNamespaces(configuration), clusters)
+        self._kept = KeptEvents(
+            settings.kubelet, lambda pod: self._admission.readable(pod.namespace, pod.name, pod.uid, None)
+        )
         self._faults = Faults(
             self._admission,
             machine,
@@ -168,7 +172,15 @@ class Agent:
             thread.start()
             self._health.watch(thread.name, thread.is_alive, within)
         self._health.watch("pod-watch", self._pods.alive)
-        api = Api(self._settings, self._faults, self._admission, self._volumes, self._machine, self._health.wrong)
+        api = Api(
+            self._settings,
+            self._faults,
+            self._admission,
+            self._volumes,
+            self._machine,
+            self._health.wrong,
+            self._kept,
+        )
         runner = web.AppRunner(api.application(), keepalive_timeout=IDLE_S, **QUIET)
         await runner.setup()
         assert runner.server is not None
@@ -191,6 +203,10 @@ class Agent:
                 driver()
             await listener.close()
             await runner.cleanup()
+
+    def _on_change(self, pod: Pod) -> None:
+        self._kept.look_at(pod)
+        self._wanted.set()
 
     def _start_driver(self) -> Callable[[], None] | None:
         """Serve the CSI driver, if there is to be one; returns what ends it."""

@@ -81,25 +81,35 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
             continue
         except MachineError as error:
             raise RefusalError(422, str(error), expected="a regular file", found="something else") from error
-        status = os.fstat(fd)
-        if (first := _first_byte(fd, offset)) > offset:
-            os.close(fd)
-            raise RefusalError(
-                410,
-                f"of the events of pod {pod.namespace}/{pod.name} the last {KEPT_EVENTS >> 20} MiB are kept, these are"
-                " gone: delete the pod, so that the next one begins with an empty file",
-                expected=f"byte {first} or later",
-                found=str(offset),
-            )
-        length = max(0, min(MOST_BYTES, status.st_size - offset))
-        source = os.fdopen(fd, "rb", buffering=0)
-        return Piece(source, offset, length, status.st_size, f"{status.st_dev:x}-{status.st_ino:x}")
+        return piece_of(fd, pod, offset)
     raise RefusalError(
         404,
         f"no events of pod {pod.namespace}/{pod.name} are here",
         expected=" or ".join(f"{place}/{_EVENTS}" for place in places),
         found="no file",
     )
+
+
+def piece_of(fd: int, pod: Pod, offset: int) -> Piece:
+    """A piece of the pod's events. ``fd``: their file, which is the piece's from then on. Raises ``RefusalError``."""
+    status = os.fstat(fd)
+    if (first := _first_byte(fd, offset)) > offset:
+        os.close(fd)
+        raise RefusalError(
+            410,
+            f"of the events of pod {pod.namespace}/{pod.name} the last {KEPT_EVENTS >> 20} MiB are kept, these are"
+            " gone: delete the pod, so that the next one begins with an empty file",
+            expected=f"byte {first} or later",
+            found=str(offset),
+        )
+    length = max(0, min(MOST_BYTES, status.st_size - offset))
+    source = os.fdopen(fd, "rb", buffering=0)
+    return Piece(source, offset, length, status.st_size, f"{status.st_dev:x}-{status.st_ino:x}")
+
+
+def open_kept_events(pod: Pod, kubelet: Path) -> int:
+    """Open the file that the kubelet keeps of a pod's events. Raises ``OSError``, ``MachineError``."""
+    return _open_events(str(volume_directory(kubelet, pod.uid, EVENTS_VOLUME)), None)
 
 
 def bound_events(pod: Pod, kubelet: Path, kept: int = KEPT_EVENTS) -> None:

@@ -32,7 +32,7 @@ class Pod:
     """What matters of one. ``containers``: ids of all its containers by name, by the API server, which may be behind
     (empty: not started yet); ``chosen``: name of the one that is the node; ``user`` and ``group``: as what it runs;
     ``stateful_set``: name and uid of the StatefulSet that is its controller, by its own word; ``of_cluster``: it was
-    found to be a LogCluster's."""
+    found to be a LogCluster's; ``deleting``: it is to be deleted."""
 
     namespace: str
     name: str
@@ -48,6 +48,7 @@ class Pod:
     host_network: bool = False
     stateful_set: tuple[str, str] | None = None
     of_cluster: bool = False
+    deleting: bool = False
 
     @property
     def container(self) -> str:
@@ -78,6 +79,7 @@ class Pod:
             host_network=bool(spec.get("hostNetwork")),
             group=int(security.get("fsGroup") or security.get("runAsGroup") or user),
             stateful_set=controller_of(manifest, STATEFUL_SET.api_version, STATEFUL_SET.kind),
+            deleting="deletionTimestamp" in meta,
         )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import uuid
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,9 @@ from aiohttp import web
 from highwater_operator.agent import pod_files
 from highwater_operator.agent.admission import Admission
 from highwater_operator.agent.http_api import Api
+from highwater_operator.agent.kept_events import MOST, KeptEvents
 from highwater_operator.agent.pods import Pod
+from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.settings import Settings
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -67,7 +71,7 @@ def events(pod: Pod, tmp_path: Path) -> Path:
     return folder / "events.jsonl"
 
 
-def ask(pod: Pod, kubelet: Path, query: str = "", status: int = 200) -> bytes:
+def ask(pod: Pod, kubelet: Path, query: str = "", status: int = 200, kept: KeptEvents | None = None) -> bytes:
     """For the events, by HTTP."""
     token = kubelet / "token"
     token.write_text(TOKEN)
@@ -79,6 +83,7 @@ def ask(pod: Pod, kubelet: Path, query: str = "", status: int = 200) -> bytes:
         unasked,
         unasked,
         lambda: None,
+        kept or KeptEvents(kubelet, lambda pod: pod),
     )
 
     def call(port: int) -> bytes:
@@ -150,3 +155,52 @@ def test_the_oldest_events_of_a_file_that_grows_are_given_up(pod: Pod, events: P
     with events.open("ab") as file:
         file.write(b"z")
     assert ask(pod, tmp_path, f"?offset={4 * MIB}") == b"z"
+
+
+# --- pods that are deleted --------------------------------------------------------------------------------------------
+
+
+def test_what_a_pod_wrote_last_is_there_when_its_successor_is(pod: Pod, events: Path, tmp_path: Path) -> None:
+    """The kubelet has removed its files, and another pod has its name."""
+    events.write_bytes(b"first\n")
+    kept = KeptEvents(tmp_path, lambda pod: pod)
+    kept.look_at(pod)
+    assert kept.pod("ns", pod.name, pod.uid) is None, "it is not to be deleted yet"
+    kept.look_at(replace(pod, deleting=True))
+    with events.open("ab") as file:
+        file.write(b"last\n")
+    shutil.rmtree(events.parent)
+    successor = replace(pod, uid=str(uuid.uuid4()))
+    assert ask(successor, tmp_path, f"?uid={pod.uid}&offset=6", kept=kept) == b"last\n"
+    assert ask(successor, tmp_path, f"?uid={pod.uid}&offset=11", kept=kept) == b""
+    assert b"has been replaced since" in ask(successor, tmp_path, f"?uid={uuid.uuid4()}", 409, kept=kept)
+    kept.close()
+    assert b"has been replaced since" in ask(successor, tmp_path, f"?uid={pod.uid}", 409, kept=kept)
+
+
+def test_no_file_is_kept_for_ever_of_a_stranger_or_through_a_link(pod: Pod, events: Path, tmp_path: Path) -> None:
+    def refused(_: Pod) -> Pod:
+        raise RefusalError(403, "of no LogCluster", expected="one", found="none")
+
+    events.write_bytes(b"x")
+    going = replace(pod, deleting=True)
+    strangers = KeptEvents(tmp_path, refused)
+    strangers.look_at(going)
+    assert strangers.read(going, 0) is None
+    old = KeptEvents(tmp_path, lambda pod: pod, kept_s=0.0)
+    old.look_at(going)
+    assert old.pod("ns", pod.name, pod.uid) is None
+    many = KeptEvents(tmp_path, lambda pod: pod)
+    many.look_at(going)
+    for _ in range(MOST):
+        other = replace(going, uid=str(uuid.uuid4()))
+        shutil.copytree(tmp_path / "pods" / pod.uid, tmp_path / "pods" / other.uid)
+        many.look_at(other)
+    assert many.pod("ns", pod.name, pod.uid) is None, "the oldest is closed"
+    assert many.pod("ns", pod.name, other.uid) is not None
+    many.close()
+    events.unlink()
+    events.symlink_to("/etc/hostname")
+    linked = KeptEvents(tmp_path, lambda pod: pod)
+    linked.look_at(going)
+    assert linked.pod("ns", pod.name, pod.uid) is None

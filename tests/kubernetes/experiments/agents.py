@@ -68,6 +68,8 @@ class FakeAgent:
         self.inject: Callable[[str, Json], list[Json]] = lambda fault, body: [evidence(f"{body['kind']} is there")]
         self.heal: Callable[[str, Json], list[Json]] = lambda fault, body: [evidence("gone", "heal")]
         self.observe: Callable[[Json], list[Json]] = lambda record: []
+        self.asked = threading.local()
+        """``uid``: of the pod that the request being answered names."""
         self.answers: Callable[[str, str, int], bytes | None] = lambda pod, what, offset: None
         self.processes: Callable[[str], list[str]] = lambda pod: ["running"]
         self.reaches: Callable[[str, str], bool] = lambda pod, peer: True
@@ -167,6 +169,7 @@ class FakeAgent:
             return 200, json.dumps({"result": self.reaches(parts[3], wanted["peer"])}).encode()
         if parts[1] == "pods":
             wanted = dict(pair.split("=") for pair in query.split("&") if pair)
+            self.asked.uid = wanted.get("uid", "")
             found = self.answers(parts[3], parts[4], int(wanted.get("offset", 0)))
             return (404, b'{"error": "nothing here"}') if found is None else (200, found)
         if len(parts) == 2:

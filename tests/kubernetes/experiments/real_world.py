@@ -39,12 +39,13 @@ class RestartingNodes(RealNodes):
         self.folder = folder
         self.held: set[str] = set()
         self._gone: set[str] = set()
+        self._uids: dict[str, str] = {}
         self._marks: dict[str, str] = {}
         self._runners: list[threading.Thread] = []
 
     def start(self, handle: Any) -> None:
         if "highwater.dev/cluster" in handle.pod["metadata"]["labels"]:
-            self._gone.discard(handle.pod["metadata"]["name"])
+            self._begin_pod(handle.pod["metadata"])
             super().start(handle)
             return
         handle.running(ready=True)
@@ -53,6 +54,17 @@ class RestartingNodes(RealNodes):
         thread = threading.Thread(target=lambda: handle.finished(self._runner(handle.pod)), daemon=True)
         self._runners.append(thread)
         thread.start()
+
+    def _begin_pod(self, pod: Json) -> None:
+        """Each pod has a file of events of its own, and that of the one before is what an agent keeps of it."""
+        name, events = pod["name"], self.home(pod["name"]) / "events.jsonl"
+        if name in self._gone and events.exists():
+            events.rename(self.kept_events(name, self._uids[name]))
+        self._gone.discard(name)
+        self._uids[name] = pod["uid"]
+
+    def kept_events(self, pod: str, uid: str) -> Path:
+        return self.home(pod) / f"events-{uid}.jsonl"
 
     def stop(self, handle: Any, grace_seconds: int) -> None:
         self._gone.add(handle.pod["metadata"]["name"])
@@ -192,7 +204,8 @@ class ActingAgent(FakeAgent):
         home = self._nodes().home(pod)
         match what:
             case "events":
-                path = home / "events.jsonl"
+                kept = self._nodes().kept_events(pod, self.asked.uid)
+                path = kept if kept.exists() else home / "events.jsonl"
                 if not path.exists():
                     return None
                 with path.open("rb") as file:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -25,12 +24,13 @@ from highwater_chaos.backends.kubernetes.agents import AgentClient
 from highwater_chaos.backends.kubernetes.cluster import Place
 from highwater_chaos.backends.kubernetes.crashable import CrashableBackend
 from highwater_chaos.backends.kubernetes.faults import PodPlace
+from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Scheduler
 from highwater_chaos.base.quantities import parse_signed_duration
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.faults import Inject, drawn_kinds
-from highwater_chaos.faults import FaultContext, FaultRecord, nodes, restart, session_expiry, stop
+from highwater_chaos.faults import FaultContext, FaultRecord, drain, nodes, replaced_pods, restart, session_expiry, stop
 from highwater_chaos.faults.base import Fault
 from highwater_chaos.faults.session_expiry import SessionExpiry
 from highwater_chaos.kube.client import KubeError
@@ -66,19 +66,26 @@ FAULTS: dict[str, Json] = {
     "delay": {**RULE, "by": "10ms"},
     "duplicate": RULE,
     "clockSkew": {**TARGET, "offset": "5s"},
+    "podDelete": TARGET,
+    "evict": {**TARGET, "within": "2s"},
+    "drain": {**TARGET, "within": "2s"},
 }
 NODES = ("controller-0", "broker-0", "broker-1")
 DOWN = ("powerLoss", "kill", "stop", "restart", "diskWipe")
 MESSAGES = ("hold", "drop", "delay", "duplicate")
+REPLACED = ("podDelete", "evict", "drain")
 MET = {"diskFull": "ENOSPC", "diskError": "EIO"}
 SHORT = 2 * SECOND
 
 
 @dataclass
 class Pod:
-    """What a pod of the model is like."""
+    """What a pod of the model is like. ``earlier``: the events of those before it, by their uids."""
 
     address: str
+    uid: str
+    there: bool = True
+    earlier: dict[str, bytes] = field(default_factory=dict)
     up: bool = False
     incarnation: int = 0
     held_by: set[str] = field(default_factory=set)
@@ -98,10 +105,11 @@ class Model(FakeAgent):
         super().__init__()
         self.left_out = ""
         self.fails_for: set[str] = set()
-        self.pods = {name: Pod(f"10.0.0.{number}") for number, name in enumerate(NODES, 1)}
+        self.pods = {name: Pod(f"10.0.0.{number}", f"{name}/0") for number, name in enumerate(NODES, 1)}
         self.offset = 0
         self.inject, self.heal, self.observe = self._inject, self._heal, self._observe
-        self.answers = lambda pod, what, offset: self.pods[pod].events[offset:] if what == "events" else b""
+        self.unschedulable = False
+        self.answers = lambda pod, what, offset: self._events(self.pods[pod])[offset:] if what == "events" else b""
         self.processes = lambda pod: ["stopped" if self.pods[pod].paused else "running"] if self.pods[pod].up else []
         self.reaches = self._reaches
         for name in NODES:
@@ -135,6 +143,19 @@ class Model(FakeAgent):
         changed = {"broker": int(node[-1]), "broker_epoch": self.offset, "metadata_offset": self.offset}
         self.event("controller-0", BrokerRegistrationChanged(**changed, reason=reason))
 
+    def replace(self, node: str) -> None:
+        """It is deleted, and whoever made it makes another one."""
+        pod = self.pods[node]
+        if self.left_out == "inject":
+            return
+        pod.earlier[pod.uid], pod.events = pod.events, b""
+        pod.uid, pod.up, pod.there = f"{node}/{len(pod.earlier)}", False, self.left_out != "heal"
+        if pod.there:
+            self.start(node)
+
+    def _events(self, pod: Pod) -> bytes:
+        return pod.earlier.get(self.asked.uid, pod.events)
+
     # --- what an agent does ---
 
     def _inject(self, fault: str, body: Json) -> list[Json]:
@@ -156,6 +177,8 @@ class Model(FakeAgent):
                 peer = body["peer"]
                 pod.cuts |= {peer} if done else set()
                 return [evidence(f"cut from {peer}", confirmed=peer in pod.cuts)]
+            case "cordon":
+                self.unschedulable = done
             case "diskFull" | "diskError" | "diskStall":
                 pod.trouble = kind if done else ""
             case "clockSkew":
@@ -176,6 +199,7 @@ class Model(FakeAgent):
         before = self._state(fault, body, "inject")
         if self.left_out != "heal":
             pod.held_by.discard(fault)
+            self.unschedulable &= kind != "cordon"
             if kind in ("pause", "partition", "clockSkew", "diskFull", "diskError", "diskStall"):
                 pod.paused, pod.clock, pod.trouble = False, {"offsetNs": 0, "rate": 1.0}, ""
                 pod.cuts -= {body.get("peer")}
@@ -198,6 +222,8 @@ class Model(FakeAgent):
         match body["kind"]:
             case "pause":
                 return [evidence(f"paused: {pod.paused}", phase, pod.paused is not healed)]
+            case "cordon":
+                return [evidence(f"unschedulable: {self.unschedulable}", phase, self.unschedulable is not healed)]
             case "partition":
                 left = {body["peer"]} & pod.cuts
                 return [evidence(f"rules left: {left}", phase, bool(left) is not healed)]
@@ -219,6 +245,35 @@ class Model(FakeAgent):
     def _reaches(self, pod: str, peer: str) -> bool:
         other = next(one for one in self.pods.values() if one.address == peer)
         return peer not in self.pods[pod].cuts and self.pods[pod].address not in other.cuts
+
+
+class Api:
+    """The API server, which knows the model's pods."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def list(self, *_: object, **__: object) -> list[Json]:
+        return [
+            {"metadata": {"name": name, "uid": pod.uid}, "status": {"podIP": pod.address}}
+            for name, pod in self.model.pods.items()
+            if pod.there
+        ]
+
+    def get(self, *_: object, **__: object) -> Json:
+        return {"metadata": {"uid": "uid", "generation": 1}}
+
+    def log(self, *_: object, **__: object) -> str:
+        return ""
+
+    def delete(self, kind: object, namespace: str, name: str, *, uid: str) -> bool:
+        if (found := self.model.pods[name].uid == uid) and self.model.pods[name].there:
+            self.model.replace(name)
+        return found
+
+    def evict(self, namespace: str, name: str, uid: str) -> str | None:
+        self.delete("pods", namespace, name, uid=uid)
+        return None
 
 
 class Journal:
@@ -251,13 +306,18 @@ class Run:
     def __init__(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
         self.model, self.journal, self.view = model, Journal(), ClusterView()
         agent = AgentClient(f"https://127.0.0.1:{model.port}", TOKEN, TRUST, patience=0.2)
-        places = {name: PodPlace("default", name, "uid", agent) for name in NODES}
+        places = {name: PodPlace("default", name, f"{name}/0", agent) for name in NODES}
+
+        def place_of(pod: Json, *_: object) -> PodPlace:
+            return PodPlace("default", pod["metadata"]["name"], pod["metadata"]["uid"], agent)
+
         addresses = {name: pod.address for name, pod in model.pods.items()}
         monkeypatch.setattr(backend_module, "bring_up", lambda *_: None)
         monkeypatch.setattr(backend_module, "find_pods", lambda *_: places)
         monkeypatch.setattr(backend_module, "addresses", lambda *_: addresses)
-        found = {"metadata": {"uid": "uid", "generation": 1}}
-        api: Any = SimpleNamespace(list=lambda *_, **__: [], get=lambda *_, **__: found)
+        monkeypatch.setattr(backend_module, "place_of", place_of)
+        monkeypatch.setattr(backend_module, "directory_of", lambda *_: None)
+        api: Any = Api(model)
         place = Place("default", "demo", "uid")
         self.backend = CrashableBackend(api, None, place, self.journal, 3600 * SECOND)  # type: ignore[arg-type]
         text = (Path(__file__).parents[2] / "tiny-experiment.yaml").read_text()
@@ -291,6 +351,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     for module in (nodes, stop, restart):
         monkeypatch.setattr(module, "SHUTDOWN_NS", 2 * SHORT)
     monkeypatch.setattr(restart, "BACK_NS", SHORT)
+    for module in (drain, replaced_pods):
+        monkeypatch.setattr(module, "GONE_NS", SHORT)
     monkeypatch.setattr(session_expiry, "_SLACK_NS", -5 * SECOND)
     for kind in (Fault, SessionExpiry):
         monkeypatch.setattr(kind, "healed_within_ns", SHORT)
@@ -304,7 +366,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
 
 
 def test_every_kind_is_broken_here() -> None:
-    assert list(FAULTS) == drawn_kinds()
+    assert set(FAULTS) == {*drawn_kinds(), *REPLACED}
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -317,10 +379,10 @@ def test_nothing_broken(run: Run, kind: str) -> None:
     assert run.backend._client.heal_all() == []
 
 
-@pytest.mark.quick("powerLoss", "diskFull", "hold", "partition", "sessionExpiry", "kill")
+@pytest.mark.quick("powerLoss", "diskFull", "hold", "partition", "sessionExpiry", "kill", "podDelete", "drain")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_undo(run: Run, kind: str) -> None:
-    if kind == "restart":
+    if kind in ("restart", "podDelete", "evict"):  # what brings the node back is not a step of its own
         run.model.left_out = "heal"
     record = run.inject(kind, FAULTS[kind])
     assert record.confirmed or kind in (*MESSAGES, "restart"), record.inconclusive_reason()
@@ -332,7 +394,7 @@ def test_a_broken_undo(run: Run, kind: str) -> None:
     assert ("never took hold" if kind == "restart" else "is not known to be healed") in reason
 
 
-@pytest.mark.quick("powerLoss", "diskFull", "hold", "partition", "sessionExpiry", "kill")
+@pytest.mark.quick("powerLoss", "diskFull", "hold", "partition", "sessionExpiry", "kill", "podDelete", "drain")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_injection(run: Run, kind: str) -> None:
     run.model.left_out = "inject"
@@ -341,6 +403,30 @@ def test_a_broken_injection(run: Run, kind: str) -> None:
     reason = record.inconclusive_reason()
     assert reason is not None
     assert "took hold" in reason or "take hold" in reason
+
+
+@pytest.mark.parametrize("kind", REPLACED)
+def test_a_pod_that_has_just_been_replaced_is_replaced_again(run: Run, kind: str) -> None:
+    """What was seen last is the pod before it, which is gone: to ask for the end of that one would do nothing."""
+    assert run.inject("podDelete", TARGET).confirmed
+    run.heal()
+    run.scheduler.run(lambda: run.backend.state("broker-1") is NodeState.UP, run.backend.now_ns() + 20 * SECOND)
+    run.model.replace("broker-1")
+    record = run.inject(kind, FAULTS[kind])
+    run.heal()
+    assert record.inconclusive_reason() is None
+    pod = run.model.pods["broker-1"]
+    assert [*pod.earlier] == ["broker-1/0", "broker-1/1", "broker-1/2"]
+    assert "pod broker-1/2 of broker-1 is gone" in [one.what for one in record.inject_evidence]
+
+
+def test_a_node_whose_pod_is_not_made_again_has_none_to_replace(run: Run) -> None:
+    run.model.left_out = "heal"
+    run.inject("podDelete", TARGET)
+    for kind in REPLACED:
+        record = run.inject(kind, FAULTS[kind])
+        assert record.inconclusive_reason() is not None
+        assert "broker-1 has no pod that could be touched" in str(record.error)
 
 
 def test_what_fails_halfway_is_undone(run: Run) -> None:
@@ -373,7 +459,7 @@ LASTING = ("diskFull", "diskError", "diskStall", "partition", *MESSAGES, "clockS
 
 def test_lasting_faults_are_those_that_neither_end_at_once_nor_belong_to_a_process() -> None:
     """A ``sessionExpiry`` is a rule about messages."""
-    assert set(FAULTS) == {*LASTING, *DOWN, "pause", "sessionExpiry"}
+    assert set(FAULTS) == {*LASTING, *DOWN, *REPLACED, "pause", "sessionExpiry"}
 
 
 @pytest.mark.quick("diskFull", "hold", "partition")

@@ -156,7 +156,8 @@ def test_the_log_of_a_pod_that_is_deleted_is_kept(make: Make, monkeypatch: pytes
         asked.append(f"{namespace}/{pod}/{container}")
         return f"life {len(asked)}\n"
 
-    monkeypatch.setattr(ForeignBackend, "_touchable", lambda backend, node: backend._nodes[node])
+    monkeypatch.setattr(ForeignBackend, "_present", lambda backend, node: backend._nodes[node])
+    monkeypatch.setattr(PodPlace, "look", lambda *_: "running")
     world.backend._api = SimpleNamespace(log=log, delete=lambda *_, **__: True, evict=lambda *_: "not now")
     world.backend.delete_pod("broker-0")
     world.see("b", uid="u-2")

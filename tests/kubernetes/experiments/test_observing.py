@@ -22,6 +22,7 @@ from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import NodeStarted
 
 FAR = 1 << 62
+RUNNING: dict[str, Any] = {"broker": 0, "broker_epoch": 1, "reason": '"running"'}
 WALL = 1_700_000_000_000_000_000
 
 
@@ -34,6 +35,10 @@ def line(at: int, ahead: int, kind: str = "node-started", **fields: Any) -> byte
         kind.encode(),
         rest.encode(),
     )
+
+
+def kind_of(one: Observed) -> str:
+    return str(one.event.__struct_config__.tag)
 
 
 class Machine:
@@ -267,6 +272,40 @@ def test_a_pod_that_was_replaced_is_said_at_once_and_nothing_more_is_handed_out(
     assert "broker-1" in note
     assert "replaced" in note
     assert not made.is_complete
+
+
+def test_the_next_pod_of_a_node_is_its_next_incarnation() -> None:
+    """Its file begins with byte 0, and may not be there yet; what the one before wrote last comes first."""
+    made, pods, crashed = polls("broker-0", "broker-1")
+    pod, other = pods["broker-0"], pods["broker-1"]
+    made.take([(pod, line(1, WALL)), (other, line(1, WALL))], FAR)
+    before = pod.offset
+    ends = made.pod_is_gone(pod, line(7, WALL, "broker-state", **RUNNING) + line(9, WALL, "broker-state", **RUNNING))
+    assert [(one.incarnation, kind_of(one)) for one in ends] == [
+        (1, "broker-state"),
+        (1, "broker-state"),
+        (1, "node-stopped"),
+    ]
+    assert ends[-1].event.reason == "pod-gone"  # type: ignore[attr-defined]
+    assert ends[-1].time_ns == 10, "the next pod may have begun before anybody saw that this one is gone"
+    assert pod.offset > before
+    made.next_pod(pod, PodPlace("default", "broker-0", "another", Machine()))  # type: ignore[arg-type]
+    assert (pod.offset, pod.place.uid) == (0, "another")
+    assert made.fetch(pod.place, 0) == line(1, WALL), "its machine's clock is known by then"
+    nothing = AgentError("404: no events", 404)
+    (one,) = made.take([(pod, nothing), (other, line(20, WALL, "broker-state", **RUNNING))], FAR)
+    assert (one.node, made.is_complete) == ("broker-1", True)
+    (started,) = made.take([(pod, line(15, WALL)), (other, b"")], FAR)
+    assert (started.time_ns, started.incarnation, kind_of(started)) == (15, 2, "node-started")
+    assert (crashed, made.notes()) == ([], [])
+
+
+def test_what_a_pod_did_last_is_missed_where_its_agent_does_not_have_it() -> None:
+    made, pods, _ = polls("broker-0")
+    made.take([(pods["broker-0"], line(1, WALL))], FAR)
+    (end,) = made.pod_is_gone(pods["broker-0"], AgentError("409: replaced since", REPLACED))
+    assert kind_of(end) == "node-stopped"
+    assert made.notes() == ["what broker-0 did last is not known, since its pod was replaced: 409: replaced since"]
 
 
 def test_events_that_are_not_kept_any_more_are_said_once() -> None:

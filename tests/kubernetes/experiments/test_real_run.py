@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from api_server.faults import Fault
 from experiments.conftest import KIND, experiment, until
+from experiments.test_foreign import allow_disruptions
 
 from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.archive import fetch
@@ -188,3 +189,37 @@ def test_two_after_each_other_on_a_cluster_that_was_there_before(real: Any, tmp_
             after["spec"],
         )
         before = after
+
+
+def test_pods_that_are_replaced_are_the_next_incarnation_of_their_nodes(real: Any, tmp_path: Path) -> None:
+    """Deleted, evicted, drained: nothing that a node did before is missed, so that the run is judged as any other."""
+    real.start()
+    config = {**CONFIG, "min.insync.replicas": 1}
+    topics = [{"name": "orders", "replicationFactor": 2}]
+    cluster = {"brokers": 2, "controllers": 1, "config": config, "topics": topics}
+    in_sync = {"await": {"isr": {"partition": "orders-0", "size": 2}, "within": "40s"}}
+    schedule = [
+        {"wait": "1s"},
+        {"inject": {"podDelete": {"target": {"leaderOf": "orders-0"}}}},
+        in_sync,
+        {"inject": {"drain": {"target": {"broker": 1}, "within": "30s"}, "for": "2s"}},
+        {"wait": "4s"},
+        in_sync,
+    ]
+    real.api.create(experiment(cluster=cluster, schedule=schedule))
+    until(lambda: len(real.api.objects("policy/v1", "PodDisruptionBudget", "default")) == 2, "its budgets", LONG)
+    allow_disruptions(real.api)
+    until(lambda: real.phase() in ("Completed", "Refused"), "the end", LONG)
+    status = real.status()
+    assert (status["verdict"], status["phase"]) == ("pass", "Completed"), status["reason"]
+    run = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    faults = [json.loads(line) for line in (run / "faults.jsonl").read_text().splitlines()]
+    assert [(one["kind"], one["confirmed"], one["healed"]) for one in faults] == [
+        ("podDelete", True, True),
+        ("drain", True, True),
+    ]
+    rows = [json.loads(line) for line in (run / "events" / "nodes.jsonl").read_text().splitlines()]
+    ends = [(one["node"], one["incarnation"]) for one in rows if one.get("reason") == "pod-gone"]
+    begins = {(one["node"], one["incarnation"]) for one in rows if one["kind"] == "node-started"}
+    assert len(ends) >= 2
+    assert begins >= {(node, number + 1) for node, number in ends}

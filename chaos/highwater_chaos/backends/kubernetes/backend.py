@@ -27,9 +27,18 @@ from highwater_chaos.backends.attach.topics import Made
 from highwater_chaos.backends.kubernetes.access import ClusterAccess
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.capabilities import KubernetesCapabilities
-from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods, take_down
+from highwater_chaos.backends.kubernetes.cluster import (
+    ClusterError,
+    Place,
+    addresses,
+    bring_up,
+    find_pods,
+    place_of,
+    take_down,
+)
+from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
-from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault
+from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
@@ -41,7 +50,8 @@ from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import PodEvents
 from highwater_chaos.backends.kubernetes.own_topics import write_own_topics
-from highwater_chaos.backends.kubernetes.pod_nodes import PodNode, PodNodes
+from highwater_chaos.backends.kubernetes.pod_nodes import PodNode
+from highwater_chaos.backends.kubernetes.replaced_pods import ReplacedPods
 from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.host_faults import Skew
@@ -53,7 +63,7 @@ from highwater_chaos.base.quantities import format_signed_duration
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.kube.client import Kube, KubeError
-from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD, Json
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.primitives import Begins
 from highwater_chaos.records.dump import Dumped
@@ -76,10 +86,12 @@ class _Node(PodNode):
 
     events: PodEvents
     stall: HostFault | None = None
+    gone: bool = False
+    """Whether its pod is gone, and there is no next one yet."""
     skew: HostFault | None = None
 
 
-class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes):
+class KubernetesBackend(ReplacedPods, NotesTopics, KubernetesCapabilities, RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks cannot be harmed: those that can be
     harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 
@@ -95,6 +107,7 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
     """
 
     poll_ns = 200 * MS
+    OUTLIVED = frozenset({"volume"})
 
     def __init__(
         self,
@@ -131,6 +144,9 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         self._host_faults: HostFaults
         self._rules: MessageRules
         self._cuts: Cuts
+        self._places: dict[str, PodPlace] = {}
+        self._endpoints: dict[str, Endpoint] = {}
+        self._begin_replacements()
         self._wiped: set[tuple[str, int]] = set()
         self._since = 0
         self._closed = False
@@ -156,7 +172,7 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         if not self._place.borrowed:
             bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
         self._watched.begin()
-        places = find_pods(self._api, self._agents, self._place, cluster)
+        places = self._places = find_pods(self._api, self._agents, self._place, cluster)
         self._nodes = {
             name: _Node(name=name, place=place, events=PodEvents(name, place)) for name, place in places.items()
         }
@@ -169,8 +185,10 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         self._host_faults = HostFaults(self._client, places, self.state)
         self._rules = MessageRules(self._client, places, self._host_faults)
         peers = addresses(self._api, self._place)
-        endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
-        self._cuts = Cuts(self._client, places, endpoints)
+        self._endpoints = {
+            name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()
+        }
+        self._cuts = Cuts(self._client, places, self._endpoints)
         self._clients = LocalClients(lambda: None, seed, negotiates=self._kafka is not None, security=security)
         self._sessions = self._ensemble.begin_sessions(self._clients, places)
         if self._place.borrowed:
@@ -191,6 +209,7 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         self._take_events()
         self._journal.check_now_and_then()
         self._watched.look_now_and_then()
+        self._look_at_pods()
         self._client.retry()
 
     def cannot_go_on(self) -> str | None:
@@ -331,21 +350,63 @@ class KubernetesBackend(PodNodes, NotesTopics, KubernetesCapabilities, RealNodes
         """Logs of all nodes, if the kubelet answers soon, and how their machines were."""
 
         def log_of(node: _Node) -> bytes:
-            place = node.place
-            return self._api.log(place.namespace, place.name, _CONTAINER, patience=_LOGS_PATIENCE).encode()
+            return node.logs(self._log_of(node)).encode()
 
         nodes = dict(sorted(self._nodes.items()))
         logs = dict(zip((f"logs/{name}.log" for name in nodes), self._threads.map(log_of, nodes.values()), strict=True))
         machines = machine_rows((node.place.agent for node in self._nodes.values()), self._since, self._watched)
         return {**logs, **({} if self._kafka is None else self._kafka.files()), MACHINES_FILE: machines}
 
+    def _log_of(self, one: PodNode) -> str:
+        return self._api.log(one.place.namespace, one.place.name, _CONTAINER, patience=_LOGS_PATIENCE)
+
     # --- nodes ---
+
+    def state(self, node: str) -> NodeState:
+        """What was done to it last, as the agent confirmed it. A node whose pod is gone is down."""
+        state = super().state(node)
+        return NodeState.DOWN if self._nodes[node].gone else state
+
+    def _listed(self) -> list[Json]:
+        return self._api.list(POD, self._place.namespace, f"{CLUSTER_LABEL}={self._place.cluster}", patience=0.0)
+
+    def _see(self, pods: Sequence[Json]) -> None:
+        by_name = {pod["metadata"]["name"]: pod for pod in pods}
+        for node in self._nodes.values():
+            pod = by_name.get(node.place.name)
+            if pod is not None and pod["metadata"]["uid"] == node.place.uid:
+                continue
+            if not node.gone:
+                self._gone(node)
+            if pod is not None and node.events.presence == "gone" and (pod.get("status") or {}).get("podIP"):
+                self._replaced(node, pod)
+
+    def _gone(self, node: _Node) -> None:
+        node.gone = True
+        self._intake.pod_is_gone(node.events)
+        if node.sent_away != node.place.uid and self._watched.deleted is None:
+            self._note_once(f"pod {node.place.name} was replaced, and no fault of the run did that")
+
+    def _replaced(self, node: _Node, pod: Json) -> None:
+        """Its next pod, which has an address, is its next incarnation, perhaps on another machine."""
+        self._end_with_pod(node, (node.name,))
+        try:
+            node.place = place_of(pod, directory_of(self._api, self._agents), self._agents)
+        except (ClusterError, KubeError) as error:
+            self._note_once(f"{node.name}: {error}")
+            return
+        self._places[node.name] = node.place
+        self._endpoints[node.name] = self._endpoints[node.name]._replace(host=str(pod["status"]["podIP"]))
+        self._intake.next_pod(node.events, node.place)
+        node.gone = False
+
+    # --- what has a pod ---
 
     def held_up(self, node: str) -> HeldUp | None:
         """Return the kubelet's back-off from the pod's status; None if there is none or it cannot be read."""
         place = self._nodes[node].place
         try:
-            pods = self._api.list(POD, place.namespace, f"{CLUSTER_LABEL}={self._place.cluster}", patience=0.0)
+            pods = self._listed()
         except KubeError:
             return None  # the caller then reports that the node does not run, without a reason
         pod = next((one for one in pods if one["metadata"]["name"] == place.name), None)

@@ -11,10 +11,8 @@ from highwater_chaos.backends.primitives import (
     IN_VIRTUAL_TIME,
     AppliesRpcRules,
     ConfiguresNodes,
-    DrainsMachines,
     LosesPowerAtWrites,
     Primitive,
-    ReplacesPods,
     RunsCommands,
     SkewsClocks,
     StallsDisks,
@@ -61,8 +59,6 @@ class KubernetesCapabilities:
             return "all brokers of a LogCluster have one configuration"
         if primitive is LosesPowerAtWrites:
             return IN_VIRTUAL_TIME
-        if primitive in (ReplacesPods, DrainsMachines):
-            return "a pod that is replaced ends a run on its LogCluster: refer to the pods by clusterRef.selector"
         if primitive is RunsCommands:
             return BY_THE_USER
         listed = MACHINE_PRIMITIVES.get(primitive)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from highwater_chaos.backends.ensemble.servers import CLIENT_PORT, QUORUM_PORT
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_chaos.backends.kubernetes.directory import directory_of
+from highwater_chaos.backends.kubernetes.directory import AgentDirectory, directory_of
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, quorum_names
@@ -137,19 +137,27 @@ def find_pods(api: Kube, agents: AgentSettings, place: Place, cluster: Cluster) 
     missing: list[str] = []
     for node in (*quorum_names(cluster), *broker_names(cluster)):
         pod = pods.get(place.pod(node))
-        machine = "" if pod is None else str((pod.get("spec") or {}).get("nodeName", ""))
         if pod is None:
             missing.append(f"pod {place.pod(node)} is not there")
-        elif (agent := directory.agent(machine)) is None:
-            missing.append(
-                f"no agent on node {machine or '(none)'} of pod {place.pod(node)} "
-                f"(looked for {agents.selector} in namespace {agents.namespace})"
-            )
-        else:
-            found[node] = PodPlace(place.namespace, place.pod(node), pod["metadata"]["uid"], agent, machine=machine)
+            continue
+        try:
+            found[node] = place_of(pod, directory, agents)
+        except ClusterError as error:
+            missing.append(str(error))
     if missing:
         raise ClusterError("; ".join(missing))
     return found
+
+
+def place_of(pod: Json, directory: AgentDirectory, agents: AgentSettings) -> PodPlace:
+    """A pod and the agent of its machine. Raises ``ClusterError``: there is no such agent."""
+    meta, machine = pod["metadata"], str((pod.get("spec") or {}).get("nodeName", ""))
+    if (agent := directory.agent(machine)) is None:
+        raise ClusterError(
+            f"no agent on node {machine or '(none)'} of pod {meta['name']} "
+            f"(looked for {agents.selector} in namespace {agents.namespace})"
+        )
+    return PodPlace(meta["namespace"], meta["name"], meta["uid"], agent, machine=machine)
 
 
 def addresses(api: Kube, place: Place) -> dict[str, str]:

@@ -56,6 +56,10 @@ class HostFault:
         self.reason: str | None = None
         """Why the run is inconclusive."""
 
+    def moved(self, place: PodPlace) -> None:
+        """The node is in this pod now."""
+        self._place = place
+
     def ask(self) -> None:
         """Begin to give it to the present incarnation."""
         if not self._in_force:
@@ -162,6 +166,7 @@ class HostFaults:
     def started(self, node: str) -> None:
         """A node runs again, without what its last incarnation had."""
         for fault in self._faults.get(node, []):
+            fault.moved(self._places[node])
             fault.ask()
 
     def resumed(self, node: str) -> None:

@@ -12,6 +12,7 @@ from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
 from highwater_chaos.backends.kubernetes.clocks import MachineClocks
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
+from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.kafka_pods import KafkaPods
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
 from highwater_chaos.backends.kubernetes.quorum_order import in_causal_order
@@ -52,6 +53,7 @@ class Intake:
         self._polls: EventPolls
         self._is_kafka = False
         self._fetching: dict[str, tuple[int, Future[bytes]]] = {}
+        self._ends: dict[str, Future[bytes]] = {}
 
     def follow(
         self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None], kafka: KafkaPods | None = None
@@ -93,6 +95,22 @@ class Intake:
         """Note the end of the pod's incarnation, behind all of its events. ``at_ns``: when its machine saw the end, by
         its wall clock."""
         self.add(self._polls.stopped(pod, reason, at_ns, lost_bytes))
+
+    def pod_is_gone(self, pod: PodEvents) -> None:
+        """Its pod is gone: read what its node wrote last, on another thread. Its end is noted with that."""
+        pod.presence = "going"
+        self._fetching.pop(pod.name, None)  # it is read again
+        self._ends[pod.name] = self._threads.submit(self._polls.last_of, pod.place, pod.offset)
+
+    def next_pod(self, pod: PodEvents, place: PodPlace) -> None:
+        """Read the file of its next pod from now on. Not before all of the one before is known."""
+        self._polls.next_pod(pod, place)
+
+    def _take_ends(self) -> None:
+        for name, end in list(self._ends.items()):
+            if end.done():
+                del self._ends[name]
+                self.add(self._polls.pod_is_gone(self._pods[name], _answer(end)))
 
     def since(self, seq: int) -> Sequence[TimedEvent]:
         """A slice of what has been taken in."""
@@ -143,15 +161,17 @@ class Intake:
     def _fetch(self) -> tuple[list[Observed], bool]:
         """Return new events of the pods, and whether many more are waiting. Waits once, and briefly, for a slow agent:
         until it answers its pod counts as one that cannot be read."""
+        self._take_ends()
         now = time.monotonic_ns()
         for name, pod in self._pods.items():
-            if name not in self._fetching:
-                self._fetching[name] = (now, self._threads.submit(self._polls.fetch, pod))
+            if name not in self._fetching and pod.presence == "here":
+                self._fetching[name] = (now, self._threads.submit(self._polls.fetch, pod.place, pod.offset))
         heard = [one for name, (_, one) in self._fetching.items() if self._pods[name].silent_since is None]
         wait(heard, _ANSWERS_WITHIN)
         fetched: list[tuple[PodEvents, bytes | AgentError]] = []
         # An answer covers the time up to its request, not up to now.
-        horizon = min(at for at, _ in self._fetching.values())
+        horizon = min((at for at, _ in self._fetching.values()), default=now)
+        fetched += [(pod, AgentError("its pod is gone", 0)) for pod in self._pods.values() if pod.presence == "going"]
         for name, (_, future) in list(self._fetching.items()):
             if future.done():
                 del self._fetching[name]

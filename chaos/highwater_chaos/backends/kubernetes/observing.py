@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic_ns
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ from highwater_runtime.ports.trace import NodeCrashed, NodeStarted, NodeStopped
 _SILENT_NS: Final = 30 * SECOND
 _SHOWN: Final = 120
 _LONGEST_LINE: Final = 1 << 20
+_MOST_LAST: Final = 256 << 20
 _LONG_AGO: Final = -(1 << 62)
 _LINE_BEGINS: Final = b'{"time_ns":'
 
@@ -56,6 +57,11 @@ class PodEvents:
     ended_ns: int = _LONG_AGO
     """When the last incarnation that has ended was seen to end. What is read of it later came about before that."""
     ending: str | None = None
+    presence: Literal["here", "going", "gone"] = "here"
+    """Of its pod. ``going``: the pod is gone, and what its node wrote last is being read; ``gone``: that is known, and
+    there is no next pod yet."""
+    begins: bool = True
+    """Whether its pod's node has not been seen to start: it may have no file."""
     crashed: bool = False
     """Whether the present incarnation has reported that it ended by an exception."""
     silent_since: int | None = None
@@ -88,10 +94,35 @@ class EventPolls:
         self.gone: AgentError | None = None
         """Why events that were not read yet are not there any more; None: all are."""
 
-    def fetch(self, pod: PodEvents) -> bytes:
+    def fetch(self, place: PodPlace, offset: int) -> bytes:
         """What has come up since; may be called on any thread, for one pod at a time. Raises ``AgentError``."""
-        self._clocks.look(pod.place.agent)
-        return pod.place.agent.events(pod.place.namespace, pod.place.name, pod.place.uid, pod.offset)
+        self._clocks.look(place.agent)
+        return place.agent.events(place.namespace, place.name, place.uid, offset)
+
+    def last_of(self, place: PodPlace, offset: int) -> bytes:
+        """All that a pod that is gone had written from a byte on, as far as its agent still has it; may be called on
+        any thread. Raises ``AgentError``: there is more, or it is not known whether."""
+        found = b""
+        while more := self.fetch(place, offset + len(found)):
+            found += more
+            if len(found) > _MOST_LAST:
+                raise AgentError(f"more than {_MOST_LAST >> 20} MiB", 0)
+        return found
+
+    def pod_is_gone(self, pod: PodEvents, last: bytes | AgentError) -> list[Observed]:
+        """Return the waiting events of the incarnation in a pod that is gone, ``last`` among them, and its end."""
+        if isinstance(last, AgentError):
+            self._notes.append(f"what {pod.name} did last is not known, since its pod was replaced: {last}")
+        else:
+            self._read(pod, last)
+        pod.presence, pod.ending = "gone", "pod-gone"
+        # The next pod may have begun before it was seen that this one is gone.
+        return self._end(pod, "pod-gone", pod.last_ns + 1)
+
+    def next_pod(self, pod: PodEvents, place: PodPlace) -> None:
+        """Its node is in another pod from now on, with another file."""
+        pod.place, pod.offset, pod.partial = place, 0, b""
+        pod.presence, pod.begins, pod.silent_since = "here", True, None
 
     def take(self, fetched: Sequence[tuple[PodEvents, bytes | AgentError]], horizon_ns: int) -> list[Observed]:
         """Events up to ``horizon_ns`` (a time before any was fetched) in the order of their times.
@@ -102,7 +133,7 @@ class EventPolls:
         for pod, found in fetched:
             if isinstance(found, AgentError):
                 # Before its first start a node has no file.
-                complete = complete and (found.status == 404 and pod.incarnation == 0)
+                complete = complete and (found.status == 404 and pod.begins)
                 self._note_silence(pod, found)
             else:
                 pod.silent_since = None
@@ -120,6 +151,10 @@ class EventPolls:
     def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> list[Observed]:
         """Return the waiting events of the running incarnation, for the log, and its end behind them. Leaves the end
         out if it has been reported already. ``at_ns``: when its machine saw the end, by its wall clock."""
+        ended_at = monotonic_ns() if at_ns is None else self._clocks.time_of_wall(pod.place.agent, at_ns)
+        return self._end(pod, reason, ended_at, lost_bytes)
+
+    def _end(self, pod: PodEvents, reason: str, ended_at: int, lost_bytes: int = 0) -> list[Observed]:
         self._take_lines()
         events, pod.waiting = pod.waiting, []
         # A node that is down may still lose its page cache, with its machine.
@@ -128,7 +163,6 @@ class EventPolls:
         if already_reported:
             return events
         pod.up = False
-        ended_at = monotonic_ns() if at_ns is None else self._clocks.time_of_wall(pod.place.agent, at_ns)
         pod.ended_ns = max(pod.last_ns + 1, ended_at)
         end = NodeStopped(reason=reason, offset=lost_bytes)
         return [*events, Observed(pod.ended_ns, pod.ended_ns, pod.name, pod.incarnation, end)]
@@ -138,7 +172,7 @@ class EventPolls:
         return list(self._notes)
 
     def _note_silence(self, pod: PodEvents, error: AgentError) -> None:
-        if error.status == 404 and pod.incarnation == 0:
+        if error.status == 404 and pod.begins:
             return
         now = monotonic_ns()
         if error.status == REPLACED:
@@ -189,7 +223,7 @@ class EventPolls:
                 pod.waiting.append(Observed(ended_at, ended_at, pod.name, pod.incarnation, end))
                 pod.ending = None
             pod.incarnation += 1
-            pod.up, pod.crashed = True, False
+            pod.up, pod.crashed, pod.begins = True, False, False
             at = max(pod.ended_ns, at)
             if self._kafka is not None:
                 self._kafka.starting(pod.name, pod.incarnation, at)

@@ -23,6 +23,7 @@ from highwater_chaos.machine.primitives import Begins, Probes
 from highwater_runtime.ports import SECOND
 
 _GRACE_NS: Final = 15 * SECOND
+_MOST_LIVES: Final = 3
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,6 +42,21 @@ class PodNode:
     wiped: bool = False
     wiped_empty: bool = False
     troubled: bool = False
+    sent_away: str = ""
+    """Uid of the pod that a fault of the run has deleted or evicted last."""
+    earlier_logs: dict[str, str] = field(default_factory=dict)
+    """By uids of pods that it had."""
+
+    def keep_log(self, text: Callable[[], str]) -> None:
+        """Keep what its pod has logged, which goes with the pod; asked for once a pod, and of the last few."""
+        if self.place.uid not in self.earlier_logs:
+            self.earlier_logs[self.place.uid] = text()
+        while len(self.earlier_logs) > _MOST_LIVES:
+            del self.earlier_logs[next(iter(self.earlier_logs))]
+
+    def logs(self, present: str) -> str:
+        """What its pods have logged, one after the other. ``present``: the one that it has now."""
+        return "".join([*(text for uid, text in self.earlier_logs.items() if uid != self.place.uid), present])
 
 
 @with_machine_methods("processes", "network", in_pods=True)

@@ -139,6 +139,7 @@ def agent_http() -> Target:
     from highwater_chaos.kube.kinds import CHAOS_ALLOWED
     from highwater_operator.agent.admission import Admission
     from highwater_operator.agent.http_api import QUIET, Api
+    from highwater_operator.agent.kept_events import KeptEvents
     from highwater_operator.agent.machine_record import MachineRecord
     from highwater_operator.agent.pods import Pod
     from highwater_operator.agent.records import FaultRecord, Records
@@ -193,7 +194,7 @@ def agent_http() -> Target:
     faults = Faults(admission, machine, volumes, NothingKept(folder / "faults"), folder)
     settings = Settings("node-1", folder / "token", folder, folder, kubelet=folder)
     record = MachineRecord("node-1", folder / "state")
-    api = Api(settings, faults, admission, volumes, record, lambda: None)
+    api = Api(settings, faults, admission, volumes, record, lambda: None, KeptEvents(folder, lambda pod: pod))
     loop, path, up = asyncio.new_event_loop(), str(folder / "socket"), threading.Event()
 
     async def serve() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +26,7 @@ from highwater_chaos.backends.kubernetes.kubelet import held_up
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.own_topics import write_own_topics
 from highwater_chaos.backends.kubernetes.pod_nodes import PodDisks, PodNode, PodNodes
+from highwater_chaos.backends.kubernetes.replaced_pods import ReplacedPods
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import Needs, Primitive
@@ -41,11 +41,10 @@ from highwater_runtime.ports.trace import NodeStarted, NodeStopped
 
 _AFTER_NS: Final = 60 * SECOND
 _SLICE: Final = 0.1
-_LOOK_EVERY: Final = 1.0
 _LOGS_PATIENCE: Final = 5.0
 
 
-class ForeignBackend(PodNodes, AttachBackend):
+class ForeignBackend(ReplacedPods, AttachBackend):
     """See :class:`highwater_chaos.backends.protocol.Backend`.
 
     Args:
@@ -84,10 +83,8 @@ class ForeignBackend(PodNodes, AttachBackend):
         self._endpoints: dict[str, Endpoint] = {}
         self._directory: AgentDirectory
         self._inconclusive_reasons = []
-        self._looking: Future[list[Json]] | None = None
-        self._looked = 0.0
+        self._begin_replacements()
         self._closed = False
-        self._cordons: dict[str, tuple[str, InjectedFault]] = {}
 
     # --- before the run ---
 
@@ -134,7 +131,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         """Sleep, and look at pods. Raises ``TakenOverError`` where the experiment is not the runner's any more."""
         while (left := until_ns - self.now_ns()) > 0:
             time.sleep(min(left / 1e9, _SLICE))
-        self._look_now_and_then()
+        self._look_at_pods()
         self._look_at_guesses()
         self._take_events()
         self._journal.check_now_and_then()
@@ -193,14 +190,12 @@ class ForeignBackend(PodNodes, AttachBackend):
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of the nodes, and which events were seen."""
-        logs = {}
-        for one in self._unique():
-            before = [text for uid, text in one.earlier_logs.items() if uid != one.place.uid]
-            logs[f"logs/{one.name}.log"] = "".join([*before, self._log_of(one)]).encode()
+        logs = {f"logs/{one.name}.log": one.logs(self._log_of(one)).encode() for one in self._unique()}
         return {**super().files(), **logs}
 
-    def _log_of(self, one: ForeignNode) -> str:
-        return self._api.log(one.place.namespace, one.place.name, one.container, patience=_LOGS_PATIENCE)
+    def _log_of(self, one: PodNode) -> str:
+        container = self._nodes[one.name].container
+        return self._api.log(one.place.namespace, one.place.name, container, patience=_LOGS_PATIENCE)
 
     # --- nodes ---
 
@@ -236,71 +231,6 @@ class ForeignBackend(PodNodes, AttachBackend):
     def _ended(self, one: PodNode, reason: str, fault: InjectedFault) -> None:
         del fault
         self._stopped(self._nodes[one.name], reason)
-
-    # --- pods that are replaced, machines that are drained ---
-
-    def delete_pod(self, node: str) -> None:
-        """Raises ``BackendError``: the API server refuses it."""
-        one = self._touchable(node)
-        one.keep_log(partial(self._log_of, one))
-        place = one.place
-        try:
-            self._api.delete(POD, place.namespace, place.name, uid=place.uid)
-        except KubeError as error:
-            raise BackendError(f"pod {place.name} of {node} is not deleted: {error}") from error
-
-    def evict_pod(self, node: str) -> str | None:
-        one = self._touchable(node)
-        one.keep_log(partial(self._log_of, one))
-        place = one.place
-        try:
-            return self._api.evict(place.namespace, place.name, place.uid)
-        except KubeError as error:
-            raise BackendError(f"pod {place.name} of {node} is not evicted: {error}") from error
-
-    def pod_of(self, node: str) -> str:
-        place = self._pod_of(node).place
-        try:
-            found = [pod for pod in self._listed() if pod["metadata"]["name"] == place.name]
-        except KubeError as error:
-            raise BackendError(f"the pod of {node} cannot be looked up: {error}") from error
-        return str(found[0]["metadata"]["uid"]) if found else ""
-
-    def cordon(self, node: str, until_ns: int | None = None) -> str:
-        """By the agent of the machine, which undoes it at the deadline."""
-        one = self._pod_of(node)
-        machine = str(one.pod["spec"]["nodeName"])
-        fault = self._client.inject(one.place, "cordon", f"cordon machine {machine}", self._lasts(until_ns))
-        for name in self.beside(node):
-            self._cordons[name] = machine, fault
-        return machine
-
-    def uncordon(self, node: str) -> None:
-        if node in self._cordons:
-            self._client.heal(self._cordons[node][1])
-
-    def cordoned(self, node: str) -> str | None:
-        if node not in self._cordons:
-            return None
-        machine, fault = self._cordons[node]
-        if fault.healed:
-            return None if self._client.seen_healed(fault) is None else machine
-        return machine if self._client.look(fault).record["state"] == "inForce" else None
-
-    def beside(self, node: str) -> Sequence[str]:
-        machine = self._pod_of(node).pod["spec"]["nodeName"]
-        return [one.name for one in self._unique() if one.pod["spec"].get("nodeName") == machine]
-
-    def _touchable(self, node: str) -> ForeignNode:
-        """The node, whose pod its agent would let be touched: that is asked before the API server is. Raises
-        ``BackendError``."""
-        one = self._pod_of(node)
-        try:
-            one.place.look("process_state", str)
-        except AgentError as error:
-            if error.status == 403:
-                raise BackendError(f"{node}: {error}") from error
-        return one
 
     # --- pods that come and go ---
 
@@ -362,15 +292,6 @@ class ForeignBackend(PodNodes, AttachBackend):
     def _listed(self) -> list[Json]:
         return self._api.list(POD, self._reference.namespace, self._reference.selector)
 
-    def _look_now_and_then(self) -> None:
-        if self._looking is not None and self._looking.done():
-            looking, self._looking = self._looking, None
-            with contextlib.suppress(KubeError):  # it is looked at again
-                self._see(looking.result())
-        if self._nodes and self._looking is None and time.monotonic() - self._looked > _LOOK_EVERY:
-            self._looked = time.monotonic()
-            self._looking = self._threads.submit(self._listed)
-
     def _see(self, pods: Sequence[Json]) -> None:
         by_name = {pod["metadata"]["name"]: pod for pod in pods}
         for node in self._unique():
@@ -404,18 +325,7 @@ class ForeignBackend(PodNodes, AttachBackend):
         self._stopped(node, "pod-gone")
         if not (pod.get("status") or {}).get("podIP"):
             return False  # once it has an address
-        down, node.down = node.down, []
-        ended = [
-            *self._cuts.of(node.names),
-            *(f"{kind.__name__.lower()} {node.name}" for kind, had in node.faults.items() if not had.healed),
-            *(f"{node.name} being down" for _ in down[:1]),
-            *(f"stop {node.name}" for _ in (node.stopping,) if node.stopping is not None),
-        ]
-        if ended:
-            self._note_once(f"pod {node.place.name} was replaced, which ended what was done to it: {', '.join(ended)}")
-        node.stopping = None
-        for fault in down:
-            self._client.heal_soon(fault)  # nothing of it is left with the pod
+        self._end_with_pod(node, node.names)
         try:
             node.place = self._place(pod)
         except ClusterError as error:
@@ -423,7 +333,6 @@ class ForeignBackend(PodNodes, AttachBackend):
             return False
         address = str(pod["status"]["podIP"])
         self._settle(node, PodOf(pod, self._endpoints[node.name]._replace(host=address)))
-        node.faults.clear()
         return True
 
     def _stopped(self, node: ForeignNode, reason: str) -> None:
@@ -441,10 +350,6 @@ class ForeignBackend(PodNodes, AttachBackend):
         broker = next((int(name.rpartition("-")[2]) for name in node.names if name.startswith("broker-")), None)
         if broker is not None and self._observer is not None:
             self._observer.restarted(broker)
-
-    def _note_once(self, reason: str) -> None:
-        if reason not in self._inconclusive_reasons:
-            self._inconclusive_reasons.append(reason)
 
     def _report(self, node: str, event: NodeStarted | NodeStopped) -> None:
         assert self._observer is not None, "pods are looked at once the run has begun"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
 
 from highwater_chaos.backends.attach.watcher import Watcher
 from highwater_chaos.backends.kubernetes.foreign.pods import PodOf
 from highwater_chaos.backends.kubernetes.pod_nodes import PodNode
 from highwater_chaos.kube.kinds import Json
 from highwater_chaos.machine.pauses import Pause
-
-_MOST_LIVES: Final = 3
 
 
 @dataclass(slots=True)
@@ -55,8 +51,7 @@ class Guess:
 class ForeignNode(PodNode):
     """``names``: under which the cluster knows it: a broker, a controller, or both in one process. ``life``: pod and
     container that run now, None: none does. ``over``: the one before, which the API server shows until the kubelet has
-    said that it has ended. ``guess``: that it is a broker's by its index alone. ``earlier_logs``: by uids of pods that
-    it had."""
+    said that it has ended. ``guess``: that it is a broker's by its index alone."""
 
     names: tuple[str, ...]
     container: str
@@ -66,14 +61,6 @@ class ForeignNode(PodNode):
     ending: str | None = None
     pod: Json
     guess: Guess | None = None
-    earlier_logs: dict[str, str] = field(default_factory=dict)
-
-    def keep_log(self, text: Callable[[], str]) -> None:
-        """Keep what its pod has logged, which goes with the pod; asked for once a pod, and of the last few."""
-        if self.place.uid not in self.earlier_logs:
-            self.earlier_logs[self.place.uid] = text()
-        while len(self.earlier_logs) > _MOST_LIVES:
-            del self.earlier_logs[next(iter(self.earlier_logs))]
 
     @property
     def held(self) -> bool:
