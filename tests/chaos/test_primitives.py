@@ -54,7 +54,7 @@ OF_PODS = {DrainsMachines, ReplacesPods}
                 RunsCommands,
             },
         ),
-        (CrashableBackend, {LosesPowerAtWrites, BlocksWrites, ConfiguresNodes, RunsCommands}),
+        (CrashableBackend, {LosesPowerAtWrites, ConfiguresNodes, RunsCommands}),
         (AttachBackend, frozenset(PRIMITIVES) - {HostsClientProcesses, RunsCommands}),
     ],
 )

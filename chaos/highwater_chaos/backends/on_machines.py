@@ -28,13 +28,12 @@ class OnMachines(Protocol):
 B = TypeVar("B", bound=OnMachines)
 
 
-def with_machine_methods(*parts: Part, in_pods: bool = False) -> Callable[[type[B]], type[B]]:
-    """Give a class the methods of all primitives of these parts of a node; those that it has already stay.
-    ``in_pods``: nodes are pods, with agents on their machines."""
+def with_machine_methods(*parts: Part) -> Callable[[type[B]], type[B]]:
+    """Give a class the methods of all primitives of these parts of a node; those that it has already stay."""
 
     def complete(backend: type[B]) -> type[B]:
         for primitive, one in MACHINE_PRIMITIVES.items():
-            if one.fault.ACTS_ON in parts and not (in_pods and one.not_in_pods):
+            if one.fault.ACTS_ON in parts:
                 for name, role in one.methods.items():
                     if not hasattr(backend, name):
                         setattr(backend, name, _method(getattr(primitive, name), role))

@@ -123,12 +123,10 @@ class CutsLinks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MachinePrimitive:
-    """``title``: as messages to users name it. ``methods``: what its methods do.
-    ``not_in_pods``: why agents do not do it; None: they do."""
+    """``title``: as messages to users name it. ``methods``: what its methods do."""
 
     title: str
     methods: Mapping[str, Role]
-    not_in_pods: str | None = None
 
     @property
     def fault(self) -> type[NodeFault]:
@@ -139,11 +137,7 @@ class MachinePrimitive:
 MACHINE_PRIMITIVES: Final[dict[type[Any], MachinePrimitive]] = {
     FillsDisks: MachinePrimitive("full disk", {"fill_disk": Begins("diskFull", DiskFull)}),
     FailsDisks: MachinePrimitive("disk errors", {"fail_disk": Begins("diskError", DiskError)}),
-    BlocksWrites: MachinePrimitive(
-        "blocked writes",
-        {"block_writes": Begins("diskFreeze", DiskFreeze)},
-        not_in_pods="agents freeze no file system",
-    ),
+    BlocksWrites: MachinePrimitive("blocked writes", {"block_writes": Begins("diskFreeze", DiskFreeze)}),
     CutsLinks: MachinePrimitive("network cuts", {"cut": Begins("partition", Cut)}),
     PausesNodes: MachinePrimitive(
         "pause",

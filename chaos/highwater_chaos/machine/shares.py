@@ -97,10 +97,10 @@ class Share:
     def mount(self, point: Path) -> None:
         """Have the directory on the volume at ``point``, and mount it everywhere."""
         directory = point / self.name
-        if not self.places or not self.mounted(point):
-            with suppress(FileExistsError):
-                directory.mkdir(mode=0o700)
-                self.give(point)
+        # On a frozen file system mkdir waits, also for what is there.
+        if not (self.places and self.mounted(point)) and not os.path.lexists(directory):
+            directory.mkdir(mode=0o700)
+            self.give(point)
         for place in self.places:
             place.mount(directory, point)
 

@@ -301,7 +301,7 @@ class Volumes:
             Share(DATA, record.user, record.group, record.mode).give(self._point(record))
             return
         data = self._point(record) / DATA
-        with suppress(FileExistsError):
+        if not os.path.lexists(data):  # on a frozen file system mkdir waits, also for what is there
             data.mkdir(mode=0o750)
         # Opened as it is, not where it leads: the pod may have put a link there, and the agent is root.
         fd = os.open(data, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -270,6 +270,47 @@ def test_a_volume_and_its_targets_outlive_the_agent_and_the_node(driver: Driver)
     driver.remove(handle, target)
 
 
+TICKS = """
+import sys, time
+file = open(f"{sys.argv[1]}/ticks", "ab", buffering=0)
+print("up", flush=True)
+while True:
+    file.write(b".")
+    time.sleep(0.02)
+"""
+
+
+def test_a_claim_that_takes_no_writes_is_in_no_agent_s_way(driver: Driver) -> None:
+    """Whoever writes there waits in the kernel: an agent that did would neither start nor undo it."""
+    pod, late = (driver.world.pod(f"blocked-{number}", labels={}) for number in range(2))
+    handle, target = driver.create("pvc-blocked"), target_of(pod)
+    driver.publish(handle, target)
+    writer = container(pod, target, TICKS)
+    record = driver.agent.inject("blocked-1", "diskFreeze", pod, seconds=120)
+    assert confirmed(record, "inject") == [f"a write to volume csi_{handle} fails with blocked"]
+    ticks = driver.world.volumes / f"csi_{handle}" / "data" / "ticks"
+    before = ticks.stat().st_size
+    # Its pod is deleted, and cannot end; another one takes its place.
+    driver.call("NodeUnpublishVolume", volume_id=handle, target_path=str(target))
+    target.parent.rmdir()
+    target_of(late).parent.mkdir(parents=True)
+    there = {"target_path": str(target_of(late)), "volume_capability": capability()}
+    assert driver.code("NodePublishVolume", volume_id=handle, **there) == "UNAVAILABLE"
+    driver.agent.kill()
+    for guardian in guardians(driver.world):
+        guardian.send(9)
+        assert guardian.wait_gone(10)
+    driver.start()
+    assert ticks.stat().st_size == before
+    healed = driver.agent.heal("blocked-1")
+    assert f"a write to volume csi_{handle} works" in confirmed(healed, "heal")
+    until(lambda: ticks.stat().st_size > before, "what waited goes on")
+    assert writer.poll() is None
+    pod.end()
+    driver.publish(handle, target_of(late))
+    driver.remove(handle, target_of(late))
+
+
 def test_faults_of_a_claim_need_a_pod_that_has_one(driver: Driver) -> None:
     pod = driver.world.pod("none-0", labels={})
     probe = f"/v1/pods/default/{pod.name}/crashable"

@@ -74,7 +74,7 @@ NODES = ("controller-0", "broker-0", "broker-1")
 DOWN = ("powerLoss", "kill", "stop", "restart", "diskWipe")
 MESSAGES = ("hold", "drop", "delay", "duplicate")
 REPLACED = ("podDelete", "evict", "drain")
-MET = {"diskFull": "ENOSPC", "diskError": "EIO"}
+MET = {"diskFull": "ENOSPC", "diskError": "EIO", "diskFreeze": "blocked"}
 SHORT = 2 * SECOND
 
 
@@ -179,7 +179,7 @@ class Model(FakeAgent):
                 return [evidence(f"cut from {peer}", confirmed=peer in pod.cuts)]
             case "cordon":
                 self.unschedulable = done
-            case "diskFull" | "diskError" | "diskStall":
+            case "diskFull" | "diskError" | "diskStall" | "diskFreeze":
                 pod.trouble = kind if done else ""
             case "clockSkew":
                 pod.clock = (
@@ -200,7 +200,7 @@ class Model(FakeAgent):
         if self.left_out != "heal":
             pod.held_by.discard(fault)
             self.unschedulable &= kind != "cordon"
-            if kind in ("pause", "partition", "clockSkew", "diskFull", "diskError", "diskStall"):
+            if kind in ("pause", "partition", "clockSkew", "diskFull", "diskError", "diskStall", "diskFreeze"):
                 pod.paused, pod.clock, pod.trouble = False, {"offsetNs": 0, "rate": 1.0}, ""
                 pod.cuts -= {body.get("peer")}
             expired = "drop BrokerHeartbeat broker-1" in (pod.rules.pop(fault, ""))
@@ -227,7 +227,7 @@ class Model(FakeAgent):
             case "partition":
                 left = {body["peer"]} & pod.cuts
                 return [evidence(f"rules left: {left}", phase, bool(left) is not healed)]
-            case "diskFull" | "diskError" | "diskStall" as kind:
+            case "diskFull" | "diskError" | "diskStall" | "diskFreeze" as kind:
                 met = MET.get(pod.trouble, "ok")
                 return [evidence(f"a write meets {met}", phase, (pod.trouble == kind) is not healed, met=met)]
             case "clockSkew":
@@ -427,6 +427,15 @@ def test_a_node_whose_pod_is_not_made_again_has_none_to_replace(run: Run) -> Non
         record = run.inject(kind, FAULTS[kind])
         assert record.inconclusive_reason() is not None
         assert "broker-1 has no pod that could be touched" in str(record.error)
+
+
+@pytest.mark.parametrize("left_out", ["inject", "heal"])
+def test_a_disk_that_goes_on_taking_writes_or_takes_none_any_more(run: Run, left_out: str) -> None:
+    run.model.left_out = left_out
+    record = run.inject("diskStall", {**TARGET, "writes": True})
+    assert record.confirmed is (left_out == "heal"), record.inject_evidence
+    run.heal()
+    assert record.inconclusive_reason() is not None
 
 
 def test_what_fails_halfway_is_undone(run: Run) -> None:

@@ -79,11 +79,6 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "NotPossible",
         "spec.schedule: diskStall happens inside a node of ours",
     ),
-    "blocked-writes": (
-        steps({"inject": {"diskStall": {"target": {"broker": 0}, "writes": True}}}),
-        "NotPossible",
-        "diskStall needs blocked writes, which kubernetes does not have: agents freeze no file system",
-    ),
     "commands": (
         steps({"parallel": [[{"inject": {"external": {"inject": ["a"], "heal": ["b"], "probe": ["c"]}}}]]}),
         "NotPossible",

@@ -72,10 +72,6 @@ def test_every_scenario_can_be_applied_as_it_is(path: Path, submit: Any) -> None
         assert isinstance(judged, Rejection)
         assert "only the simulator stops a node between two writes" in judged.message
         return
-    if "writes: true" in path.read_text("utf-8"):
-        assert isinstance(judged, Rejection)
-        assert "needs blocked writes, which kubernetes does not have: agents freeze no file system" in judged.message
-        return
     assert isinstance(judged, ChaosExperiment), judged
     # The API server's defaults are the model's: the experiment is the one that runs elsewhere.
     assert judged.spec == load_experiment(path).spec

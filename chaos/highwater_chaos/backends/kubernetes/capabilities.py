@@ -19,7 +19,6 @@ from highwater_chaos.backends.primitives import (
     implemented_by,
 )
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
 
 _BY_OUR_NODE: Final = frozenset[Primitive]({SkewsClocks, StallsDisks})
 """What no proxy can do."""
@@ -61,8 +60,7 @@ class KubernetesCapabilities:
             return IN_VIRTUAL_TIME
         if primitive is RunsCommands:
             return BY_THE_USER
-        listed = MACHINE_PRIMITIVES.get(primitive)
-        return (listed and listed.not_in_pods) or "the LogCluster has no storage.crashable"
+        return "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:
         """What does not run in pods, and what Apache Kafka does not have."""

@@ -8,7 +8,7 @@ from highwater_chaos.backends.kubernetes.pod_nodes import PodDisks
 from highwater_chaos.backends.on_machines import with_machine_methods
 
 
-@with_machine_methods("volume", in_pods=True)
+@with_machine_methods("volume")
 class CrashableBackend(PodDisks, KubernetesBackend):
     """A :class:`KubernetesBackend` of nodes with crashable storage."""
 

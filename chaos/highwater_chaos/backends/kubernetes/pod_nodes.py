@@ -59,7 +59,7 @@ class PodNode:
         return "".join([*(text for uid, text in self.earlier_logs.items() if uid != self.place.uid), present])
 
 
-@with_machine_methods("processes", "network", in_pods=True)
+@with_machine_methods("processes", "network")
 class PodNodes:
     """A part of a backend. Its attributes are there once it is built."""
 

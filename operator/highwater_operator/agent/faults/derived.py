@@ -48,6 +48,6 @@ def _in_force(seen: Seen) -> Evidence:
     return Evidence(seen.what, seen.in_force, details=dict(seen.details))
 
 
-_LIST: Final = [one.methods for one in MACHINE_PRIMITIVES.values() if one.not_in_pods is None]
+_LIST: Final = [one.methods for one in MACHINE_PRIMITIVES.values()]
 MACHINE_FAULTS: Final = [MachineFault.of(role) for one in _LIST for role in one.values() if isinstance(role, Begins)]
 MACHINE_PROBES: Final = {name: role.look for one in _LIST for name, role in one.items() if isinstance(role, Probes)}

@@ -371,7 +371,7 @@ class ForeignBackend(ReplacedPods, AttachBackend):
         write_own_topics(self._journal, self._made, self._tries)
 
 
-@with_machine_methods("volume", in_pods=True)
+@with_machine_methods("volume")
 class CrashableForeignBackend(PodDisks, ForeignBackend):
     """A :class:`ForeignBackend` of pods all of which have volumes that their agents can harm."""
 

@@ -5,12 +5,31 @@ from __future__ import annotations
 from typing import Final
 
 from highwater_chaos.backends.attach.backend import AttachBackend
-from highwater_chaos.backends.primitives import BY_THE_USER, Primitive, RunsCommands, implemented_by
+from highwater_chaos.backends.primitives import (
+    BY_THE_USER,
+    BlocksWrites,
+    FailsDisks,
+    FillsDisks,
+    LosesPower,
+    Primitive,
+    RunsCommands,
+    StallsDisks,
+    WipesDisks,
+    implemented_by,
+)
 
 NO_PODS: Final = "expected strimzi or selector in spec.clusterRef: without pods nothing can be broken"
 _BY_PROGRAM: Final = (
     "it is made inside the node's program, on its disk or in the way of its messages, and these are of others: use a"
     " LogCluster with runtime apache-kafka"
+)
+_BY_VOLUME: Final = frozenset[Primitive]({LosesPower, WipesDisks, FillsDisks, FailsDisks, BlocksWrites})
+_NO_VOLUMES: Final = (
+    "not every pod has its data on one claim of the StorageClass highwater-crashable: see highwater doctor --kubernetes"
+)
+_FLUSHES: Final = (
+    "flushes alone are held by the program of a node, and these are of others: with writes: true the file system of a"
+    " claim of the StorageClass highwater-crashable takes no writes"
 )
 
 
@@ -29,4 +48,8 @@ class ForeignCapabilities:
         """Return why a primitive is not among them."""
         if primitive is RunsCommands:
             return BY_THE_USER
-        return _BY_PROGRAM if self._has_pods else NO_PODS
+        if not self._has_pods:
+            return NO_PODS
+        if primitive is StallsDisks:
+            return _FLUSHES
+        return _NO_VOLUMES if primitive in _BY_VOLUME else _BY_PROGRAM
