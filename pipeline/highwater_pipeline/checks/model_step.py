@@ -35,7 +35,15 @@ from highwater_pipeline.checks.promises import recorded
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.partition_tables import PartitionTables, RunFacts
 from highwater_pipeline.partitions import Partitions, highest_so_far, ranked
-from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, check_decisions, check_judgements
+from highwater_pipeline.specification import (
+    RULES,
+    Decisions,
+    Machine,
+    Refusal,
+    StretchMachine,
+    check_decisions,
+    check_judgements,
+)
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 
 _FIELDS: Final = (
@@ -231,17 +239,14 @@ def _example_of_client(unit: PartitionTables, seen: Example) -> Example:
 
 def _refused_steps(unit: PartitionTables, decisions: Decisions) -> Iterator[Refusal]:
     settings = unit.facts.settings
-    machine = Machine(
+    machine = StretchMachine(
         decisions,
         exact_order=settings.orders_exactly,
         compacted=is_compacted(unit),
         promises=settings.promises(unit.partition),
     )
     for _, part in unit.events.by_range("row"):
-        columns = of_kind(part.in_memory(*_FIELDS), *machine.kinds)
-        for start in range(0, columns.num_rows, _AT_ONCE):
-            for event in columns.slice(start, _AT_ONCE).to_pylist(*_FIELDS):
-                yield from machine.step(event)
+        yield from machine.steps(of_kind(part.in_memory(*_FIELDS), *machine.kinds), _FIELDS)
 
 
 def _example(unit: PartitionTables, refusal: Refusal, event: dict[str, Any]) -> Example:

@@ -7,7 +7,7 @@ KIP-497, KIP-841, KIP-903) and from what the public TLA+ models of Kafka state, 
 * :mod:`.decisions`: what was committed about the partition, in the order of the metadata. Each decision is judged
   against the one before it, and what a controller says of a proposal against the proposal (:mod:`.judged`).
 * :mod:`.machine`: the replicas. Each event of a broker is a step of its replica. A step is refused if its guard does
-  not hold in the state that the earlier steps led to.
+  not hold in the state that the earlier steps led to. :mod:`.stretches` takes long stretches of like steps at once.
 
 What cannot be known is never refused. A replica that has not been heard of has an unknown role and an unknown log. What
 one node did before another is known only if the recorded order of events is exact (``Settings.exact_order``: in the
@@ -19,5 +19,6 @@ from highwater_pipeline.specification.decisions import Decisions, check_decision
 from highwater_pipeline.specification.judged import check_judgements
 from highwater_pipeline.specification.machine import Machine
 from highwater_pipeline.specification.refusal import RULES, Refusal
+from highwater_pipeline.specification.stretches import StretchMachine
 
-__all__ = ["RULES", "Decisions", "Machine", "Refusal", "check_decisions", "check_judgements"]
+__all__ = ["RULES", "Decisions", "Machine", "Refusal", "StretchMachine", "check_decisions", "check_judgements"]

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
 from typing import Final
 
 UNKNOWN: Final = -1
 
 
+@dataclass(slots=True)
 class Lineage:
     """A log by ranges of one epoch: range ``i`` begins at ``starts[i]``, and the last one goes on to the log's end."""
 
-    __slots__ = ("epochs", "starts")
-
-    def __init__(self) -> None:
-        self.starts: list[int] = []
-        self.epochs: list[int] = []
+    starts: list[int] = field(default_factory=list)
+    epochs: list[int] = field(default_factory=list)
 
     def copy(self) -> Lineage:
         """A copy that does not change when this one does."""
-        made = Lineage()
-        made.starts, made.epochs = self.starts[:], self.epochs[:]
-        return made
+        return Lineage(self.starts[:], self.epochs[:])
 
     def at(self, offset: int) -> int:
         """Epoch of the record at ``offset``; −1 if that is not known."""

@@ -369,8 +369,7 @@ class Machine:
         to, epoch = event["offset"], event["leader_epoch"]
         what = f"the high watermark moved to {to}"
         yield from self._as_leader(replica, event, "high-watermark", what)
-        since = max((one for one in self._decisions.breaks if one <= epoch), default=-1)
-        before = self._high_watermarks.move(Move(epoch, to, event["row"]), since)
+        before = self._move(Move(epoch, to, event["row"]))
         if replica.high_watermark is not None and to <= replica.high_watermark:
             yield "high-watermark", what
         elif before is not None and self._exact:
@@ -392,9 +391,12 @@ class Machine:
         replica.high_watermark = to
         led = self._led.get(epoch)
         if led is not None:
-            led.ends.append(led.end)
-            led.high_watermarks.append(to)
+            led.extend([led.end], [to])
         self._high_watermark = max(self._high_watermark, to)
+
+    def _move(self, move: Move) -> Move | None:
+        since = max((one for one in self._decisions.breaks if one <= move.leader_epoch), default=-1)
+        return self._high_watermarks.move(move, since)
 
     def _behind(self, brokers: set[int], epoch: int, offset: int) -> Iterator[str]:
         """Yield a clause for each broker that has not fetched up to ``offset`` in leader epoch ``epoch``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import le
 
 from highwater_pipeline.specification.lineage import UNKNOWN, Lineage
 from highwater_pipeline.specification.replica import Replica
@@ -13,7 +14,8 @@ from highwater_pipeline.specification.replica import Replica
 @dataclass(slots=True)
 class Led:
     """A leader epoch: the leader's log as it was at the ``start`` of the epoch, and how far it has gone on since.
-    ``moves``: the log end offset and the high watermark at each move of the latter."""
+    ``ends`` and ``high_watermarks``: the log end offset and the high watermark at each move of the latter;
+    ``is_ascending``: no end is below the one before."""
 
     broker: int
     log: Lineage | None
@@ -22,6 +24,13 @@ class Led:
     row: int
     ends: list[int] = field(default_factory=list)
     high_watermarks: list[int] = field(default_factory=list)
+    is_ascending: bool = True
+
+    def extend(self, ends: list[int], high_watermarks: list[int]) -> None:
+        """Take in moves of the high watermark, each with the log end offset then."""
+        self.is_ascending = self.is_ascending and all(map(le, [*self.ends[-1:], *ends], ends))
+        self.ends += ends
+        self.high_watermarks += high_watermarks
 
     def epoch_at(self, offset: int) -> int:
         """Epoch of the leader's record at ``offset``; −1 if that is not known."""

@@ -32,9 +32,10 @@ class _Broker:
 
 
 class Walk:
-    """``steps`` random steps, drawn with ``seed``; ``events.rows`` is what was reported."""
+    """``steps`` random steps, drawn with ``seed``; ``events.rows`` is what was reported. After each step follow up to
+    ``busy`` in which records are produced or fetched."""
 
-    def __init__(self, seed: int, steps: int) -> None:
+    def __init__(self, seed: int, steps: int, busy: int = 0) -> None:
         self.random = Random(seed)
         self.events = Events()
         self.brokers = [_Broker(number) for number in REPLICAS]
@@ -61,6 +62,8 @@ class Walk:
                     self.expand,
                 ]
             )()
+            for _ in range(self.random.randint(0, busy) if busy else 0):
+                self.random.choice([self.produce, self.fetch, self.fetch])()
 
     def _report(self, broker: _Broker, kind: str, **fields: Any) -> None:
         self.events.add(broker.node, kind, broker.incarnation, **fields)
