@@ -181,6 +181,15 @@ class ClusterRef(Model):
             description="With selector: the pods' container with Kafka; absent: kafka.",
         ),
     ] = None
+    volume: Annotated[
+        str | None,
+        Field(
+            pattern=LABEL,
+            max_length=63,
+            description="With selector or strimzi: the pods' volume with the data, for faults of disks; absent: their"
+            " only claim.",
+        ),
+    ] = None
     bootstrap: Annotated[
         str | None,
         Field(
@@ -214,12 +223,12 @@ class ClusterRef(Model):
         kinds = given("name", "strimzi", "selector") or given("bootstrap")
         if len(kinds) != 1:
             raise wrong("one of name, strimzi, selector (with bootstrap) and bootstrap", kinds)
-        if kinds == ["name"] and (more := given("container", "bootstrap", "client_config")):
+        if kinds == ["name"] and (more := given("container", "volume", "bootstrap", "client_config")):
             raise wrong("nothing of these with name: a LogCluster says it all", more)
         if kinds == ["selector"] and self.bootstrap is None:
             raise wrong("bootstrap with selector: host:port of a broker", [])
-        if kinds == ["bootstrap"] and self.container is not None:
-            raise wrong("selector with container", ["container"])
+        if kinds == ["bootstrap"] and (more := given("container", "volume")):
+            raise wrong("selector with container or volume", more)
         return self
 
 

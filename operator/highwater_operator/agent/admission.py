@@ -57,11 +57,12 @@ class Admission:
             RefusalError: 404 there is none; 403 it must not be touched; 409 it has been replaced since; 422 it has no
                 such container; 503 the API server does not answer.
         """
-        return self._admitted(reference.namespace, reference.name, reference.uid, reference.container, again=True)
+        pod = self._admitted(reference.namespace, reference.name, reference.uid, reference.container, again=True)
+        return replace(pod, chosen_volume=reference.volume or "")
 
-    def readable(self, namespace: str, name: str, uid: str | None, container: str | None) -> Pod:
+    def readable(self, namespace: str, name: str, uid: str | None, container: str | None, volume: str = "") -> Pod:
         """The pod that is to be looked at; a LogCluster's as last heard. Raises as :meth:`injectable` does."""
-        return self._admitted(namespace, name, uid, container, again=False)
+        return replace(self._admitted(namespace, name, uid, container, again=False), chosen_volume=volume)
 
     def _admitted(self, namespace: str, name: str, uid: str | None, container: str | None, *, again: bool) -> Pod:
         known = [] if again else [one for one in self._pods.known() if (one.namespace, one.name) == (namespace, name)]

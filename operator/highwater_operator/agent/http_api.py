@@ -18,6 +18,7 @@
 ``GET /v1/pods/…?uid=``                  409 if the pod of this name is another one by now; of events not for some
                                          minutes after a pod of a LogCluster was deleted (:mod:`.kept_events`)
 ``GET /v1/pods/…?container=``            which of its containers is the node (without: ``node``)
+``GET /v1/pods/…?volume=``               which of its volumes has the data (without: its only claim)
 ``GET /v1/clock``                        the machine's clocks and which boot it is: ``{"monotonicNs": 1, "wallNs": 2,
                                          "bootId": "…"}``. Nothing is waited for
 ``GET /healthz``, ``/metrics``           the agent's own, without a token
@@ -68,7 +69,7 @@ QUIET: Final[dict[str, Any]] = {"access_log": None, "logger": _SILENT}
 """For aiohttp's server, which logs a traceback for every request that is none: a stranger could fill the node's disk,
 and slow everybody else down. Errors of handlers are answers (:meth:`Api.application`)."""
 _OPEN: Final = frozenset({"/healthz", "/metrics"})
-_POD_QUERY: Final = frozenset({"uid", "container"})
+_POD_QUERY: Final = frozenset({"uid", "container", "volume"})
 _BODY_WITHIN: Final = 30.0
 """Seconds."""
 _ANSWERS_WITHIN: Final = 0.7
@@ -282,8 +283,11 @@ class Api:
     async def _readable(self, request: web.Request) -> Pod:
         namespace, name = request.match_info["namespace"], request.match_info["pod"]
         uid, container = request.query.get("uid"), request.query.get("container")
+        volume = request.query.get("volume", "")
         try:
-            return await self._pools.own.run("", lambda: self._admission.readable(namespace, name, uid, container))
+            return await self._pools.own.run(
+                "", lambda: self._admission.readable(namespace, name, uid, container, volume)
+            )
         except RefusalError as refusal:
             if refusal.status == 403:
                 log_refused_look(namespace, name, request.path, refusal)

@@ -30,9 +30,10 @@ _EXPIRED: Final = 410
 @dataclass(frozen=True, slots=True)
 class Pod:
     """What matters of one. ``containers``: ids of all its containers by name, by the API server, which may be behind
-    (empty: not started yet); ``chosen``: name of the one that is the node; ``user`` and ``group``: as what it runs;
-    ``stateful_set``: name and uid of the StatefulSet that is its controller, by its own word; ``of_cluster``: it was
-    found to be a LogCluster's; ``deleting``: it is to be deleted."""
+    (empty: not started yet); ``chosen``: name of the one that is the node; ``claims``: its PersistentVolumeClaims by
+    its own names of the volumes; ``chosen_volume``: which of these has the data (empty: nobody has said); ``user`` and
+    ``group``: as what it runs; ``stateful_set``: name and uid of the StatefulSet that is its controller, by its own
+    word; ``of_cluster``: it was found to be a LogCluster's; ``deleting``: it is to be deleted."""
 
     namespace: str
     name: str
@@ -43,6 +44,8 @@ class Pod:
     annotations: dict[str, str] = field(default_factory=dict)
     containers: dict[str, str] = field(default_factory=dict)
     chosen: str = NODE_CONTAINER
+    claims: dict[str, str] = field(default_factory=dict)
+    chosen_volume: str = ""
     user: int = 0
     group: int = 0
     host_network: bool = False
@@ -75,6 +78,7 @@ class Pod:
             labels=dict(meta.get("labels") or {}),
             annotations=dict(meta.get("annotations") or {}),
             containers=_containers(spec, status),
+            claims=_claims(meta["name"], spec),
             user=user,
             host_network=bool(spec.get("hostNetwork")),
             group=int(security.get("fsGroup") or security.get("runAsGroup") or user),
@@ -98,6 +102,16 @@ def _containers(spec: dict[str, Any], status: dict[str, Any]) -> dict[str, str]:
             # Of containers that begin before the others, only those that go on beside them.
             if part == "containerStatuses" or "running" in (one.get("state") or {}):
                 found[str(one.get("name"))] = str(one.get("containerID") or "").rpartition("//")[2]
+    return found
+
+
+def _claims(pod: str, spec: dict[str, Any]) -> dict[str, str]:
+    found = {}
+    for one in spec.get("volumes") or []:
+        if (claim := one.get("persistentVolumeClaim")) is not None:
+            found[str(one.get("name"))] = str(claim.get("claimName"))
+        elif one.get("ephemeral") is not None:
+            found[str(one.get("name"))] = f"{pod}-{one.get('name')}"
     return found
 
 

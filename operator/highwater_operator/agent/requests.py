@@ -34,12 +34,14 @@ ContainerName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9]
 
 class PodReference(Model):
     """Which pod. ``uid``: of the one that the caller saw; a pod that has been replaced since is another one.
-    ``container``: name of the container that is the node; None: ``node``, as LogClusters have it, or the only one."""
+    ``container``: name of the container that is the node; None: ``node``, as LogClusters have it, or the only one.
+    ``volume``: which of the pod's volumes has the data; None: its only claim."""
 
     namespace: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$")]
     uid: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
     container: ContainerName | None = None
+    volume: ContainerName | None = None
 
 
 class VolumeRequest(Model):

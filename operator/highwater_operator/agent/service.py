@@ -225,7 +225,7 @@ class Faults:
             if down and context.pod.of_cluster:
                 bar(barring, context.id, self._kubelet)
             group = group_of(barring) if down and not context.pod.of_cluster else None
-            with self._disks_held(request, None):
+            with self._disks_held(request, context.pod):
                 evidence = request.inject(context)
             if group is not None and all(one.confirmed for one in evidence):  # what lives on is not killed for it
                 evidence.append(freeze(barring, group))
@@ -296,15 +296,15 @@ class Faults:
         return HealContext(self._run, self._volumes, [from_journal(one.kind, one.resource) for one in entries])
 
     @contextmanager
-    def _disks_held(self, request: Fault, entries: list[Entry] | None) -> Iterator[None]:
+    def _disks_held(self, request: Fault, of: Pod | list[Entry]) -> Iterator[None]:
         # What was made says which volume it was: the pod may have gone, and its claim to another one.
         if not request.ON_DISK:
             yield
             return
-        if entries is None:
-            names = {self._volumes.of_pod(request.pod.namespace, request.pod.name, request.pod.uid)}
+        if isinstance(of, Pod):
+            names = {*self._volumes.all_of_pod(of)}
         else:
-            volumes = [getattr(from_journal(one.kind, one.resource), "volume", None) for one in entries]
+            volumes = [getattr(from_journal(one.kind, one.resource), "volume", None) for one in of]
             names = {one.name for one in volumes if isinstance(one, Volume)}
         with ExitStack() as held:
             for name in sorted(names):

@@ -160,34 +160,54 @@ class Volumes:
             share=Share(DATA, record.user, record.group, record.mode, record.places) if record.claim else None,
         )
 
-    def of_pod(self, namespace: str, name: str, uid: str) -> str:
-        """Return the name of the volume that a pod has: its own, or that of its claim. Where it has neither, the name
-        that its own would have.
+    def of_pod(self, pod: Pod) -> str:
+        """Return the name of the volume that has a pod's data: its own, or that of its claim. Where it has neither, the
+        name that its own would have.
 
         Raises:
-            RefusalError: 422, it has claims of several volumes.
+            RefusalError: 422, which of its claims has the data is not known, or that one cannot be broken.
         """
-        own = f"{namespace}_{name}"
-        if (there := self.get(own)) is not None and not there.claim:  # a claim's volume may have such a name
-            return own
-        claims = [one for one in self.all() if any(place.group == uid.lower() for place in one.places)]
-        if len(claims) > 1:
+        place = f"{pod.namespace}/{pod.name}"
+        if (there := self.get(pod.volume)) is not None and not there.claim:  # a claim's volume may have such a name
+            return pod.volume
+        crashable = self._of_claims(pod)
+        if pod.chosen_volume:
+            claim = f"{pod.namespace}/{pod.claims.get(pod.chosen_volume)}"
+            if (found := next((one for one in crashable if one.claim == claim), None)) is not None:
+                return found.name
             raise RefusalError(
                 422,
-                f"pod {namespace}/{name} has several crashable volumes, and a fault is of one",
-                expected="a pod with one claim of this class",
-                found=", ".join(one.claim for one in claims),
+                f"volume {pod.chosen_volume[:80]} of pod {place} cannot be broken",
+                expected="a claim of the class highwater-crashable",
+                found=_named(pod, crashable),
             )
-        if claims:
-            return claims[0].name
+        if len(crashable) > 1 or (crashable and len(pod.claims) > 1):
+            # A power loss that leaves the disk with the data alone would pass for one that lost nothing.
+            raise RefusalError(
+                422,
+                f"pod {place} has several claims, and which of them has the data is not known",
+                expected="the name of the volume with the data (spec.clusterRef.volume)",
+                found=_named(pod, crashable),
+            )
+        if crashable:
+            return crashable[0].name
         if there is not None:
             raise RefusalError(
                 422,
-                f"pod {namespace}/{name} is called like a volume of a claim",
+                f"pod {place} is called like a volume of a claim",
                 expected="a name of its own",
-                found=own,
+                found=pod.volume,
             )
-        return own
+        return pod.volume
+
+    def all_of_pod(self, pod: Pod) -> list[str]:
+        """Return the names of all its volumes that can be broken, the one with the data first: they lose power
+        together. Raises as :meth:`of_pod` does."""
+        first = self.of_pod(pod)
+        return [first, *(one.name for one in self._of_claims(pod) if one.name != first)]
+
+    def _of_claims(self, pod: Pod) -> list[VolumeRecord]:
+        return [one for one in self.all() if any(place.group == pod.uid.lower() for place in one.places)]
 
     def ensure(self, wanted: VolumeRecord) -> VolumeRecord:
         """Have a volume, mounted, with its data directory. Idempotent.
@@ -430,6 +450,15 @@ def _give(directory: int, user: int, group: int) -> None:
                 with suppress(FileNotFoundError):
                     os.chown(entry.name, user, group, dir_fd=inside, follow_symlinks=False)
     os.fchown(directory, user, group)
+
+
+def _named(pod: Pod, crashable: list[VolumeRecord]) -> str:
+    claims = {one.claim for one in crashable}
+    parts = (
+        f"{volume} (claim {claim}, {'' if f'{pod.namespace}/{claim}' in claims else 'not '}of this class)"
+        for volume, claim in sorted(pod.claims.items())
+    )
+    return ", ".join(parts) or ", ".join(sorted(claims)) or "none"
 
 
 def wanted_by(pod: Pod) -> VolumeRecord | None:

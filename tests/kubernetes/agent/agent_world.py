@@ -194,8 +194,10 @@ class World:
         annotations: dict[str, str] | None = None,
         owner: dict[str, Any] | None = None,
         containers: Sequence[str] = ("node",),
+        claims: dict[str, str] | None = None,
     ) -> Pod:
-        """A pod with its pause container. ``owner``: its controller, in place of a StatefulSet of its LogCluster."""
+        """A pod with its pause container. ``owner``: its controller, in place of a StatefulSet of its LogCluster.
+        ``claims``: by names of its volumes."""
         number = next(_addresses)
         labels = {"highwater.dev/cluster": "demo"} if labels is None else labels
         pod = Pod(name, self, labels, annotations or {})
@@ -208,6 +210,10 @@ class World:
             "nodeName": node,
             "securityContext": {"runAsUser": 10001, "fsGroup": 10002},
             "containers": [{"name": one, "image": "highwater/node:0.2.0"} for one in containers],
+            "volumes": [
+                {"name": volume, "persistentVolumeClaim": {"claimName": claim}}
+                for volume, claim in (claims or {}).items()
+            ],
         }
         meta = {"name": name, "namespace": "default", "uid": pod.uid, "labels": labels, "annotations": pod.annotations}
         if (owner := owner or self.owner_of(name, labels)) is not None:
@@ -335,8 +341,11 @@ class Agent:
             **{"timeout": 120, "verify": self.verify, "cert": self.certificate, **more},
         )
 
-    def put(self, fault: str, kind: str, pod: Pod, seconds: float = 600, **parameters: Any) -> requests.Response:
-        body = {"kind": kind, "pod": pod.reference, "deadline": in_seconds(seconds), **parameters}
+    def put(
+        self, fault: str, kind: str, pod: Pod, seconds: float = 600, volume: str = "", **parameters: Any
+    ) -> requests.Response:
+        reference = {**pod.reference, **({"volume": volume} if volume else {})}
+        body = {"kind": kind, "pod": reference, "deadline": in_seconds(seconds), **parameters}
         return self.ask("PUT", f"/v1/faults/{fault}", body)
 
     def inject(self, fault: str, kind: str, pod: Pod, seconds: float = 600, **parameters: Any) -> dict[str, Any]:

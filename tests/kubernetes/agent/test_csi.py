@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent.csi import TOPOLOGY
 from highwater_operator.agent.csi import csi_pb2 as csi
+from highwater_operator.agent.pods import Pod as NodePod
 from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
@@ -68,12 +69,14 @@ class Driver:
             return str(error.code().name)
         return "OK"
 
-    def create(self, name: str, kind: str = "ext4", mib: int = 0) -> str:
+    def create(self, name: str, kind: str = "ext4", mib: int = 0, claim: str = "") -> str:
+        of = {"csi.storage.k8s.io/pvc/name": claim, "csi.storage.k8s.io/pvc/namespace": "default"} if claim else {}
         found = self.call(
             "CreateVolume",
             name=name,
             capacity_range={"required_bytes": (mib or {"ext4": 32, "xfs": 300}[kind]) * MIB},
             volume_capabilities=[capability(kind)],
+            parameters=of,
         ).volume
         assert found.accessible_topology[0].segments == {TOPOLOGY: NODE}
         return str(found.volume_id)
@@ -120,11 +123,12 @@ def driver(world: World, shared_agent: list[Agent]) -> Iterator[Driver]:
     made.agent.stop()
 
 
-def container(pod: Pod, target: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A container with the volume, and nothing else of the machine's mounts of it."""
+def container(pod: Pod, target: Path, *arguments: str, without: Sequence[Path] = ()) -> subprocess.Popen[str]:
+    """A container with the volume, and nothing else of the machine's mounts of it, nor those of another one."""
     place = pod.world.folder / f"inside-{pod.name}"
     place.mkdir(exist_ok=True)
     mounts = f"mount --make-rprivate / && mount --bind {target} {place} && umount {target}"
+    mounts += "".join(f" && umount {one}" for one in without)
     child = pod.start_container(sys.executable, "-c", *arguments, str(place), mounts=mounts)
     assert child.stdout is not None
     assert child.stdout.readline() == "up\n", child.stderr.read() if child.stderr else ""
@@ -318,16 +322,60 @@ def test_faults_of_a_claim_need_a_pod_that_has_one(driver: Driver) -> None:
     answer = driver.agent.put("no-volume", "powerLoss", pod)
     assert answer.status_code == 422
     assert "highwater-crashable" in answer.json()["expected"]
-    handles = [driver.create(f"pvc-two-{number}") for number in (1, 2)]
-    targets = [target_of(pod).parent.with_name(f"pvc-{number}") / "mount" for number in (1, 2)]
-    for handle, target, one in zip(handles, targets, (True, False), strict=True):
-        driver.publish(handle, target)
-        assert driver.agent.ask("GET", probe).json() == {"result": one}
-    answer = driver.agent.put("two-volumes", "powerLoss", pod)
+
+
+def test_of_several_claims_the_one_with_the_data_is_named(driver: Driver) -> None:
+    """A power loss that leaves the data in memory would pass for one that lost nothing; one of a machine takes all."""
+    claims = {"data": "data-0", "wal": "wal-0", "cold": "cold-0"}
+    pod = driver.world.pod("two-0", labels={}, claims=claims)
+    targets = {one: target_of(pod).parent.with_name(f"pvc-{one}") / "mount" for one in ("data", "wal")}
+    handles = {one: driver.create(f"pvc-two-{one}", claim=f"{one}-0") for one in targets}
+    for one, target in targets.items():
+        driver.publish(handles[one], target)
+    writers = {one: container(pod, target, WRITER) for one, target in targets.items()}
+    probe = f"/v1/pods/default/{pod.name}/crashable"
+    for asked, whether in (("", False), ("?volume=data", True), ("?volume=cold", False), ("?volume=x", False)):
+        assert driver.agent.ask("GET", f"{probe}{asked}").json() == {"result": whether}, asked
+    for kind in ("powerLoss", "diskWipe", "diskFull", "diskError", "diskFreeze"):
+        answer = driver.agent.put(f"unnamed-{kind}", kind, pod)
+        assert (answer.status_code, answer.json()["expected"]) == (
+            422,
+            "the name of the volume with the data (spec.clusterRef.volume)",
+        )
+        assert "cold (claim cold-0, not of this class), data (claim data-0, of this class)" in answer.json()["found"]
+    answer = driver.agent.put("other-class", "powerLoss", pod, volume="cold")
+    assert (answer.status_code, answer.json()["expected"]) == (422, "a claim of the class highwater-crashable")
+    assert all((target / "unsynced").read_bytes() for target in targets.values())
+    confirmed(driver.agent.inject("both", "powerLoss", pod, volume="data"), "inject")
+    assert [writer.wait(10) for writer in writers.values()] == [-9, -9]
+    for target in targets.values():
+        assert (target / "synced").read_bytes() == b"synced" * 4096
+        assert not (target / "unsynced").exists() or (target / "unsynced").read_bytes() == b""
+    other = (targets["data"], driver.world.volumes / f"csi_{handles['data']}")
+    again = container(pod, targets["wal"], WRITER, without=other)
+    confirmed(driver.agent.inject("wiped", "diskWipe", pod, volume="data"), "inject")
+    assert (again.poll(), list(targets["data"].iterdir())) == (None, [])
+    assert (targets["wal"] / "synced").exists(), "a wipe is of one disk"
+    confirmed(driver.agent.inject("full", "diskFull", pod, volume="data"), "inject")
+    (targets["wal"] / "file").write_bytes(bytes(MIB))
+    confirmed(driver.agent.heal("full"), "heal")
+    pod.end()
+    for one, target in targets.items():
+        driver.remove(handles[one], target)
+
+
+def test_a_power_loss_that_might_miss_the_data_is_refused(driver: Driver) -> None:
+    """One claim of this class, and one of another: nobody has said where the data are."""
+    pod = driver.world.pod("mixed-0", labels={}, claims={"scratch": "scratch-0", "data": "data-0"})
+    handle, target = driver.create("pvc-mixed", claim="scratch-0"), target_of(pod)
+    driver.publish(handle, target)
+    writer = container(pod, target, WRITER)
+    answer = driver.agent.put("mixed", "powerLoss", pod)
     assert answer.status_code == 422
-    assert "several crashable volumes" in answer.json()["error"]
-    for handle, target in zip(handles, targets, strict=True):
-        driver.remove(handle, target)
+    assert "several claims" in answer.json()["error"]
+    assert writer.poll() is None
+    pod.end()
+    driver.remove(handle, target)
 
 
 def test_no_pod_has_the_volume_of_a_claim_by_its_name(tmp_path: Path) -> None:
@@ -335,7 +383,7 @@ def test_no_pod_has_the_volume_of_a_claim_by_its_name(tmp_path: Path) -> None:
     volumes = Volumes(tmp_path / "state", tmp_path / "mounts")
     volumes.write(VolumeRecord("csi_pvc-1", 32 * MIB, "ext4", 0, 0, claim="victim/data"))
     with pytest.raises(RefusalError, match="called like a volume of a claim"):
-        volumes.of_pod("csi", "pvc-1", "3f0e5a52-7c1d-4f0e-9a51-0d6f2f3a1b20")
+        volumes.of_pod(NodePod("csi", "pvc-1", "3f0e5a52-7c1d-4f0e-9a51-0d6f2f3a1b20", NODE))
     assert volumes.own("csi_pvc-1") is None, "neither attached to it nor dumped"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,10 +13,11 @@ from highwater_chaos.backends.attach.session import Access
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
 from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode, Guess
+from highwater_chaos.backends.kubernetes.foreign.reference import ForeignReference
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.pod_nodes import PodNodes
 from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.primitives import Begins
+from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES, Begins, BlocksWrites, FillsDisks
 from highwater_runtime.ports import SECOND, Endpoint
 from highwater_runtime.ports.trace import NodeStarted
 
@@ -72,7 +74,7 @@ class World:
 
     def __init__(self, *, guessed: bool = False) -> None:
         agent: Any = Agent()
-        reference, journal = SimpleNamespace(labels={"app": "kafka"}, container="kafka", namespace="kafka"), Journal()
+        reference, journal = ForeignReference("kafka", "", {"app": "kafka"}, "kafka", "k:1", "", ""), Journal()
         found = SimpleNamespace(cluster_id="c", brokers={0: Endpoint("k", 1), 1: Endpoint("k", 2)}, voters=())
         access = Access((Endpoint("k", 1),))
         self.backend: Any = ForeignBackend(None, None, reference, access, found, journal, 600 * SECOND)  # type: ignore[arg-type]
@@ -135,6 +137,30 @@ def test_a_broker_that_crashes_and_waits_for_the_kubelet_is_noticed(make: Make) 
         world.see(container)
     assert world.seen.events == ["ended", "started", "ended"]
     assert world.reasons == [BY_ITSELF]
+
+
+@pytest.mark.parametrize(("primitive", "ends"), [(FillsDisks, True), (BlocksWrites, False)])
+def test_a_broker_may_end_when_its_disk_is_full(make: Make, primitive: type, ends: bool) -> None:
+    """Kafka halts when its log directory fails; a process that waits for its disk ends for another reason."""
+    world = make()
+    (begins,) = MACHINE_PRIMITIVES[primitive].methods.values()
+    world.backend.begin_fault("broker-0", begins, {}, None)
+    for container in ("a", None, "b"):
+        world.see(container)
+    assert world.seen.events == ["ended", "started"]
+    assert world.reasons == ([] if ends else [BY_ITSELF])
+
+
+def test_agents_hear_which_volume_has_the_data(make: Make) -> None:
+    """Of each pod, also of the one that takes its place."""
+    world = make()
+    world.backend._reference = replace(world.backend._reference, volume="data")
+    world.see(None, uid="u-2")
+    world.see("b", uid="u-2")
+    assert world.broker.place.reference() == {
+        **{"namespace": "kafka", "name": "k-0", "uid": "u-2"},
+        **{"container": "kafka", "volume": "data"},
+    }
 
 
 def test_a_pod_that_is_deleted_does_not_end_by_itself(make: Make) -> None:

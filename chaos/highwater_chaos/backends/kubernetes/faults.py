@@ -43,16 +43,21 @@ class PodPlace:
     """The container that is the node; None: ``node``."""
     machine: str = ""
     """Kubernetes' node where it is; empty: not known."""
+    volume: str | None = None
+    """The pod's volume with the data; None: its only claim."""
 
     def reference(self) -> Json:
         """Return how requests to an agent name the pod."""
-        named = {} if self.container is None else {"container": self.container}
-        return {"namespace": self.namespace, "name": self.name, "uid": self.uid, **named}
+        return {"namespace": self.namespace, "name": self.name, "uid": self.uid, **self._parts()}
 
     def look(self, probe: str, result: Any, parameters: Mapping[str, Any] = MappingProxyType({})) -> Any:
         """What the agent's probe sees of its node, as a ``result`` (a type). Raises ``AgentError``."""
-        named = {} if self.container is None else {"container": self.container, "uid": self.uid}
-        return self.agent.look(self.namespace, self.name, probe, result, {**named, **parameters})
+        named = {} if self.container is None else {"uid": self.uid}
+        return self.agent.look(self.namespace, self.name, probe, result, {**named, **self._parts(), **parameters})
+
+    def _parts(self) -> dict[str, str]:
+        found = {"container": self.container, "volume": self.volume}
+        return {name: one for name, one in found.items() if one is not None}
 
 
 @dataclass(slots=True)

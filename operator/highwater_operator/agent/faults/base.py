@@ -54,7 +54,11 @@ class PodNode:
         return Process(self.name, self.run.directory, container.processes[0], group=container.id)
 
     def volume(self) -> Volume:
-        return self.volumes.machine_volume(self.volume_record(), run=self.run.directory, pod=self.pod)
+        return self.machine_volume(self.volume_record())
+
+    def machine_volume(self, record: VolumeRecord) -> Volume:
+        """Return a volume of the pod as the machine breaks it."""
+        return self.volumes.machine_volume(record, run=self.run.directory, pod=self.pod)
 
     def has_volume(self) -> bool:
         """Return whether :meth:`volume` finds one."""
@@ -64,9 +68,9 @@ class PodNode:
             return False
         return True
 
-    def on_volume(self) -> list[Container]:
-        """Return the living containers that have the pod's volume: its node, or all of all pods that share a claim."""
-        record = self.volume_record()
+    def on_volume(self, record: VolumeRecord) -> list[Container]:
+        """Return the living containers that have a volume of the pod: its node, or all of all pods that share a
+        claim."""
         if not record.claim:
             node = node_container(self.pod)
             return [] if node is None else [node]
@@ -76,15 +80,20 @@ class PodNode:
 
     def volume_record(self) -> VolumeRecord:
         """Return the record of the pod's crashable volume."""
-        record = self.volumes.get(self.volumes.of_pod(self.pod.namespace, self.pod.name, self.pod.uid))
-        if record is None:
+        return self.volume_records()[0]
+
+    def volume_records(self) -> list[VolumeRecord]:
+        """Return the records of all its crashable volumes, that with the data first."""
+        found = [self.volumes.get(name) for name in self.volumes.all_of_pod(self.pod)]
+        records = [one for one in found if one is not None]
+        if not records:
             raise RefusalError(
                 422,
                 f"pod {self.name} has no volume that can be broken",
                 expected=f"a crashable volume {self.pod.volume}, or a claim of the class highwater-crashable",
                 found="none on this node",
             )
-        return record
+        return records
 
     def network(self) -> str:
         return network_of(self.pod)
@@ -162,10 +171,11 @@ class Fault(Model):
         return []
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it; equal for equal requests, also of callers and agents that know no ``container``."""
+        """As JSON has it; equal for equal requests, also of callers and agents that know neither."""
         plain = self.model_dump(mode="json", by_alias=True)
-        if plain["pod"]["container"] is None:
-            del plain["pod"]["container"]
+        for name in ("container", "volume"):
+            if plain["pod"][name] is None:
+                del plain["pod"][name]
         return plain
 
 

@@ -16,6 +16,7 @@ from highwater_chaos.machine.wipe import Wipe, is_empty
 from highwater_operator.agent.faults.base import Context, DownFault, HealContext
 from highwater_operator.agent.faults.processes import gone, kill
 from highwater_operator.agent.records import Evidence
+from highwater_operator.agent.volumes import VolumeRecord
 
 
 class _DiskDown(DownFault):
@@ -36,12 +37,24 @@ class PowerLoss(_DiskDown):
     wipe: bool = False
 
     def inject(self, context: Context) -> list[Evidence]:
-        """The volume is mounted again when this returns. A node that is down loses power too: what it left unsynced."""
-        context.volumes.note_owner(context.volume_record())
-        volume, containers = context.volume(), context.on_volume()
-        loss = context.make(Loss(volume, tuple(context.processes_of(one) for one in containers), self.keep))
-        evidence = [gone(one) for one in containers]
-        evidence.append(
+        """All its volumes are mounted again when this returns. A node that is down loses power too: what it left
+        unsynced. A wipe is of the disk with the data."""
+        data, *others = context.volume_records()
+        evidence = [one for record in (*others, data) for one in self._lose(context, record)]
+        if self.wipe:
+            evidence.append(_wipe(context, context.volume()))
+        for record in context.volume_records():  # with the owners that have been noted
+            context.volumes.ensure_data(record)
+            evidence.append(_works(context.machine_volume(record), "inject"))
+        return evidence
+
+    def _lose(self, context: Context, record: VolumeRecord) -> list[Evidence]:
+        context.volumes.note_owner(record)
+        containers = context.on_volume(record)
+        processes = tuple(context.processes_of(one) for one in containers)
+        loss = context.make(Loss(context.machine_volume(record), processes, self.keep))
+        return [
+            *(gone(one) for one in containers),
             Evidence(
                 f"{loss.lost_bytes} bytes and {loss.lost_files} files were lost of {loss.bytes} bytes in {loss.files} "
                 f"files (keep: {self.keep})",
@@ -53,12 +66,8 @@ class PowerLoss(_DiskDown):
                     "files": loss.files,
                     "keep": self.keep,
                 },
-            )
-        )
-        if self.wipe:
-            return [*evidence, _wipe(context, volume)]
-        context.volumes.ensure_data(context.volume_record())
-        return [*evidence, _works(volume, "inject")]
+            ),
+        ]
 
 
 class DiskWipe(_DiskDown):
@@ -69,7 +78,7 @@ class DiskWipe(_DiskDown):
     def inject(self, context: Context) -> list[Evidence]:
         context.volumes.note_owner(context.volume_record())
         volume = context.volume()
-        evidence = [kill(context, one) for one in context.on_volume()]
+        evidence = [kill(context, one) for one in context.on_volume(context.volume_record())]
         return [*evidence, _wipe(context, volume)]
 
 

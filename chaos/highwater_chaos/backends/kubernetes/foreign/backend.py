@@ -274,7 +274,10 @@ class ForeignBackend(ReplacedPods, AttachBackend):
                 f"no agent on node {machine or '(none)'} of pod {meta['name']} (looked for {self._agents.selector} in"
                 f" namespace {self._agents.namespace})"
             )
-        return PodPlace(meta["namespace"], meta["name"], meta["uid"], agent, self._reference.container, machine)
+        reference = self._reference
+        return PodPlace(
+            meta["namespace"], meta["name"], meta["uid"], agent, reference.container, machine, reference.volume
+        )
 
     def _settle(self, node: ForeignNode, pod_of: PodOf) -> None:
         for name in node.names:
@@ -310,7 +313,8 @@ class ForeignBackend(ReplacedPods, AttachBackend):
                 self._stopped(node, "pod-gone")
             elif node.life is not None:
                 self._stopped(node, "ended")
-                self._note_once(f"{node.name} ended by itself in pod {node.place.name}; see its log")
+                if not node.troubled:
+                    self._note_once(f"{node.name} ended by itself in pod {node.place.name}; see its log")
             if life is not None:
                 self._started(node, life)
 

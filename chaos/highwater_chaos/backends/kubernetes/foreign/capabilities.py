@@ -25,7 +25,8 @@ _BY_PROGRAM: Final = (
 )
 _BY_VOLUME: Final = frozenset[Primitive]({LosesPower, WipesDisks, FillsDisks, FailsDisks, BlocksWrites})
 _NO_VOLUMES: Final = (
-    "not every pod has its data on one claim of the StorageClass highwater-crashable: see highwater doctor --kubernetes"
+    "not every pod has its data on a claim of the StorageClass highwater-crashable, or some have several claims and"
+    " spec.clusterRef.volume does not name the volume with the data: see highwater doctor --kubernetes"
 )
 _FLUSHES: Final = (
     "flushes alone are held by the program of a node, and these are of others: with writes: true the file system of a"

@@ -26,6 +26,10 @@ from highwater_chaos.kube.kinds import (
 )
 
 CRASHABLE_CLASS: Final = "highwater-crashable"
+_NO_VOLUME: Final = (
+    f"it has no volume of the class {CRASHABLE_CLASS}, or several claims (spec.clusterRef.volume names the one with the"
+    " data): docs/crashable-storage.md"
+)
 _PROCESSES: Final = "kill, stop, restart, pause"
 _DISKS: Final = "powerLoss, diskWipe, diskFull, diskError"
 _MESSAGES: Final = "hold, drop, delay, duplicate, clockSkew, diskStall, sessionExpiry"
@@ -157,7 +161,7 @@ def _asked(agent: AgentClient, pod: Json, parameters: Mapping[str, str]) -> tupl
         if error.status == 403:
             return "its agent refuses it: the namespace does not allow faults", ""
         return str(error).partition(f" {error.status}: ")[2] or str(error), ""
-    return "", "" if crashable else f"it has no volume of the class {CRASHABLE_CLASS}: docs/crashable-storage.md"
+    return "", "" if crashable else _NO_VOLUME
 
 
 def _budgets(api: Kube, namespace: str) -> list[Json]:

@@ -32,7 +32,8 @@ _MOST_CONFIG: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ForeignReference:
-    """``labels``: of the pods; none: only clients have to do with it. ``secret``: with client properties under ``key``;
+    """``labels``: of the pods; none: only clients have to do with it. ``volume``: of the pods, with their data; None:
+    their only claim. ``secret``: with client properties under ``key``;
     empty: clients need none."""
 
     namespace: str
@@ -42,6 +43,7 @@ class ForeignReference:
     bootstrap: str
     secret: str
     key: str
+    volume: str | None = None
 
     @property
     def selector(self) -> str:
@@ -72,6 +74,7 @@ def foreign_reference_of(found: Json) -> ForeignReference | None:
         bootstrap=",".join(_qualified(one, namespace) for one in bootstrap.split(",")),
         secret=str(config.get("secret") or ""),
         key=str(config.get("key") or _FILE),
+        volume=given.get("volume"),
     )
 
 
