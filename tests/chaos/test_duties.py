@@ -13,12 +13,15 @@ from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.liveness import upkeep
 from highwater_chaos.liveness.duties import COMMITS, FENCING, METADATA, PREFERRED, VOTERS
+from highwater_chaos.liveness.requests import ADMINISTRATION
 from highwater_chaos.run.result import RunResult
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.broker.zk.cluster_image import ClusterImage
 from highwater_runtime.controller import leadership
 from highwater_runtime.controller.kraft import broker_state
+from highwater_runtime.controller.zk.active import ActiveController
+from highwater_runtime.ports import SECOND
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.raft.answering import Answering
 from highwater_runtime.wire.errors import ErrorCode
@@ -66,6 +69,17 @@ LATE_BEATS = (
     "{inject: {kill: {target: {broker: 2}, restartAfter: 25s}, for: 25s}}, {wait: 30s}]"
 )
 FOLLOWER_DEAD = "[{inject: {kill: {target: {controller: 2}, restartAfter: 2s}, for: 2s}}, {wait: 30s}]"
+TAKEN_BACK = (
+    "[{inject: {partition: {between: [{broker: 2}, [{broker: 0}, {broker: 1}]]}, for: 12s}}, "
+    "{admin: {reassign: {partition: orders-0, replicas: [0, 2]}}}, {wait: 1s}, "
+    "{admin: {cancelReassign: {partition: orders-0}}}, {wait: 15s}]"
+)
+MOVED = "[{admin: {reassign: {partition: orders-0, replicas: [0, 2]}}}, {wait: 9s}]"
+LOST_PROPOSAL = (
+    "[{inject: {kill: {target: {broker: 1}, restartAfter: 3s}, for: 3s}}, "
+    "{inject: {drop: {rpc: AlterPartition, from: {broker: 0}, of: request}, for: 8s}}, {wait: 9s}, "
+    "{inject: {partition: {between: [{broker: 0}, {broker: 1}]}, for: 8s}}, {wait: 25s}]"
+)
 BACK = "[{inject: {kill: {target: {broker: 0}, restartAfter: 6s}, for: 6s}}, {wait: 40s}]"
 
 
@@ -102,6 +116,27 @@ def keep_leaders_where_they_are(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(leadership, "rebalance_leaders", lambda _image: [])
 
 
+def go_on_with_moves(patch: pytest.MonkeyPatch) -> None:
+    """Read what is asked for, and decide on what is new alone."""
+    decide = ActiveController.decide_and_tell
+
+    def changed(self: ActiveController) -> Any:
+        yield from self._read_orders()
+        yield from decide(self, [*self.context.reassigned])
+
+    patch.setattr(ActiveController, "orders_changed", changed)
+
+
+def begin_moves_late(patch: pytest.MonkeyPatch) -> None:
+    begin = ActiveController.orders_changed
+
+    def late(self: ActiveController) -> Any:
+        self._ports.clock.call_later(3 * SECOND, lambda: self.queue.put("late", lambda: begin(self)))
+        yield from self._read_orders()
+
+    patch.setattr(ActiveController, "orders_changed", late)
+
+
 BROKEN: list[tuple[str, Break, dict[str, str], str]] = [
     (COMMITS, count_everybody_as_caught_up, KRAFT, HELD),
     (COMMITS, count_everybody_as_caught_up, ZOOKEEPER, HELD),
@@ -110,6 +145,8 @@ BROKEN: list[tuple[str, Break, dict[str, str], str]] = [
     (METADATA, pass_over_news_of_brokers, ZOOKEEPER, DEAD),
     (METADATA, hear_of_no_death, ZOOKEEPER, DEAD_FOR_A_WHILE),
     (PREFERRED, keep_leaders_where_they_are, KRAFT, BACK),
+    (ADMINISTRATION, go_on_with_moves, ZOOKEEPER, TAKEN_BACK),
+    (ADMINISTRATION, begin_moves_late, ZOOKEEPER, MOVED),
 ]
 
 
@@ -121,7 +158,7 @@ def _late(result: RunResult) -> set[str]:
     return {one.what.partition(":")[0] for one in result.violations if one.name == "unavailable"}
 
 
-@pytest.mark.quick("commits without laggards-count_everybody_as_caught_up-mode1")
+@pytest.mark.quick("commits without laggards-count_everybody_as_caught_up-mode1", "administration in time-go_on")
 @pytest.mark.parametrize(("feature", "broken", "mode", "schedule"), BROKEN)
 def test_what_one_node_owes_is_asked_of_it(
     monkeypatch: pytest.MonkeyPatch, feature: str, broken: Break, mode: dict[str, str], schedule: str
@@ -135,6 +172,11 @@ def test_what_one_node_owes_is_asked_of_it(
 
 def test_a_broker_that_is_gone_is_unfenced_by_what_it_sent_before() -> None:
     assert _late(_run(KRAFT, LATE_BEATS)) == set()
+
+
+def test_a_leader_makes_no_proposal_while_it_waits_for_an_answer_that_was_lost() -> None:
+    """Found by ``campaign random``, seed 785342."""
+    assert _late(_run(KRAFT, LOST_PROPOSAL)) == set()
 
 
 @pytest.mark.thorough

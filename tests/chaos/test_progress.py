@@ -69,6 +69,7 @@ spec:
 REGISTERS = ", metadata: {writers: 1, readers: 1, rate: 5/s}"
 
 EVERY_FEATURE = {
+    "administration in time",
     "addition of partitions",
     "alteration of topics",
     "commits of groups",
@@ -188,7 +189,7 @@ def test_a_feature_that_never_works_is_unavailable(broken: tuple[tuple[str, str,
     causes |= {"unfencing-refused"} if "recovery" in features else set()
     assert (verdict["verdict"], {*verdict["anomalies"]} - causes) == ("fail", {"unavailable"}), verdict["reasons"]
     failed = {feature for feature, entry in verdict["features"].items() if entry["state"] == "failed"}
-    assert failed - {"writes in time"} == features
+    assert failed - {"writes in time", "administration in time"} == features
     stories = [example["story"] for example in verdict["anomalies"]["unavailable"]["examples"]]
     for feature in features:
         says = {"recovery": "is not unfenced", "writes": "no write was acknowledged"}.get(feature, f"{feature}: ")

@@ -258,23 +258,31 @@ def _in_peace(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _while_one_is_away(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
-    """In some experiments: once faults are over, a broker is away for so long that all others know. Meanwhile they are
-    asked for what concerns it, too; what it is told when it returns, it has missed."""
+    """In some experiments: once faults are over, a broker is away for so long that all others know, or is cut off from
+    other brokers alone. Meanwhile they are asked for what concerns it, too; what it is told when it returns, it has
+    missed. A move to a broker that cannot fetch lasts, so there is time to take it back."""
     if random.random() >= 0.3:
         return []
-    target = {"broker": random.randrange(cluster["brokers"])}
+    broker = random.randrange(cluster["brokers"])
+    target = {"broker": broker}
+    others = [{"broker": other} for other in range(cluster["brokers"]) if other != broker]
     ways: list[dict[str, Any]] = [{"pause": {"target": target}}, {"partition": {"isolate": target}}]
+    cut_off = {"partition": {"between": [target, others]}}  # it has its session, and can replicate nothing
+    ways += [cut_off] * 2
     if keeps_replica_epochs(cluster):
         ways += [{"kill": {"target": target}}] * 2
     excluded = _NOT_WITH_PROTOCOL.get(cluster["config"].get(_PROTOCOL), ())
     asked = _some(random, tuple(kind for kind in _WHILE_AWAY if kind not in excluded))
+    way = random.choice(ways)
     if "cancelReassign" in asked:
         asked.setdefault("reassign", 5)
+    if way is cut_off and "reassign" not in excluded and random.random() < 0.6:
+        asked = {**dict.fromkeys(asked, 1), "reassign": 6, "cancelReassign": 6}
     return [
         {"wait": "8s"},
         {
             "parallel": [
-                [{"inject": {**random.choice(ways), "for": "10s"}}, {"wait": "10s"}],
+                [{"inject": {**way, "for": "10s"}}, {"wait": "10s"}],
                 [{"wait": "4s"}, {"random": {"for": "5s", "every": "500ms", "lasting": "1s", "faults": asked}}],
             ]
         },

@@ -32,7 +32,6 @@ from highwater_chaos.faults import FaultRecord
 from highwater_chaos.liveness.agreement import Agreement
 from highwater_chaos.liveness.availability import behind, committed_metadata, healthy_nodes, overdue, writable
 from highwater_chaos.liveness.course import Course
-from highwater_chaos.liveness.duties import IN_TIME, Duties
 from highwater_chaos.liveness.producer_ids import ProducerIds
 from highwater_chaos.liveness.progress import (
     CONTRACTS,
@@ -45,6 +44,7 @@ from highwater_chaos.liveness.progress import (
 )
 from highwater_chaos.liveness.promptness import sentence_of
 from highwater_chaos.liveness.readiness import nodes_ready, unready
+from highwater_chaos.liveness.requests import IN_TIME, Requests
 from highwater_chaos.liveness.shown_settings import ShownSettings
 from highwater_chaos.liveness.upkeep import Upkeep
 from highwater_chaos.run.features import Feature
@@ -378,7 +378,7 @@ class Recovery:
             return
         if self._settled_ns is None:
             return
-        duties = Duties(
+        duties = Requests(
             run.experiment.spec,
             self._course,
             run.faults,
@@ -386,6 +386,8 @@ class Recovery:
             settled_ns=self._settled_ns,
             throttled=self.administration.ever_throttled,
             operations=run.clients.operations(),
+            asked=self.administration.asked,
+            before_moves=self.administration.before_moves,
         )
         for one in duties.owed():
             if one.judged_ns:

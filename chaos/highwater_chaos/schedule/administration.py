@@ -240,10 +240,10 @@ class Administration:
                 return True  # a move has begun or ended meanwhile
             able = preferred in partition.isr and self._view.is_unfenced(preferred)
             return partition.leader == preferred or not able or self._view.brokers[preferred].shutting_down
-        before = self._before_moves(asked)
+        before = self.before_moves(asked)
         return not before or partition.topic_id not in asked.topic_ids or sorted(partition.replicas) in before
 
-    def _before_moves(self, asked: Asked) -> list[list[int]]:
+    def before_moves(self, asked: Asked) -> list[list[int]]:
         """The replicas, sorted, that a partition may have had before what is taken back; empty: unknown, for that may
         have begun in the middle of a move.
 
