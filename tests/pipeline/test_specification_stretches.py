@@ -1,12 +1,13 @@
 """A machine that takes stretches at once refuses what one that takes each event alone refuses, and ends in its state.
 
 Every history is taken both ways: those of each rule, and random walks with many records between two decisions, in which
-single events are changed, repeated, left out or change places.
+events are changed, repeated, left out or change places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -94,51 +95,67 @@ def with_commits(rows: list[Row]) -> list[Row]:
 
 
 def numbered(rows: list[Row]) -> list[Row]:
-    return [{**row, "row": number, "time_ns": row["time_ns"]} for number, row in enumerate(rows)]
+    return [{**row, "row": number} for number, row in enumerate(rows)]
 
 
 STEADY = ("log-appended", "batch-committed", "high-watermark", "write-acknowledged")
+CHANGES = ("number", "number", "number", "reason", "isr", "node", "again", "twin", "gone", "late")
+SEEDS = 100
 NUMBERS = ("offset", "end_offset", "leader_epoch", "partition_epoch", "epoch", "incarnation", "min_isr", "time_ns")
 
 
 def tampered(rows: list[Row], random: Random) -> list[Row]:
-    """With one event of a stretch changed, repeated, left out, or behind one that came later."""
-    at = random.choice([n for n, row in enumerate(rows) if row["kind"] in STEADY] or [0])
-    row = dict(rows[at])
-    match random.choice(["number", "number", "number", "reason", "isr", "node", "again", "gone", "later"]):
-        case "number":
-            name = random.choice([name for name in NUMBERS if row[name] is not None])
-            row[name] += random.choice([-2, -1, 1, 2, 100])
-        case "reason" if row["reason"] is not None:
-            row["reason"] = {"leader": "follower", "follower": "leader"}.get(row["reason"], row["reason"])
-        case "isr" if row["isr"]:
-            row["isr"] = random.choice([row["isr"][1:], row["isr"][::-1], [*row["isr"], 7]])
-        case "node":
-            row["node"] = random.choice(["broker-0", "broker-1", "broker-2", "controller-0"])
-        case "again":
-            return [*rows[: at + 1], row, *rows[at + 1 :]]
-        case "gone":
-            return [*rows[:at], *rows[at + 1 :]]
-        case "later":
-            to = at + random.randint(1, 5)
-            return [*rows[:at], *rows[at + 1 : to], row, *rows[to:]]
-    return [*rows[:at], row, *rows[at + 1 :]]
+    """With one event, or those of its node from then on, changed, repeated, also by another node, left out, or late."""
+    at = random.choice([number for number, row in enumerate(rows) if row["kind"] in STEADY] or [0])
+    until, kinds = at + random.choice([1, 1, 40, len(rows)]), random.choice([STEADY, (rows[at]["kind"],)])
+    what, other = random.choice(CHANGES), random.choice(["broker-0", "broker-1", "broker-2", "controller-0"])
+    name, by, late = random.choice(NUMBERS), random.choice([-2, -1, 1, 2, 100]), random.randint(1, 5)
+    found: list[tuple[float, Row]] = []
+    for number, row in enumerate(rows):
+        is_it = at <= number < until and row["kind"] in kinds and row["node"] == rows[at]["node"]
+        if not is_it or what != "gone":
+            found.append((number + (late if is_it and what == "late" else 0), row))
+        if not is_it:
+            continue
+        match what:
+            case "number" if row[name] is not None:
+                found[-1] = number, {**row, name: row[name] + by}
+            case "reason" if row["reason"] is not None:
+                found[-1] = number, {**row, "reason": "follower" if row["reason"] == "leader" else "leader"}
+            case "isr" if row["isr"]:
+                found[-1] = number, {**row, "isr": random.choice([row["isr"][1:], [*row["isr"][1:], 7]])}
+            case "node":
+                found[-1] = number, {**row, "node": other}
+            case "again":
+                found.append((number, row))
+            case "twin":
+                found.append((number, {**row, "node": other}))
+    return [row for _, row in sorted(found, key=itemgetter(0))]
+
+
+def shuffled(rows: list[Row], random: Random) -> list[Row]:
+    """With nodes that are ahead of others."""
+    ahead = {node: random.randint(0, 40) for node in sorted({row["node"] for row in rows})}
+    return sorted(rows, key=lambda row: row["row"] - ahead[row["node"]])
 
 
 @pytest.mark.parametrize("changes", range(5))
 def test_walks(changes: int) -> None:
-    for seed in range(150):
+    for seed in range(SEEDS):
         random = Random(f"{changes} {seed}")
         rows = with_commits(Walk(seed, 12, busy=60).events.rows)
+        exact_order = random.random() < 0.5
+        if not exact_order:
+            rows = shuffled(rows, random)
         for _ in range(changes):
             rows = tampered(rows, random)
         about: dict[str, Any] = {
-            "exact_order": random.random() < 0.5,
+            "exact_order": exact_order,
             "compacted": random.random() < 0.3,
             "unclean": random.random() < 0.3,
         }
         if not changes:
-            assert taken_both_ways(rows, **about)[0] == []
+            assert taken_both_ways(numbered(rows), **about)[0] == []
         about["promises"] = random.choice([NOTHING_PROMISED, PROMISES])
         for first in (0, random.randint(0, len(rows) // 2)):
             taken_both_ways(numbered(rows[first:]), **about)
@@ -156,3 +173,62 @@ def test_a_quiet_leadership_is_one_stretch() -> None:
     refused, taken = taken_both_ways(steady(50).events.rows, exact_order=True)
     assert refused == []
     assert taken > 0.9 * 5 * 50, "but for the first of each kind and node"
+
+
+STRANGERS: list[Callable[[History, int], History]] = [
+    lambda h, at: h.appends(7, 3 * at, 3 * at + 3, 0),
+    lambda h, at: h.appends(7, at, at + 1, 0, "follower").moves(7, at + 1, 0),
+    lambda h, at: h.appends(7, at, at + 1, 5, "follower"),
+    lambda h, at: h.appends(0, 3 * at, at, 0).moves(0, 3 * at + 1, 0).appends(7, at, at + 1, 0, "follower"),
+    lambda h, at: h.appends(7, at, at + 1, 0, "follower").acknowledges(0, at, isr=[0, 1, at % 3]),
+]
+"""What a broker of which nothing is known may add to each round, or a leader that is out of its mind."""
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+@pytest.mark.parametrize("exact_order", [True, False])
+def test_strangers(stranger: Callable[[History, int], History], exact_order: bool) -> None:
+    history = History()
+    for at in range(11, 60):
+        history.appends(0, at - 1, at, 0).appends(1, at - 1, at, 0, "follower").moves(0, at, 0).acknowledges(0, at)
+        if at > 20:
+            stranger(history, at)
+    taken_both_ways(history.events.rows, exact_order=exact_order)
+
+
+@pytest.mark.parametrize("exact_order", [True, False])
+def test_the_high_watermark_of_an_earlier_leader(exact_order: bool) -> None:
+    """The new leader's moves ascend, and are below one that a leader before had reported."""
+    history = steady(20)
+    history.decides(1, 1, 1, [1, 2]).moves(0, 200, 0).leads(1, 1, 1, 30, [1, 2], 10)
+    history.follows(2, 1, 1, 30)
+    for at in range(31, 60):
+        history.appends(1, at - 1, at, 1).appends(2, at - 1, at, 1, "follower").moves(1, at - 20, 1)
+    refused, _ = taken_both_ways(history.events.rows, exact_order=exact_order)
+    assert len(refused) >= 1
+
+
+def test_a_deposed_leader_reports_a_higher_high_watermark() -> None:
+    """The leader's next move is below that one, and its further moves ascend from there."""
+    history = steady(20)
+    history.decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 30, [1, 2], 30).follows(2, 1, 1, 30)
+    for at in range(31, 110):
+        history.appends(1, at - 1, at, 1).appends(2, at - 1, at, 1, "follower")
+        if at in (60, 75):
+            history.moves(0, 30 if at == 60 else 500, 0)
+        history.moves(1, at, 1)
+    refused, _ = taken_both_ways(history.events.rows, exact_order=True)
+    assert [refusal.what for refusal in refused if "500" in refusal.what][1:] == [
+        "the high watermark moved to 75, though a leader of epoch 0 moved it to 500"
+    ]
+
+
+def test_what_a_member_fetches_from_another_leader_does_not_count() -> None:
+    """Broker 2 follows another leader, and the leader moves its high watermark as if it had fetched from it."""
+    history = steady(5)
+    history.follows(2, 1, 5, 15, hw=15)
+    for at in range(16, 60):
+        history.appends(0, at - 1, at, 0).appends(1, at - 1, at, 0, "follower").appends(2, at - 1, at, 5, "follower")
+        history.moves(0, at, 0)
+    refused, _ = taken_both_ways(history.events.rows, exact_order=True)
+    assert len(refused) == 44

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -267,7 +268,7 @@ class StretchMachine(Machine):
             MixedError: steps differ, are refused, or set something else than was assumed.
         """
         (kind, broker), event, epoch = group.key, group.event, stretch.epoch
-        state = self._replicas, self._led, self._high_watermarks, self._high_watermark
+        state, leaders = (self._replicas, self._led, self._high_watermarks, self._high_watermark), self._leaders
         before = {number: stretch.replica(one, group.at) for number, one in self._replicas.items()}
         led = stretch.led(self._led[epoch], group, self._replicas[broker]) if epoch in self._led else None
         try:
@@ -276,11 +277,10 @@ class StretchMachine(Machine):
             }
             if led is not None:
                 self._led = {**self._led, epoch: replace(led, ends=[], high_watermarks=[])}
+            self._leaders = deepcopy(self._leaders)
             if kind == "high-watermark":
-                self._high_watermarks = HighWatermarks()
-                highest: Any = before[broker].high_watermark
-                self._move(Move(epoch, highest))
-            if self.step(event):
+                self._begin_moves(event, before[broker])
+            if self.step(event) or self._leaders.claims != leaders.claims:
                 raise MixedError
             replica, led_after = self._replicas[broker], self._led.get(epoch)
             if self._replicas != {**before, broker: group.replica_after(before[broker], replica)}:
@@ -290,6 +290,16 @@ class StretchMachine(Machine):
             return replica, led_after, self._high_watermark
         finally:
             self._replicas, self._led, self._high_watermarks, self._high_watermark = state
+            self._leaders = leaders
+
+    def _begin_moves(self, event: Event, before: Replica) -> None:
+        """Let the high watermark before each move be that of the move before it, if the first move is permitted."""
+        self._high_watermarks = deepcopy(self._high_watermarks)
+        if self._move(Move(event["leader_epoch"], int(event["offset"].values[0]))) is not None:
+            raise MixedError  # there was a higher one
+        self._high_watermarks, highest = HighWatermarks(), before.high_watermark
+        assert highest is not None
+        self._move(Move(event["leader_epoch"], highest))
 
     def _set(self, group: _Group, after: Replica, led_after: Led | None, highest: Any) -> None:
         """Go to the state that is there after the last event of a group."""
