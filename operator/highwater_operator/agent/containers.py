@@ -112,26 +112,26 @@ def running_node(pod: Pod) -> Container:
 
 
 def network_of(pod: Pod) -> str:
-    """The pod's network namespace by the kernel's name.
+    """The pod's network namespace by the kernel's name. What the container runtime starts is in the pod's control group
+    before it is in the pod's network, and stays so where the group is frozen: such a process says nothing.
 
     Raises:
         RefusalError: 409 where none of its processes lives; 422 where it has the machine's own network.
     """
     # The machine's, and the agent's: a container that shares one of them has none of its own.
     shared = (namespace_of(1), namespace_of(os.getpid()))
-    for container in containers_of(pod):
-        for process in container.processes:
-            namespace = namespace_of(process.pid)
-            if namespace is None:
-                continue
-            if namespace in shared or pod.host_network:
-                raise RefusalError(
-                    422,
-                    f"pod {pod.namespace}/{pod.name} lives in the machine's own network, which is never cut",
-                    expected="a network namespace of the pod's own",
-                    found="hostNetwork",
-                )
-            return namespace
+    pids = [process.pid for container in containers_of(pod) for process in container.processes]
+    found = [one for one in map(namespace_of, pids) if one is not None]
+    own = [] if pod.host_network else [one for one in found if one not in shared]
+    if own:
+        return own[0]
+    if found:
+        raise RefusalError(
+            422,
+            f"pod {pod.namespace}/{pod.name} lives in the machine's own network, which is never cut",
+            expected="a network namespace of the pod's own",
+            found="hostNetwork",
+        )
     raise RefusalError(
         409, f"nothing of pod {pod.namespace}/{pod.name} runs", expected="a living process", found="none"
     )

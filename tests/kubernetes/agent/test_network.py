@@ -102,6 +102,20 @@ def test_both_ways_as_two_faults_at_either_end(agent: Agent, world: World) -> No
     assert answering(pods[0].namespace, [(pods[1].address, 9404)], 10)
 
 
+def test_a_container_that_is_not_in_its_pods_network_yet_says_nothing_of_it(agent: Agent, world: World) -> None:
+    """As what the runtime starts in a group that is frozen: it waits there before it has entered anything."""
+    pod, peer = world.pod("starting-broker-0"), world.pod("starting-broker-1")
+    pod.start_node()
+    peer.start_node()
+    for _ in range(8):  # containers are looked at in the order of their ids
+        pod.start_container("/bin/sleep", "100000", in_network=False)
+    record = agent.inject("starting-1", "partition", pod, peer=peer.address, probePort=9404)
+    assert confirmed(record, "inject")
+    assert answering(pod.namespace, [(peer.address, 9404)], 0.5) == set()
+    confirmed(agent.heal("starting-1"), "heal")
+    assert answering(pod.namespace, [(peer.address, 9404)], 10)
+
+
 def test_the_machines_own_network_is_never_cut(agent: Agent, world: World) -> None:
     pod = world.pod("host-broker-0")
     for child in pod.children:
