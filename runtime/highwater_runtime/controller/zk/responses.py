@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from highwater_runtime.controller.zk.commands import EPOCH_DURING_DELETE
 from highwater_runtime.controller.zk.context import PartitionKey
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.leader_and_isr_request import LeaderAndIsrRequest
@@ -11,7 +12,11 @@ from highwater_runtime.wire.messages.stop_replica_response import StopReplicaRes
 
 
 def stopped_replicas(request: StopReplicaRequest, response: StopReplicaResponse) -> list[PartitionKey]:
-    """The partitions that the broker has deleted because their topic is deleted."""
+    """The partitions that the broker has deleted because their topic is deleted.
+
+    Not those that were moved away from it before: a later LeaderAndIsr, which it has not taken yet, may have moved them
+    back. (Apache Kafka counts these, too.)
+    """
     failed = {
         (error.topic_name, error.partition_index)
         for error in response.partition_errors
@@ -21,7 +26,7 @@ def stopped_replicas(request: StopReplicaRequest, response: StopReplicaResponse)
         PartitionKey(topic.topic_name, state.partition_index)
         for topic in request.topic_states
         for state in topic.partition_states
-        if state.delete_partition and (topic.topic_name, state.partition_index) not in failed
+        if state.leader_epoch == EPOCH_DURING_DELETE and (topic.topic_name, state.partition_index) not in failed
     ]
 
 
