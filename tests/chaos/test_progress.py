@@ -82,6 +82,7 @@ EVERY_FEATURE = {
     "elections in time",
     "joins of groups",
     "metadata of brokers",
+    "metadata in time",
     "metadata of controllers",
     "producer ids",
     "observers in time",
@@ -100,7 +101,7 @@ EVERY_FEATURE = {
     "writes in time",
     "writes of registers",
 }
-OF_KRAFT = {"observers in time", "reads in time", "reads of registers", "writes of registers"}
+OF_KRAFT = {"metadata in time", "observers in time", "reads in time", "reads of registers", "writes of registers"}
 
 
 def _experiment(mode: str = "kraft") -> ChaosExperiment:

@@ -1,9 +1,10 @@
 """Members of one consumer group, as load on the group coordinators (KIP-62, KIP-394).
 
 A member joins, gets its share of the partitions, sends heartbeats and commits offsets. After some time it leaves, or
-stops without LeaveGroup, and joins as another member. So the group rebalances again and again while brokers fail. A
-member reads no records. The history has its commits, and the offsets that it fetches when it has joined. The metadata
-of a commit names the generation of its member, which the simulator's invariants compare with that of the group.
+stops without LeaveGroup, and joins as another member. Now and then it hangs between JoinGroup and SyncGroup. So the
+group rebalances again and again while brokers fail. A member reads no records. The history has its commits, and the
+offsets that it fetches when it has joined. The metadata of a commit names the generation of its member, which the
+simulator's invariants compare with that of the group.
 
 A deposed coordinator may answer OffsetFetch from its memory. So an operation ``committed`` begins before JoinGroup and
 ends with the OffsetFetch behind SyncGroup, all of one coordinator. Each JoinGroup has a subscription of its own, so it
@@ -41,8 +42,12 @@ from highwater_runtime.wire.versioned import encode_versioned
 
 GROUP: Final = "workload"
 
-_SESSION_MS: Final = 6_000
-_REBALANCE_MS: Final = 6_000
+_SESSION_MS: Final = 12_000
+_REBALANCE_MS: Final = 4_000
+"""Far below the other: who joins and sends no SyncGroup goes by this one."""
+_HANGS: Final = 0.1
+"""How likely a member that has joined does nothing for a while, longer than its session lasts."""
+_HANG_NS: Final = 14 * SECOND
 _BEAT_NS: Final = 1 * SECOND
 _STAY_NS: Final = 15 * SECOND
 """How long a member stays on average."""
@@ -232,6 +237,8 @@ class GroupMember:
             self._recorder.fail(self._options.name, asked, (), error.name)
             return False
         self._member_id, self._generation = joined.member_id, joined.generation_id
+        if not self._finishing and self._ports.random.random() < _HANGS:
+            yield _HANG_NS
         _, error = yield from self._ask(self._sync(joined), 5, 2 * _REBALANCE_MS * MS)
         if error is not ErrorCode.NONE or self._coordinator is None:
             self._recorder.fail(self._options.name, asked, (), error.name)
