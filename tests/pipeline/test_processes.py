@@ -208,3 +208,16 @@ def test_they_take_nothing_from_the_working_directory(stored: StoredRun, tmp_pat
     command = [sys.executable, str(script), str(store)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, (tmp_path / "found").exists()) == ("fail\n", False), done.stderr
+
+
+def test_memory_stays_with_a_process_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "mimalloc")
+    monkeypatch.delenv("MALLOC_MMAP_THRESHOLD_", raising=False)
+    before = dict(os.environ)
+    with processes._environment():
+        code = (
+            "import os, pyarrow as p; print(os.environ['MALLOC_MMAP_THRESHOLD_'], p.default_memory_pool().backend_name)"
+        )
+        output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.split() == [str(1 << 30), "mimalloc"]
+    assert dict(os.environ) == before
