@@ -85,6 +85,14 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
         for step in _steps(spec)
         for target in (() if step.random is None else step.random.targets or ())
     ),
+    "nothing but the quorum in trouble": lambda spec: all(
+        step.random is not None
+        and step.random.targets
+        and not step.random.rpcs
+        and all(map(_is_of_quorum, step.random.targets))
+        for branch in spec.schedule[0].parallel or ()
+        for step in branch
+    ),
     "faults of the quorum's messages": lambda spec: any(
         step.random is not None and "Vote" in (step.random.rpcs or ()) for step in _steps(spec)
     ),
@@ -114,6 +122,10 @@ def dimensions_of(experiment: ChaosExperiment) -> list[str]:
     of_spec = [name for name, has in _OF_EXPERIMENTS.items() if has(spec)]
     kinds = {kind for step in _steps(spec) if step.random is not None for kind in step.random.faults}
     return [*of_cluster, *of_workload, *of_spec, *sorted(kinds)]
+
+
+def _is_of_quorum(target: Any) -> bool:
+    return target == "controllers" or getattr(target, "active_controller", None) is not None
 
 
 def _injects(spec: ExperimentSpec, kind: str) -> bool:

@@ -70,6 +70,12 @@ _SLOW_TO_STAND: Final = {
     "controller.quorum.request.timeout.ms": 500,
 }
 """A voter that is not called by its leader misses it for long."""
+_SLOW_TO_MISS: Final = {
+    "controller.quorum.election.timeout.ms": 1000,
+    "controller.quorum.fetch.timeout.ms": 6000,
+    "controller.quorum.request.timeout.ms": 500,
+}
+"""A broker that asks a former leader alone goes on with it for long."""
 _OF_QUORUM: Final = ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"]
 _OF_GROUPS: Final = ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"]
 _RPCS: Final = {
@@ -173,6 +179,20 @@ def _elect_often(
             lost = {**part, "faults": {"drop": 1, "hold": 2}, "rpcs": ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch"]}
             parts.append({**lost, "targets": ["controllers"]})
         workload["metadata"] = {"writers": random.choice((0, 2)), "readers": 4, "rate": "40/s"}
+    if cluster["controllers"] > 1 and random.random() < 0.18:
+        _leave_alone_but_the_quorum(random, cluster, parts)
+
+
+def _leave_alone_but_the_quorum(random: Random, cluster: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    """Nothing is in trouble but the leader of the quorum, for long, or one voter after the other, for a moment: all
+    that single nodes owe of the quorum comes due."""
+    faults = {kind: 1 for kind in ("kill", "pause", "stop") if random.random() < 0.6} or {"stop": 1}
+    part: dict[str, Any] = {"for": "9s", "every": "5s", "faults": faults}
+    is_leader = random.random() < 0.6
+    part |= {"targets": [{"activeController": True}] if is_leader else ["controllers"]}
+    part |= {"lasting": random.choice(LONG if is_leader else LASTING[:3])}
+    parts[:] = [part]
+    cluster["config"] |= _SLOW_TO_MISS if is_leader and random.random() < 0.7 else _SLOW_TO_STAND
 
 
 def _ask_for_replicas(random: Random, cluster: dict[str, Any]) -> None:
