@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_world import Agent, Pod, World, confirmed, mounted_loops
+from agent_world import Agent, Pod, World, confirmed, guardians, mounted_loops
 from node_stand_in_sizes import SYNCED, UNSYNCED
 from waiting import until
 
@@ -99,6 +99,23 @@ def test_a_failing_disk_and_whoever_still_uses_it(agent: Agent, world: World) ->
     assert node.wait(10) == -9
     assert pause.poll() is None
     assert (pod.data / "log").stat().st_size == SYNCED + UNSYNCED
+
+
+def test_a_disk_that_takes_no_writes_keeps_no_agent_from_starting(
+    agent: Agent, world: World, restart: Callable[[], Agent]
+) -> None:
+    """It looks after every volume when it starts, before it undoes anything."""
+    pod = crashable(world, "blocked-broker-0")
+    node = pod.start_node(pod.data / "log")
+    record = agent.inject("blocked-own", "diskFreeze", pod, seconds=120)
+    assert confirmed(record, "inject") == ["a write to volume default_blocked-broker-0 fails with blocked"]
+    agent.kill()
+    for guardian in guardians(world):
+        guardian.send(9)
+        assert guardian.wait_gone(10)
+    healed = restart().heal("blocked-own")
+    assert "a write to volume default_blocked-broker-0 works" in confirmed(healed, "heal")
+    assert node.poll() is None
 
 
 def test_only_crashable_volumes_can_be_broken(agent: Agent, world: World) -> None:
