@@ -63,10 +63,10 @@ class Watched:
         return []
 
 
-def listed(container: str | None, uid: str = "u-1", **meta: Any) -> Any:
+def listed(container: str | None, uid: str = "u-1", address: str = "10.0.0.1", **meta: Any) -> Any:
     statuses = [{"name": "kafka", "state": {"running": {}}, "containerID": container}] if container else []
     meta = {"name": "k-0", "namespace": "kafka", "uid": uid, **meta}
-    return {"metadata": meta, "spec": {"nodeName": "m"}, "status": {"podIP": "10.0.0.1", "containerStatuses": statuses}}
+    return {"metadata": meta, "spec": {"nodeName": "m"}, "status": {"podIP": address, "containerStatuses": statuses}}
 
 
 class World:
@@ -204,6 +204,17 @@ def test_a_container_that_was_killed_and_is_still_listed_does_not_start(make: Ma
     assert world.reasons == []
     world.see("c")
     assert world.reasons == [BY_ITSELF]
+
+
+def test_a_pod_whose_machine_has_started_again_has_another_address(make: Make) -> None:
+    """It is the same pod. What was cut from its old address cuts nothing, and links are probed at the new one."""
+    world = make()
+    world.backend._cuts.cut("held", "broker-1", "broker-0", None)
+    world.see("a")
+    assert world.reasons == []
+    world.see("b", address="10.0.0.9")
+    assert world.reasons[0] == "pod k-0 has another address, which ended cut broker-1 from broker-0"
+    assert world.backend._endpoints["broker-0"] == Endpoint("10.0.0.9", 9092)
 
 
 def test_what_ends_with_a_replaced_pod_is_named(make: Make) -> None:

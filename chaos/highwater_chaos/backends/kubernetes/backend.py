@@ -375,6 +375,7 @@ class KubernetesBackend(ReplacedPods, NotesTopics, KubernetesCapabilities, RealN
         for node in self._nodes.values():
             pod = by_name.get(node.place.name)
             if pod is not None and pod["metadata"]["uid"] == node.place.uid:
+                self._follow(node, (node.name,), pod)
                 continue
             if not node.gone:
                 self._gone(node)

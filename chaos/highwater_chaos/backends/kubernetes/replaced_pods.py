@@ -19,6 +19,7 @@ from highwater_chaos.backends.kubernetes.pod_nodes import PodNode, PodNodes
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import POD, Json
+from highwater_runtime.ports import Endpoint
 
 _LOOK_EVERY: Final = 1.0
 
@@ -31,6 +32,7 @@ class ReplacedPods(PodNodes):
 
     _api: Kube
     _threads: ThreadPoolExecutor
+    _endpoints: dict[str, Endpoint]
 
     def _begin_replacements(self) -> None:
         self._looking: Future[list[Json]] | None = None
@@ -158,6 +160,16 @@ class ReplacedPods(PodNodes):
             self._client.heal_soon(fault)  # nothing of it is left with the pod
         for kind in lost:
             del one.faults[kind]
+
+    def _follow(self, one: PodNode, names: Sequence[str], pod: Json) -> None:
+        """Note the address of a pod. It has another one when its machine has started again, and is the same pod."""
+        address = str((pod.get("status") or {}).get("podIP") or "")
+        if address in ("", self._endpoints[one.name].host):
+            return
+        if ended := self._cuts.of(names):
+            self._note_once(f"pod {one.place.name} has another address, which ended {', '.join(ended)}")
+        for name in names:
+            self._endpoints[name] = self._endpoints[name]._replace(host=address)
 
     def _note_once(self, reason: str) -> None:
         if reason not in self._inconclusive_reasons:

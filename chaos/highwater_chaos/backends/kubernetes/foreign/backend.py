@@ -305,6 +305,7 @@ class ForeignBackend(ReplacedPods, AttachBackend):
             node.pod = pod
             if pod["metadata"]["uid"] != node.place.uid and not self._replaced(node, pod):
                 continue
+            self._follow(node, node.names, pod)
             running_id = running(pod, node.container)
             life = None if running_id is None else (pod["metadata"]["uid"], running_id)
             if node.down or node.stopping is not None or not node.changes(life):
