@@ -35,6 +35,7 @@ def test_how_long_a_disturbance_may_have_an_effect(mode: str, session_ms: int, f
         client=(3 * 530 + 1000 + 500) * MS,
         called=(290 + 2300 // 2 + 2 * 500) * MS,
         request=(290 + 500) * MS,
+        proposes=3100 * MS * (mode == "kraft"),
     )
 
 

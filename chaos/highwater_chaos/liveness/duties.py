@@ -46,7 +46,6 @@ READS: Final = "reads in time"
 IN_TIME: Final = (*_WITH_ALL, COMMITS, FENCING, VOTERS, OBSERVERS, METADATA, PREFERRED, READS)
 
 _LAG: Final = "replica.lag.time.max.ms"
-_ASKS: Final = "controller.socket.timeout.ms"
 _CHECKS: Final = "leader.imbalance.check.interval.ms"
 _REBALANCES: Final = "auto.leader.rebalance.enable"
 _LOOKED_AT_NS: Final = SECOND
@@ -94,7 +93,6 @@ class Duties(Promptness):
         parts, node = self._course.parts[name], broker_name(leader)
         sight = self._health.among((*self._quorum, node))
         in_sync = self._min_in_sync.get(name.rpartition("-")[0], self._min_in_sync[""])
-        asked_ns = self._most(_ASKS, NodeConfig().controller_socket_timeout_ms) * MS
 
         def may(at_ns: int) -> bool:
             part = state_at(parts, at_ns)
@@ -108,7 +106,7 @@ class Duties(Promptness):
         def lasts_ns(one: Disturbance) -> int:
             lasts = self._quorum_lasts(sight, one, self._bounds.session)
             # Its proposal, or the answer to it, may be lost: until then it makes no other.
-            return lasts + bound_ns + asked_ns * (self._kraft and one.quiet) if lasts else 0
+            return lasts + bound_ns + self._bounds.proposes * one.quiet if lasts else 0
 
         # Whoever joins may lag anew.
         grown = [(at_ns, bound_ns * _grows(before, part)) for before, at_ns, part in _changes(parts)]

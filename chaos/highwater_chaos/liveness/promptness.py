@@ -89,7 +89,8 @@ class Bounds:
     broker that is gone is fenced, and one that has come back is not. ``fetches``: until a follower, or the controller
     of ZooKeeper mode, asks again that waits for an answer in vain. ``follows``: until all followers fetch from a new
     leader. ``client``: until a client knows the leaders. ``called``: until a voter that does not fetch hears of the
-    leader of the quorum. ``request``: until a request of the quorum that was lost counts as failed.
+    leader of the quorum. ``request``: until a request of the quorum that was lost counts as failed. ``proposes``: until
+    a leader that waits in vain for an answer to its proposal makes another; 0 in ZooKeeper mode.
     """
 
     round: int
@@ -100,6 +101,7 @@ class Bounds:
     client: int
     called: int
     request: int
+    proposes: int
 
     @classmethod
     def of(cls, spec: ExperimentSpec) -> Bounds:
@@ -132,6 +134,7 @@ class Bounds:
             follows=refused_ms * MS + SLACK_NS,
             called=called_ms * MS + 2 * SLACK_NS,
             request=request_ms * MS + SLACK_NS,
+            proposes=most(lambda one: one.controller_socket_timeout_ms) * MS * (spec.cluster.mode == "kraft"),
             client=3 * spec.workload.request_timeout + SECOND + SLACK_NS,
         )
 
@@ -291,7 +294,7 @@ class Promptness:
         bounds = self._bounds
         if one.node in self._quorum:
             return self._without_session_ns(sight, one)
-        lasts_ns = bounds.session + bounds.fetches * one.quiet + bounds.session * (not self._kraft)
+        lasts_ns = bounds.session + (bounds.fetches + bounds.proposes) * one.quiet + bounds.session * (not self._kraft)
         # Also a replica outside the ISR is waited for while it is caught up and about to join.
         for time, part in each_state(self._course.parts[name], self._now_ns):
             overlaps = time.begin_ns <= one.at_ns + lasts_ns and time.end_ns >= one.at_ns
