@@ -10,6 +10,7 @@ from chaos_told_run import (
     ELECTION,
     FETCHES,
     FOLLOWS,
+    PROPOSES,
     SENT,
     SESSION,
     SETTLED,
@@ -62,14 +63,14 @@ CASES: list[tuple[str, Made, float, Late]] = [
     (
         WRITES,
         lambda: Run().fault("pause", "broker-0", 20, 60).decides(45, 1, 1, (1, 2)),
-        BOTH - 4 * (SESSION + FETCHES) - FOLLOWS,
-        [(27.48, 45, "broker-0 was the leader of orders-0 and did not live")],
+        BOTH - 4 * (SESSION + FETCHES + PROPOSES) - FOLLOWS,
+        [(30.58, 45, "broker-0 was the leader of orders-0 and did not live")],
     ),
     (
         WRITES,
-        lambda: Run().fault("pause", "broker-1", 20, 60).appends(21).commits(30),
-        BOTH - 4 * (SESSION + FETCHES),
-        [(27.48, 30, SLOW)],
+        lambda: Run().fault("pause", "broker-1", 20, 60).appends(21).commits(35),
+        BOTH - 4 * (SESSION + FETCHES + PROPOSES),
+        [(30.58, 35, SLOW)],
     ),
     # Too few members of the ISR are well, or something is wrong with a replica.
     (WRITES, lambda: Run().decides(20, isr=(0,)).decides(60), BOTH - 80 - FOLLOWS, []),
@@ -83,10 +84,15 @@ CASES: list[tuple[str, Made, float, Late]] = [
     (
         WRITES,
         lambda: Run().fault("diskStall", "broker-1", 20, 60).appends(30).commits(62),
-        BOTH - 2 * (40 + SESSION + FETCHES),
+        BOTH - 2 * (40 + SESSION + FETCHES + PROPOSES),
         [],
     ),
-    (WRITES, lambda: Run().fault("partition", "broker-1", 20, 60, "broker-2"), BOTH - 2 * (40 + SESSION + FETCHES), []),
+    (
+        WRITES,
+        lambda: Run().fault("partition", "broker-1", 20, 60, "broker-2"),
+        BOTH - 2 * (40 + SESSION + FETCHES + PROPOSES),
+        [],
+    ),
     # Another broker has nothing to do with it, once no state of the partition has it.
     (
         WRITES,
@@ -103,7 +109,7 @@ CASES: list[tuple[str, Made, float, Late]] = [
     (
         WRITES,
         lambda: Run().decides(51, 0, 0, (0, 1), replicas=[0, 1]).fault("diskStall", "broker-2", 20, 50),
-        BOTH - 60 - 2 * (SESSION + FETCHES) - FOLLOWS + FOLLOWS,
+        BOTH - 60 - 2 * (SESSION + FETCHES + PROPOSES) - FOLLOWS + FOLLOWS,
         [],
     ),
     (WRITES, lambda: Run().decides(60, reason="deleted"), BOTH - 80, []),
@@ -132,7 +138,7 @@ CASES: list[tuple[str, Made, float, Late]] = [
     (
         WRITES,
         lambda: Run().of_two().fault("partition", "broker-0", 20, 60, "broker-2"),
-        2 * BOTH - 2 * (40 + SESSION + FETCHES),
+        2 * BOTH - 2 * (40 + SESSION + FETCHES + PROPOSES),
         [],
     ),
     (WRITES, lambda: Run("zookeeper").of_two(), 2 * BOTH, []),
@@ -145,7 +151,7 @@ CASES: list[tuple[str, Made, float, Late]] = [
             Run()
             .of_two()
             .throttles("orders")
-            .decides(30, 0, 0, (0, 1), partition="two-0")
+            .decides(33, 0, 0, (0, 1), partition="two-0")
             .fault("pause", "broker-2", 20, 22)
         ),
         BOTH - FOLLOWS,
@@ -157,10 +163,10 @@ CASES: list[tuple[str, Made, float, Late]] = [
             Run()
             .of_two()
             .throttles("orders")
-            .decides(29, 0, 0, (0, 1), partition="two-0")
+            .decides(32, 0, 0, (0, 1), partition="two-0")
             .fault("pause", "broker-2", 20, 22)
         ),
-        BOTH - 2 * (SESSION + FETCHES) - FOLLOWS + 0.48,
+        BOTH - 2 * (SESSION + FETCHES + PROPOSES) - FOLLOWS + 0.58,
         [],
     ),
     (WRITES, lambda: Run().decides(60, reason="deleted").away("broker-1", 70, 80), BOTH - 80, []),
