@@ -38,6 +38,13 @@ def test_each_fault_and_mode_gives_a_right_file(highwater: Any, schema: Draft202
             assert not [*schema.iter_errors(yaml.safe_load(Path(name).read_text(encoding="utf-8")))]
 
 
+def test_a_file_for_apache_kafka_says_where_it_runs(highwater: Any) -> None:
+    done = highwater("init", "of.yaml", "--runtime", "apache-kafka", "--fault", "restart")
+    assert (done.status, done.out) == (0, "of.yaml: written; now: highwater run of.yaml --backend local\n"), done.err
+    assert load_experiment(Path("of.yaml")).cluster.runtime == "apache-kafka"
+    assert highwater("validate", "of.yaml").status == 0
+
+
 def test_what_it_wrote_runs_and_is_not_written_over(highwater: Any) -> None:
     assert highwater("init").status == 0
     assert highwater("run", "experiment.yaml").status == 0

@@ -29,9 +29,7 @@ TEXT: Final = """\
 # Editors complete this file by that schema: highwater schema > experiment.schema.json
 #
 # highwater validate {file}            is it right?
-# highwater run {file}                 in the simulator, within seconds
-# highwater run {file} --backend local on real processes of this machine
-# highwater campaign {file} --for 5m   as many seeds as there is time for
+{how}
 apiVersion: highwater.dev/v1alpha1
 kind: ChaosExperiment
 metadata:
@@ -42,7 +40,7 @@ spec:
   seed: 1
   timeout: 5m # of the whole run; a simulated one takes seconds
   cluster:
-    mode: {mode} # where the metadata is: kraft, or zookeeper
+{runtime}    mode: {mode} # where the metadata is: kraft, or zookeeper
     brokers: 3
     config: # of every node, by Kafka's names; all else is as in Kafka
       min.insync.replicas: 2
@@ -59,6 +57,21 @@ spec:
   expect:
     - {{verdict: pass}}
 """
+
+_HOW: Final = {
+    "highwater": """\
+# highwater run {file}                 in the simulator, within seconds
+# highwater run {file} --backend local on real processes of this machine
+# highwater campaign {file} --for 5m   as many seeds as there is time for""",
+    "apache-kafka": """\
+# highwater doctor                     which releases and faults are possible here?
+# highwater run {file} --backend local on real processes of this machine
+# highwater run {file} --backend local --kafka 3.9.2,4.3.1   on these releases""",
+}
+_RUNTIME: Final = {
+    "highwater": "",
+    "apache-kafka": "    runtime: apache-kafka # the newest release that was tested; version: 3.9.2 is another\n",
+}
 
 
 @cache
@@ -91,6 +104,9 @@ def init(
         Literal["all", "1"] | None,
         typer.Option(show_default=False, help="What producers wait for. By default all."),
     ] = None,
+    runtime: Annotated[
+        Literal["highwater", "apache-kafka"], typer.Option(help="Whose brokers: our own, or Apache Kafka's.")
+    ] = "highwater",
 ) -> None:
     """Write a first experiment, with comments.
 
@@ -111,6 +127,8 @@ def init(
     shown = shlex.quote(f"./{file}" if str(file).startswith("-") else str(file))
     text = TEXT.format(
         file=shown,
+        how=_HOW[runtime].format(file=shown),
+        runtime=_RUNTIME[runtime],
         name=_name(file.stem),
         mode=mode,
         fault=fault,
@@ -126,7 +144,8 @@ def init(
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as written:
             written.write(text)
-    print(f"{file}: written; now: highwater run {shown}")
+    where = " --backend local" if runtime == "apache-kafka" else ""
+    print(f"{file}: written; now: highwater run {shown}{where}")
 
 
 def _name(stem: str) -> str:
