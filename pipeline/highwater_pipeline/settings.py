@@ -110,6 +110,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     have written to the topics. ``commit_retention_ms``: how long the committed offsets of a group without members are
     kept at least; 0: not even that is known, as clocks may be wrong. ``producer_expiration_ms``: how long a leader
     remembers an idempotent producer that sends nothing, at least (Kafka's default, if nobody says).
+    ``drawn_clocks_off_ms``: how far a drawn fault may set a node's clock off, at most.
     ``resends_in_new_epochs``: whether idempotent producers send again, in a new epoch, what may have been written in an
     earlier one.
     ``clock_errors_ns``: by node, how far the run time of its events may be from the true one; ``*`` stands for nodes
@@ -134,6 +135,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     commit_retention_ms: int | None = None
     producer_expiration_ms: int = DEFAULT_PRODUCER_EXPIRATION_MS
     clock_errors_ns: dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None = None
+    drawn_clocks_off_ms: int = 0
     resends_in_new_epochs: bool | None = None
     promised: tuple[Period, ...] = ()
     disks_kept: bool = False

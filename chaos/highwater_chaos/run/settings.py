@@ -58,6 +58,7 @@ def settings_of(experiment: ChaosExperiment, changes: Changes | None = None) -> 
         lost_command_ms=_lost_command_ms(spec),
         commit_retention_ms=_commit_retention_ms(spec, nodes),
         producer_expiration_ms=_producer_expiration_ms(spec, nodes or ()),
+        drawn_clocks_off_ms=_drawn_clocks_off_ms(spec),
         resends_in_new_epochs=spec.workload.driver != "highwater",
         disks_kept=nodes is not None and not _may_lose_disks(spec),
         promised=promised(spec, changes, may_delete=deletion, may_delete_records=records_deleted),
@@ -104,14 +105,18 @@ def _may_lose_disks(spec: ExperimentSpec) -> bool:
 
 def clocks_off_ms(spec: ExperimentSpec) -> int:
     """How far the steps may set a clock off, at most."""
-    farthest, kinds = 0, fault_kinds()
+    farthest = _drawn_clocks_off_ms(spec)
     for step in every_step(spec.schedule):
-        if step.random is not None:
-            drawn = [kinds[name] for name in step.random.faults if name in kinds]
-            farthest = max([farthest, *(kind.drawn_clock_error_ns(spec.timeout) for kind in drawn)])
         if step.inject is not None and isinstance(step.inject.chosen, FaultModel):
-            farthest = max(farthest, step.inject.chosen.clock_error_ns(spec.timeout))
-    return -(-farthest // 1_000_000)
+            farthest = max(farthest, -(-step.inject.chosen.clock_error_ns(spec.timeout) // 1_000_000))
+    return farthest
+
+
+def _drawn_clocks_off_ms(spec: ExperimentSpec) -> int:
+    """The same of faults that are drawn, which no file can foretell."""
+    names = {name for step in every_step(spec.schedule) if step.random is not None for name in step.random.faults}
+    drawn = [kind for name, kind in fault_kinds().items() if name in names]
+    return -(-max([0, *(kind.drawn_clock_error_ns(spec.timeout) for kind in drawn)]) // 1_000_000)
 
 
 def _commit_retention_ms(spec: ExperimentSpec, nodes: Sequence[Properties] | None) -> int | None:

@@ -9,7 +9,8 @@ committed records only, and:
 * ``retention-time``: the newest removed record was older than ``retention.ms``, by the clock of the replica and by the
   true one. A clock that is wrong, that of the replica or the one that set the records' timestamps, lets a node believe
   that records are old. So a removed record must not have been sent less than ``retention.ms`` ago in run time: its
-  send's invocation is the earliest moment at which it can have got a timestamp;
+  send's invocation is the earliest moment at which it can have got a timestamp. Only where clocks go wrong by a fault
+  that was drawn, which no file can expect, it may be as much younger as two of them may differ;
 * ``retention-size``: what is left is not smaller than ``retention.bytes``;
 * ``delete-records``: a client had asked this leader for it (``records-deletion-asked``), at least up to there, as the
   experiment's may;
@@ -77,6 +78,7 @@ def retention_too_greedy(unit: PartitionTables) -> Finding:
     sent = _newest_sent(unit, moves)
     settings = unit.facts.settings
     slack_ns = settings.largest_clock_error_ns + (_EXACT_NS if settings.exact_order else SLACK_NS)
+    slack_ns += 2 * settings.drawn_clocks_off_ms * _MS
     promises = settings.promises(unit.partition)
     for move in moves:
         move["promised"] = promises.at(move["time_ns"])
