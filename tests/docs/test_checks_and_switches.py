@@ -90,6 +90,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "exact_order": "other than `sim`",
         "lost_command_ms": "controller.socket.timeout.ms",
         "producer_expiration_ms": "producer.id.expiration.ms",
+        "drawn_clocks_off_ms": "`clockSkew` among the faults of `random`",
         "commit_retention_ms": "offsets.retention.minutes",
         "unrecorded_sends": "--unrecorded-sends",
         "clock_errors_ns": "clock_errors_ns",
