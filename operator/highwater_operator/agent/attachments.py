@@ -18,7 +18,8 @@ from highwater_chaos.machine.mount_copies import attach, device_at, device_of
 from highwater_operator.agent.containers import containers_by_pod, node_among
 from highwater_operator.agent.places import VOLUME_PATH
 from highwater_operator.agent.pods import Pod
-from highwater_operator.agent.volumes import Volumes, wanted_by
+from highwater_operator.agent.volumes import Volumes
+from highwater_operator.agent.wanted_volumes import wanted_by
 
 
 class Attachments:

@@ -45,7 +45,8 @@ from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.service import Faults
 from highwater_operator.agent.settings import HELP, Settings
 from highwater_operator.agent.tls import ServerCertificate, read_again
-from highwater_operator.agent.volumes import Volumes, wanted_by
+from highwater_operator.agent.volumes import Volumes
+from highwater_operator.agent.wanted_volumes import wanted_by
 from highwater_runtime.log_lines import configure_json, log_event
 
 _log = logging.getLogger("highwater.agent")

@@ -18,7 +18,8 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import FaultRecord, Records
 from highwater_operator.agent.refusals import RefusalError
-from highwater_operator.agent.volumes import VolumeRecord, Volumes, wanted_by
+from highwater_operator.agent.volumes import VolumeRecord, Volumes
+from highwater_operator.agent.wanted_volumes import wanted_by
 
 MIB = 1 << 20
 SIZES = ["8Ei", "1e30", "Infinity", "-Infinity", "NaN", "-1Gi", "0", "1e999999999", "9" * 300, "1e-9", "17Ti", "", "x"]

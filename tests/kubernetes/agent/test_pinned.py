@@ -22,7 +22,8 @@ from highwater_chaos.kube.kinds import (
 )
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.refusals import RefusalError
-from highwater_operator.agent.volumes import Volumes, wanted_by
+from highwater_operator.agent.volumes import Volumes
+from highwater_operator.agent.wanted_volumes import wanted_by
 
 DECLARED = {
     VOLUME_CRASHABLE: "true",

@@ -133,7 +133,7 @@ def test_crashable_pods_see_nothing_of_the_node_and_clusters_are_other_users() -
 def test_the_agent_is_told_what_volume_to_make() -> None:
     """By the agent's own reading of it."""
     from highwater_operator.agent.pods import Pod
-    from highwater_operator.agent.volumes import wanted_by
+    from highwater_operator.agent.wanted_volumes import wanted_by
 
     spec = made(storage={"crashable": True, "size": "64Mi"}, fileSystem="xfs")["StatefulSet demo-broker"]["spec"]
     template = spec["template"]
