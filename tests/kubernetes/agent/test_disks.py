@@ -12,19 +12,13 @@ from agent_world import Agent, Pod, World, confirmed, guardians, mounted_loops
 from node_stand_in_sizes import SYNCED, UNSYNCED
 from waiting import until
 
+from highwater_chaos.kube.kinds import VOLUME_CLUSTER_UID, VOLUME_CRASHABLE, VOLUME_SIZE, VOLUME_WHEN_DELETED
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import try_to_write
 from highwater_chaos.machine.proc import boot_id
 from highwater_operator.agent.refusals import RefusalError
-from highwater_operator.agent.volumes import (
-    VOLUME_CLUSTER_UID,
-    VOLUME_CRASHABLE,
-    VOLUME_SIZE,
-    VOLUME_WHEN_DELETED,
-    VolumeRecord,
-    Volumes,
-)
+from highwater_operator.agent.volumes import VolumeRecord, Volumes
 
 MIB = 1 << 20
 
