@@ -53,10 +53,14 @@ def test_they_are_listed_and_shown_on_a_page(highwater: Any, kept: Path) -> None
     assert 'campaign.html">night</a>' in page
     assert highwater("runs", "runs/night", "--html", "out/night.html").status == 0
     assert 'campaign.html">night</a>' in Path("out/night.html").read_text(encoding="utf-8"), "not as a dot"
+    assert highwater("runs", ".", "--html", "out/here.html").status == 0
+    assert f"<h1>Runs in {Path.cwd()} " in Path("out/here.html").read_text(encoding="utf-8")
     listed = highwater("runs", "--verdict", "fail").out
     assert ("fail, not as expected" in listed, "1 run, " in listed, "runs/new" in listed) == (True, True, False)
     assert _names(highwater("runs", "--older-than", "2h", "--json")) == ["old"]
-    assert len(highwater("runs").out.splitlines()) == 5, "each run in one line, for grep; the heading, the sum"
+    lines = highwater("runs").out.splitlines()
+    assert len(lines) == 5, "each run in one line, for grep; the heading, the sum"
+    assert lines == [line.rstrip() for line in lines]
 
 
 def test_only_run_directories_that_were_chosen_are_deleted(highwater: Any, kept: Path) -> None:

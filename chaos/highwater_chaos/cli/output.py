@@ -64,6 +64,10 @@ def writing(file: Path, option: str) -> Iterator[None]:
 
 def print_table(table: Table) -> None:
     """On a terminal in its width; elsewhere, for grep and awk, each row in one line however long."""
-    if not (console := Console()).is_terminal:
-        console = Console(width=_ONE_LINE)
-    console.print(table)
+    if (console := Console()).is_terminal:
+        console.print(table)
+        return
+    console = Console(width=_ONE_LINE)
+    with console.capture() as printed:
+        console.print(table)
+    console.print("\n".join(line.rstrip() for line in printed.get().splitlines()), markup=False, highlight=False)

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from highwater_chaos.base.words import counted
 from highwater_chaos.report.html import render_page
 
 _LEVELS: Final = 3
@@ -122,9 +123,9 @@ def write_index(page: Path, directory: Path, rows: Sequence[RunRow], campaigns: 
     wrong = sum(row.found is None or row.verdict == "unreadable" or not row.found.as_expected for row in rows)
     text = render_page(
         "runs.html.j2",
-        title=printable(directory),
+        title=printable(directory.resolve() if directory.name in ("", "..") else directory),
         verdict="fail" if wrong else "pass",
-        sentence=f"{len(rows)} runs, {f'{wrong} not' if wrong else 'all'} as expected.",
+        sentence=f"{counted(len(rows), 'run')}, {f'{wrong:,} not' if wrong else 'all'} as expected.",
         campaigns=[
             {
                 "name": printable(one.relative_to(directory) if one != directory else one.absolute().name),
