@@ -7,9 +7,9 @@ agent's folder, for as long as it exists, and publishing mounts its data directo
 
 Only the agent's main module imports this, and only if it is asked for: gRPC takes memory and time to start.
 
-``csi_pb2`` is generated from the published ``csi.proto`` of Container Storage Interface 1.11 (Apache License 2.0,
-Copyright The Kubernetes Authors and the CSI authors) by ``python -m grpc_tools.protoc -I . --python_out=. --pyi_out=.
-csi.proto`` of grpcio-tools 1.74.0.
+``csi.binpb`` and ``csi_pb2.pyi`` are made of the published ``csi.proto`` of Container Storage Interface 1.11 (Apache
+License 2.0, Copyright The Kubernetes Authors and the CSI authors). grpcio-tools 1.74.0 made the types: ``python -m
+grpc_tools.protoc -I . --pyi_out=. csi.proto``. The other file is the serialized ``FileDescriptorProto``.
 """
 
 from __future__ import annotations
