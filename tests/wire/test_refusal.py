@@ -6,6 +6,12 @@ import pytest
 
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
+from highwater_runtime.wire.messages.describe_groups_request import DescribeGroupsRequest
+from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from highwater_runtime.wire.refusal import refusal
 from highwater_runtime.wire.registry import APIS
 
@@ -36,3 +42,16 @@ def test_every_request_can_be_refused(api, full_sample, as_carried):
             assert stated == ((api.key, version) not in NO_PLACE), version
         for_nothing = refusal(api.request(), ErrorCode.INVALID_REQUEST, "no", version=version)
         assert api.response.decode(for_nothing.encode(version), version)
+
+
+def test_each_item_is_answered_by_its_own_names():
+    fetch = FetchRequest(topics=[FetchTopic(topic="orders", partitions=[FetchPartition(partition=3)])])
+    (topic,) = refusal(fetch, ErrorCode.NOT_CONTROLLER, version=4).responses
+    assert (topic.topic, topic.partitions[0].partition_index, topic.partitions[0].high_watermark) == ("orders", 3, -1)
+    (group,) = refusal(DescribeGroupsRequest(groups=["readers"]), ErrorCode.NOT_CONTROLLER).groups
+    assert group.group_id == "readers"
+    users = AlterUserScramCredentialsRequest(
+        deletions=[ScramCredentialDeletion(name="ada", mechanism=1), ScramCredentialDeletion(name="ada", mechanism=2)]
+    )
+    (result,) = refusal(users, ErrorCode.NOT_CONTROLLER, "not here").results
+    assert (result.user, result.error_message) == ("ada", "not here")

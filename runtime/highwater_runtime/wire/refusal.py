@@ -7,38 +7,71 @@ time are in ``_BY_ITEM``; a request that is not there has its error at the top, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from highwater_runtime.ports import ApiMessage
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.messages import (
-    alter_configs_response,
-    alter_user_scram_credentials_response,
-    create_partitions_response,
-    create_topics_response,
-    delete_groups_response,
-    delete_records_response,
-    delete_topics_response,
-    describe_configs_response,
-    describe_groups_response,
-    describe_topic_partitions_response,
-    elect_leaders_response,
-    fetch_response,
-    find_coordinator_response,
-    incremental_alter_configs_response,
-    list_offsets_response,
-    metadata_response,
-    offset_commit_response,
-    offset_fetch_response,
-    offset_for_leader_epoch_response,
-    produce_response,
-)
+from highwater_runtime.wire.message import Struct
 from highwater_runtime.wire.registry import api_of
+from highwater_runtime.wire.schema import StructSchema, Versions
 
-_Shape = Callable[[Any, int, str | None, int], Any]
-"""Request body, error code, message, version of the request -> response."""
+
+class _Items(NamedTuple):
+    """For each item in the field ``asked`` of a request its response has one in the field ``answered``, in these
+    versions. Where there is ``inner``, the error is in the items within the items."""
+
+    asked: str
+    answered: str
+    inner: _Items | None = None
+    versions: str = "0+"
+
+
+_PARTITIONS: Final = _Items("partitions", "partitions")
+
+_BY_ITEM: Final[Mapping[int, tuple[_Items, ...]]] = {
+    ApiKey.PRODUCE: (_Items("topic_data", "responses", _Items("partition_data", "partition_responses")),),
+    ApiKey.FETCH: (_Items("topics", "responses", _PARTITIONS, "0-6"),),
+    ApiKey.LIST_OFFSETS: (_Items("topics", "topics", _PARTITIONS),),
+    ApiKey.METADATA: (_Items("topics", "topics"),),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (_Items("topics", "topics", _PARTITIONS),),
+    ApiKey.CREATE_TOPICS: (_Items("topics", "topics"),),
+    ApiKey.DELETE_TOPICS: (_Items("topic_names", "responses"), _Items("topics", "responses")),
+    ApiKey.CREATE_PARTITIONS: (_Items("topics", "results"),),
+    ApiKey.DELETE_RECORDS: (_Items("topics", "topics", _PARTITIONS),),
+    ApiKey.ELECT_LEADERS: (
+        _Items("topic_partitions", "replica_election_results", _Items("partitions", "partition_result"), "0"),
+    ),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (_Items("topics", "topics"),),
+    ApiKey.DESCRIBE_CONFIGS: (_Items("resources", "results"),),
+    ApiKey.ALTER_CONFIGS: (_Items("resources", "responses"),),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (_Items("resources", "responses"),),
+    ApiKey.FIND_COORDINATOR: (_Items("coordinator_keys", "coordinators", versions="4+"),),
+    ApiKey.OFFSET_COMMIT: (_Items("topics", "topics", _PARTITIONS),),
+    ApiKey.OFFSET_FETCH: (
+        _Items("topics", "topics", _Items("partition_indexes", "partitions"), "0-1"),
+        _Items("groups", "groups", versions="8+"),
+    ),
+    ApiKey.DESCRIBE_GROUPS: (_Items("groups", "groups"),),
+    ApiKey.DELETE_GROUPS: (_Items("groups_names", "results"),),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: (_Items("deletions", "results"), _Items("upsertions", "results")),
+}
+
+_IDENTITIES: Final = (
+    *("name", "topic", "topic_id", "index", "partition", "partition_index", "partition_id"),
+    *("group_id", "key", "resource_type", "resource_name", "user"),
+)
+"""Fields that say which item is meant. Most have the same name in the response as in the request."""
+_OTHER_NAMES: Final[Mapping[tuple[int, str], str]] = {
+    (ApiKey.FETCH, "partition"): "partition_index",
+    (ApiKey.ALTER_USER_SCRAM_CREDENTIALS, "name"): "user",
+}
+_UNANSWERED: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("base_offset", "high_watermark", "low_watermark", "committed_offset", "node_id", "port"), -1),
+    **{"metadata": "", "records": b"", "configs": None, "error_message": None},
+}
+"""What an item has in place of an answer, in fields whose default says something else."""
 
 
 def refusal(body: Any, error: ErrorCode, message: str | None = None, *, version: int | None = None) -> ApiMessage:
@@ -49,281 +82,54 @@ def refusal(body: Any, error: ErrorCode, message: str | None = None, *, version:
     error in different places.
     """
     api = api_of(body.API_KEY)
-    version = api.max_version if version is None else version
-    shape = _BY_ITEM.get(body.API_KEY)
-    response: ApiMessage | None = None if shape is None else shape(body, int(error), message, version)
-    return _at_the_top(api.response(), int(error), message) if response is None else response
+    refused = _Refusal(api.key, int(error), message, api.max_version if version is None else version)
+    response: Any = api.response()
+    refused.state(response)
+    for items in _BY_ITEM.get(api.key, ()):
+        if refused.version in Versions.parse(items.versions):
+            refused.answer(response, body, items)
+    if api.key == ApiKey.ALTER_USER_SCRAM_CREDENTIALS:  # one result for each user, whatever is asked of it
+        response.results = list({result.user: result for result in response.results}.values())
+    return response  # type: ignore[no-any-return]
 
 
-def _at_the_top(response: Any, code: int, message: str | None) -> Any:
-    if hasattr(response, "error_code"):
-        response.error_code = code
-    if message is not None and hasattr(response, "error_message"):
-        response.error_message = message
-    return response
+class _Refusal(NamedTuple):
+    key: int
+    code: int
+    message: str | None
+    version: int
 
+    def state(self, answer: Any) -> None:
+        """Set the error, and the message, where this version of ``answer`` has a place for them."""
+        for field in answer.SCHEMA.fields:
+            if self.version in field.versions:
+                if field.name == "error_code":
+                    answer.error_code = self.code
+                elif field.name == "error_message" and self.message is not None:
+                    answer.error_message = self.message
 
-def _produce(body: Any, code: int, message: str | None, _version: int) -> Any:
-    m = produce_response
-    return m.ProduceResponse(
-        responses=[
-            m.TopicProduceResponse(
-                name=topic.name,
-                partition_responses=[
-                    m.PartitionProduceResponse(index=p.index, error_code=code, error_message=message, base_offset=-1)
-                    for p in topic.partition_data
-                ],
-            )
-            for topic in body.topic_data
-        ]
-    )
+    def answer(self, response: Any, request: Any, items: _Items) -> None:
+        """Add to ``response`` what answers these items of ``request``."""
+        struct = next(field.struct for field in response.SCHEMA.fields if field.name == items.answered)
+        for item in getattr(request, items.asked) or ():
+            answer = self._unanswered(item, struct)
+            if items.inner is None:
+                self.state(answer)
+            else:
+                self.answer(answer, item, items.inner)
+            getattr(response, items.answered).append(answer)
 
-
-def _fetch(body: Any, code: int, _message: str | None, version: int) -> Any:
-    m = fetch_response
-    if version >= 7:
-        return m.FetchResponse(error_code=code)
-    return m.FetchResponse(
-        responses=[
-            m.FetchableTopicResponse(
-                topic=topic.topic,
-                partitions=[
-                    m.PartitionData(partition_index=p.partition, error_code=code, high_watermark=-1, records=b"")
-                    for p in topic.partitions
-                ],
-            )
-            for topic in body.topics
-        ]
-    )
-
-
-def _list_offsets(body: Any, code: int, _message: str | None, _version: int) -> Any:
-    m = list_offsets_response
-    return m.ListOffsetsResponse(
-        topics=[
-            m.ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    m.ListOffsetsPartitionResponse(partition_index=p.partition_index, error_code=code)
-                    for p in topic.partitions
-                ],
-            )
-            for topic in body.topics
-        ]
-    )
-
-
-def _metadata(body: Any, code: int, _message: str | None, version: int) -> Any:
-    m = metadata_response
-    named = [
-        m.MetadataResponseTopic(
-            name=t.name if t.name is not None or version >= 12 else "", topic_id=t.topic_id, error_code=code
-        )
-        for t in body.topics or ()
-    ]
-    return m.MetadataResponse(error_code=code, topics=named)
-
-
-def _offset_for_leader_epoch(body: Any, code: int, _message: str | None, _version: int) -> Any:
-    m = offset_for_leader_epoch_response
-    return m.OffsetForLeaderEpochResponse(
-        topics=[
-            m.OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[m.EpochEndOffset(partition=p.partition, error_code=code) for p in topic.partitions],
-            )
-            for topic in body.topics
-        ]
-    )
-
-
-def _create_topics(body: Any, code: int, message: str | None, _version: int) -> Any:
-    m = create_topics_response
-    return m.CreateTopicsResponse(
-        topics=[
-            m.CreatableTopicResult(name=topic.name, error_code=code, error_message=message, configs=None)
-            for topic in body.topics
-        ]
-    )
-
-
-def _delete_topics(body: Any, code: int, message: str | None, _version: int) -> Any:
-    m = delete_topics_response
-    named = [m.DeletableTopicResult(name=name, error_code=code) for name in body.topic_names]
-    listed = [
-        m.DeletableTopicResult(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message)
-        for t in body.topics
-    ]
-    return m.DeleteTopicsResponse(responses=named + listed)
-
-
-def _create_partitions(body: Any, code: int, message: str | None, _version: int) -> Any:
-    m = create_partitions_response
-    return m.CreatePartitionsResponse(
-        results=[
-            m.CreatePartitionsTopicResult(name=topic.name, error_code=code, error_message=message)
-            for topic in body.topics
-        ]
-    )
-
-
-def _delete_records(body: Any, code: int, _message: str | None, _version: int) -> Any:
-    m = delete_records_response
-    return m.DeleteRecordsResponse(
-        topics=[
-            m.DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=[
-                    m.DeleteRecordsPartitionResult(partition_index=p.partition_index, low_watermark=-1, error_code=code)
-                    for p in topic.partitions
-                ],
-            )
-            for topic in body.topics
-        ]
-    )
-
-
-def _elect_leaders(body: Any, code: int, message: str | None, version: int) -> Any:
-    m = elect_leaders_response
-    if version >= 1:
-        return m.ElectLeadersResponse(error_code=code)
-    return m.ElectLeadersResponse(
-        replica_election_results=[
-            m.ReplicaElectionResult(
-                topic=topic.topic,
-                partition_result=[
-                    m.PartitionResult(partition_id=p, error_code=code, error_message=message) for p in topic.partitions
-                ],
-            )
-            for topic in body.topic_partitions or ()
-        ]
-    )
-
-
-def _describe_topic_partitions(body: Any, code: int, _message: str | None, _version: int) -> Any:
-    m = describe_topic_partitions_response
-    return m.DescribeTopicPartitionsResponse(
-        topics=[m.DescribeTopicPartitionsResponseTopic(name=t.name, error_code=code) for t in body.topics]
-    )
-
-
-def _describe_configs(body: Any, code: int, message: str | None, _version: int) -> Any:
-    m = describe_configs_response
-    return m.DescribeConfigsResponse(results=_of_resources(m.DescribeConfigsResult, body, code, message))
-
-
-def _alter_configs(body: Any, code: int, message: str | None, _version: int) -> Any:
-    m = alter_configs_response
-    return m.AlterConfigsResponse(responses=_of_resources(m.AlterConfigsResourceResponse, body, code, message))
-
-
-def _incremental_alter_configs(body: Any, code: int, message: str | None, _version: int) -> Any:
-    m = incremental_alter_configs_response
-    return m.IncrementalAlterConfigsResponse(
-        responses=_of_resources(m.AlterConfigsResourceResponse, body, code, message)
-    )
-
-
-def _of_resources(result: Callable[..., Any], body: Any, code: int, message: str | None) -> list[Any]:
-    return [
-        result(resource_type=r.resource_type, resource_name=r.resource_name, error_code=code, error_message=message)
-        for r in body.resources
-    ]
-
-
-def _find_coordinator(body: Any, code: int, message: str | None, version: int) -> Any:
-    m = find_coordinator_response
-    if version < 4:
-        return None
-    return m.FindCoordinatorResponse(
-        coordinators=[
-            m.Coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=message)
-            for key in body.coordinator_keys
-        ]
-    )
-
-
-def _offset_commit(body: Any, code: int, _message: str | None, _version: int) -> Any:
-    m = offset_commit_response
-    return m.OffsetCommitResponse(
-        topics=[
-            m.OffsetCommitResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    m.OffsetCommitResponsePartition(partition_index=p.partition_index, error_code=code)
-                    for p in topic.partitions
-                ],
-            )
-            for topic in body.topics
-        ]
-    )
-
-
-def _offset_fetch(body: Any, code: int, _message: str | None, version: int) -> Any:
-    m = offset_fetch_response
-    if version >= 8:
-        return m.OffsetFetchResponse(
-            groups=[m.OffsetFetchResponseGroup(group_id=group.group_id, error_code=code) for group in body.groups]
-        )
-    if version >= 2:
-        return m.OffsetFetchResponse(error_code=code)
-    return m.OffsetFetchResponse(
-        topics=[
-            m.OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    m.OffsetFetchResponsePartition(partition_index=p, committed_offset=-1, metadata="", error_code=code)
-                    for p in topic.partition_indexes
-                ],
-            )
-            for topic in body.topics or ()
-        ]
-    )
-
-
-def _describe_groups(body: Any, code: int, message: str | None, version: int) -> Any:
-    m = describe_groups_response
-    shown = message if version >= 6 else None
-    return m.DescribeGroupsResponse(
-        groups=[m.DescribedGroup(group_id=group, error_code=code, error_message=shown) for group in body.groups]
-    )
-
-
-def _delete_groups(body: Any, code: int, _message: str | None, _version: int) -> Any:
-    m = delete_groups_response
-    return m.DeleteGroupsResponse(
-        results=[m.DeletableGroupResult(group_id=group, error_code=code) for group in body.groups_names]
-    )
-
-
-def _alter_user_scram_credentials(body: Any, code: int, message: str | None, _version: int) -> Any:
-    m = alter_user_scram_credentials_response
-    users = dict.fromkeys(change.name for change in (*body.deletions, *body.upsertions))
-    return m.AlterUserScramCredentialsResponse(
-        results=[m.AlterUserScramCredentialsResult(user=user, error_code=code, error_message=message) for user in users]
-    )
-
-
-_BY_ITEM: Final[dict[int, _Shape]] = {
-    ApiKey.PRODUCE: _produce,
-    ApiKey.FETCH: _fetch,
-    ApiKey.LIST_OFFSETS: _list_offsets,
-    ApiKey.METADATA: _metadata,
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
-    ApiKey.CREATE_TOPICS: _create_topics,
-    ApiKey.DELETE_TOPICS: _delete_topics,
-    ApiKey.CREATE_PARTITIONS: _create_partitions,
-    ApiKey.DELETE_RECORDS: _delete_records,
-    ApiKey.ELECT_LEADERS: _elect_leaders,
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
-    ApiKey.DESCRIBE_CONFIGS: _describe_configs,
-    ApiKey.ALTER_CONFIGS: _alter_configs,
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
-    ApiKey.FIND_COORDINATOR: _find_coordinator,
-    ApiKey.OFFSET_COMMIT: _offset_commit,
-    ApiKey.OFFSET_FETCH: _offset_fetch,
-    ApiKey.DESCRIBE_GROUPS: _describe_groups,
-    ApiKey.DELETE_GROUPS: _delete_groups,
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
-}
+    def _unanswered(self, item: Any, struct: StructSchema) -> Any:
+        """Return the answer for ``item`` without the error."""
+        answer = struct.cls()
+        fields = {field.name: field for field in struct.fields}
+        values = {name: value for name, value in _UNANSWERED.items() if name in fields}
+        if isinstance(item, Struct):
+            named = {_OTHER_NAMES.get((self.key, name), name): getattr(item, name) for name in item.__slots__}
+            values |= {name: value for name, value in named.items() if name in _IDENTITIES and name in fields}
+        else:
+            values[next(name for name in fields if name in _IDENTITIES)] = item
+        for name, value in values.items():
+            if value is not None or self.version in fields[name].nullable:
+                setattr(answer, name, value)
+        return answer
