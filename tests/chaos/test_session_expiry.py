@@ -22,7 +22,7 @@ from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_pipeline.anomalies import ON_REQUEST
 from highwater_runtime.controller.zk.election import ControllerElection
 from highwater_runtime.metadata.znodes import PERSISTENT, BrokerNode, broker_path, encode_node
-from highwater_runtime.ports import MS, SECOND
+from highwater_runtime.ports import MS, SECOND, ClientCore
 from highwater_runtime.ports.coordination import Create, Created, Failure, SessionEvent
 from highwater_runtime.ports.trace import BrokerStateChanged
 from highwater_runtime.zookeeper import EnsembleClient
@@ -42,7 +42,7 @@ spec:
 """
 
 
-class Candidate:
+class Candidate(ClientCore):
     """A broker that registers and stands for election, and does so again when its session has ended."""
 
     def __init__(self, cluster, name, ports):
@@ -74,9 +74,6 @@ class Candidate:
             self.has = self.session.key.id
             epoch = result.stat.czxid
             self.ports.trace.emit(BrokerStateChanged(broker=self.id, broker_epoch=epoch, reason="registered"))
-
-    def on_request(self, request):
-        raise AssertionError(request.body)
 
     def stop(self, on_stopped):
         self.session.close(on_stopped)

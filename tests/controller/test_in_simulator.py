@@ -17,7 +17,7 @@ import pytest
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata import MetadataImage, MetadataVersion
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
 from highwater_runtime.sim import Simulator
 from highwater_runtime.wire.errors import ErrorCode
@@ -53,7 +53,7 @@ def registration(broker_id: int) -> BrokerRegistrationRequest:
     )
 
 
-class Registrar:
+class Registrar(ClientCore):
     """Registers brokers 0, 1, 2 …, each at one controller after the other until one says yes."""
 
     def __init__(self, epochs: list[int], ports: Ports) -> None:
@@ -76,12 +76,6 @@ class Registrar:
             assert isinstance(response, RpcFailure) or response.error_code == ErrorCode.NOT_CONTROLLER
             self._at += 1
         self._ports.clock.call_later(10 * MS, self._ask)
-
-    def on_request(self, request: InboundRequest) -> None:
-        raise AssertionError("nobody asks the registrar")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        on_stopped()
 
 
 class World:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.ports import MS, Endpoint, InboundRequest, NodeCore, Ports
+from highwater_runtime.ports import MS, ClientCore, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.coordination import Failure, Operation, SessionEvent, SessionKey, WatchEvent
 from highwater_runtime.sim import Simulator
 from highwater_runtime.zookeeper import EnsembleClient, ZooKeeperOptions, ZooKeeperServer
@@ -63,7 +63,7 @@ class Told:
         return self.events[-1:] == [SessionEvent.EXPIRED]
 
 
-class ClientNode:
+class ClientNode(ClientCore):
     """A core with sessions."""
 
     def __init__(self, ports: Ports, servers: list[Endpoint]) -> None:
@@ -73,12 +73,6 @@ class ClientNode:
 
     def start(self) -> None:
         pass
-
-    def on_request(self, request: InboundRequest) -> None:
-        raise AssertionError("nobody asks a client")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        on_stopped()
 
     def open(self, timeout_ms: int, key: SessionKey | None = None) -> Told:
         told = Told()

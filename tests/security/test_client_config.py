@@ -11,7 +11,7 @@ import pytest
 from highwater_runtime.config import ConfigError
 from highwater_runtime.host import HostedNode
 from highwater_runtime.host.security.client_config import endpoints, read_client_config
-from highwater_runtime.ports import SECOND, Endpoint, RpcFailure
+from highwater_runtime.ports import SECOND, ClientCore, Endpoint, RpcFailure
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
@@ -30,7 +30,7 @@ def config_of(tmp_path):
     return read
 
 
-class Asks:
+class Asks(ClientCore):
     """A client core that asks one server for its metadata, once."""
 
     def __init__(self, ports, server, answered):
@@ -38,12 +38,6 @@ class Asks:
 
     def start(self):
         self._ports.network.send(self._server, MetadataRequest(), 12, self._answered, timeout_ns=5 * SECOND)
-
-    def on_request(self, request):
-        raise AssertionError(request)
-
-    def stop(self, on_stopped):
-        on_stopped()
 
 
 def ask(config, server):

@@ -11,7 +11,7 @@ from highwater_runtime.config import NodeConfig, PropertyValue
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.log.records import build_batch
 from highwater_runtime.metadata import MetadataVersion
-from highwater_runtime.ports import SECOND, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports import SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.network import CodecMode
@@ -43,19 +43,11 @@ FAST = {
 }
 
 
-class IdleClient:
+class IdleClient(ClientCore):
     """A client's core: sends what the test tells it to."""
 
     def __init__(self, ports: Ports) -> None:
         self.ports = ports
-
-    def start(self) -> None: ...
-
-    def on_request(self, request: Any) -> None:
-        raise AssertionError(f"a client is asked {request}")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        on_stopped()
 
 
 class SimulatedCluster:

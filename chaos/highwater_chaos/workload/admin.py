@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, ConfigResource
-from highwater_runtime.ports import MS, SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ApiMessage, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -101,8 +101,8 @@ class _Job:
     last_error: str = "no answer"
 
 
-class AdminClient:
-    """A client core (``NodeCore``) that does nothing by itself."""
+class AdminClient(ClientCore):
+    """A client core that does nothing by itself."""
 
     def __init__(
         self,
@@ -123,17 +123,6 @@ class AdminClient:
         self._attempt = -1
 
     # --- NodeCore ---
-
-    def start(self) -> None:
-        """Nothing to do yet."""
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"an admin client got {request.body!r}")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Nothing to wait for."""
-        on_stopped()
 
     # --- administration ---
 

@@ -25,7 +25,7 @@ from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import NO_ID, RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
 from highwater_runtime.log.errors import CorruptRecordError
 from highwater_runtime.log.records import iter_batches
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.fetch_session import ClientFetchSession
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
@@ -101,8 +101,8 @@ class _Leader:
         self.not_before_ns = 0
 
 
-class RecordingConsumer:
-    """A client core (``NodeCore``)."""
+class RecordingConsumer(ClientCore):
+    """A client core."""
 
     def __init__(self, options: ConsumerOptions, ports: Ports, recorder: HistoryRecorder) -> None:
         self._options = options
@@ -138,10 +138,6 @@ class RecordingConsumer:
     def start(self) -> None:
         self._metadata.start()
         self._next_poll()
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"{self._options.name} is a client and got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """Finish the poll, then call back."""

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from highwater_runtime.wire.messages.find_coordinator_request import FindCoordinatorRequest
@@ -93,8 +93,8 @@ class MemberOptions:
     start_after_ns: int = 0
 
 
-class GroupMember:
-    """A client core (``NodeCore``)."""
+class GroupMember(ClientCore):
+    """A client core."""
 
     def __init__(self, options: MemberOptions, ports: Ports, recorder: HistoryRecorder) -> None:
         self._options = options
@@ -116,10 +116,6 @@ class GroupMember:
     def start(self) -> None:
         self._metadata.start()
         self._go_on(self._live(), None)
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"{self._options.name} is a client and got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """Stop without LeaveGroup."""

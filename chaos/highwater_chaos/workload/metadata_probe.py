@@ -3,13 +3,13 @@ InitProducerId."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from highwater_chaos.workload.producer import INIT_PRODUCER_ID_VERSION
 from highwater_runtime.metadata.effective_config import Source
 from highwater_runtime.metadata.registrations import ConfigResource
-from highwater_runtime.ports import SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from highwater_runtime.wire.messages.describe_configs_response import DescribeConfigsResponse
@@ -56,23 +56,12 @@ class KnownLeaders(NamedTuple):
     leaders: Mapping[str, tuple[int, int]]
 
 
-class MetadataProbe:
-    """A client core (``NodeCore``)."""
+class MetadataProbe(ClientCore):
+    """A client core."""
 
     def __init__(self, brokers: Mapping[int, Endpoint], ports: Ports) -> None:
         self._brokers = brokers
         self._ports = ports
-
-    def start(self) -> None:
-        """Nothing to do yet."""
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"a metadata probe got {request.body!r}")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Nothing to wait for."""
-        on_stopped()
 
     def ask(self, broker: int, answers: dict[int, KnownMetadata]) -> None:
         """Ask one broker for all that it knows, and put that into ``answers`` when it comes."""

@@ -27,7 +27,7 @@ from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
 from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, REFUSED_ALWAYS, error_name
 from highwater_runtime.log.records import Record, build_batch
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
 from highwater_runtime.wire.messages.init_producer_id_response import InitProducerIdResponse
@@ -98,8 +98,8 @@ class ProducerOptions:
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
 
 
-class RecordingProducer:
-    """A client core (``NodeCore``): starts to send on ``start``, at its rate, until :meth:`finish`."""
+class RecordingProducer(ClientCore):
+    """A client core: starts to send on ``start``, at its rate, until :meth:`finish`."""
 
     def __init__(self, options: ProducerOptions, ports: Ports, recorder: HistoryRecorder) -> None:
         self._options = options
@@ -141,10 +141,6 @@ class RecordingProducer:
         self._metadata.start()
         self._due_ns = self._ports.clock.now_ns()
         self._wait()
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"{self._options.name} is a client and got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """Send nothing new; ``on_stopped`` once every send has its outcome."""

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 from highwater_chaos.records.register_topic import REGISTER_TOPIC
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -74,8 +74,8 @@ class RegisterOptions:
     request_timeout_ns: int = 2 * SECOND
 
 
-class RegisterClient:
-    """A client core (``NodeCore``) that writes, or reads, one register after the other until :meth:`finish`."""
+class RegisterClient(ClientCore):
+    """A client core that writes, or reads, one register after the other until :meth:`finish`."""
 
     def __init__(self, options: RegisterOptions, ports: Ports, recorder: HistoryRecorder) -> None:
         self._options = options
@@ -91,10 +91,6 @@ class RegisterClient:
 
     def start(self) -> None:
         self._later()
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"{self._options.name} is a client and got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """Finish the operation, then call back."""

@@ -32,7 +32,7 @@ from highwater_runtime.host.node import HostedNode
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.metadata import BrokerListener, MetadataImage
-from highwater_runtime.ports import SECOND, Endpoint, InboundRequest, Ports
+from highwater_runtime.ports import SECOND, ClientCore, Endpoint, Ports
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.wire.messages.create_topics_request import (
     CreatableReplicaAssignment,
@@ -44,7 +44,7 @@ CLUSTER_ID: Final = "highwater-benchmark000"
 VICTIM: Final = 1
 
 
-class Observer:
+class Observer(ClientCore):
     """What a broker does for the metadata and for its session, and nothing else (a ``NodeCore``)."""
 
     def __init__(self, broker_id: int, voters: dict[int, Endpoint], config: NodeConfig, ports: Ports) -> None:
@@ -83,10 +83,6 @@ class Observer:
     def _controller(self) -> Endpoint | None:
         leader = self._raft.leader_id
         return None if leader is None else self._voters[leader]
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Nobody asks."""
-        raise AssertionError(f"an observer is asked {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """See ``NodeCore``."""

@@ -15,7 +15,7 @@ import cProfile
 import math
 import pstats
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -28,7 +28,7 @@ from highwater_runtime.broker.kraft.metadata_loader import MetadataLoader
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, image_of, snapshot_records
-from highwater_runtime.ports import SECOND, Endpoint, InboundRequest, NodeCore, Ports, RpcFailure
+from highwater_runtime.ports import SECOND, ClientCore, Endpoint, InboundRequest, NodeCore, Ports, RpcFailure
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.garbage import frozen_collector
 from highwater_runtime.wire.messages.alter_partition_request import (
@@ -63,22 +63,11 @@ PATIENCE_NS: Final = 60 * SECOND
 RECORD_VERSIONS: Final = {"RegisterBrokerRecord": 1, "BrokerRegistrationChangeRecord": 1}
 
 
-class Hand:
+class Hand(ClientCore):
     """A node that sends the requests that the benchmark passes to it."""
 
     def __init__(self, ports: Ports) -> None:
         self.ports = ports
-
-    def start(self) -> None:
-        """Nothing by itself."""
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Nobody asks."""
-        raise AssertionError(f"{request.body.NAME} to the hand")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """At once."""
-        on_stopped()
 
 
 @dataclass(frozen=True, slots=True)

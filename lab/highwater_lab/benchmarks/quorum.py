@@ -30,7 +30,7 @@ from highwater_runtime.broker import BrokerOptions, KraftBroker
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata import MetadataVersion
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, NodeCore, Ports
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeEvent, NodeStopped, RaftStateChanged
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.garbage import freeze_collector
@@ -43,7 +43,7 @@ EXPECTED: Final = {"pre-vote": ("epoch-inflation",), "quorum-state-sync": ("raft
 """By switch: under which names turning it off is found."""
 
 
-class Writer:
+class Writer(ClientCore):
     """Makes the metadata log grow: registers one made-up broker after the other, at any controller."""
 
     def __init__(self, voters: dict[int, Endpoint], every_ns: int, ports: Ports) -> None:
@@ -66,14 +66,6 @@ class Writer:
         for voter in self._voters:
             self._ports.network.send(voter, request, 4, lambda _: None, timeout_ns=self._every_ns)
         self._ports.clock.call_later(self._every_ns, self.start)
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Nobody asks."""
-        raise AssertionError(f"{request.body.NAME} to a writer")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """At once."""
-        on_stopped()
 
 
 class Quorum:

@@ -33,7 +33,7 @@ from highwater_chaos.experiment import Cluster, load_experiment
 from highwater_chaos.experiment.nodes import broker_name, broker_names, node_id
 from highwater_chaos.workload.admin import AdminClient, AdminOutcome
 from highwater_runtime.log.records import build_batch
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.sim import Simulator, frozen_collector
 from highwater_runtime.sim.network import CodecMode
 from highwater_runtime.wire.errors import ErrorCode
@@ -94,7 +94,7 @@ class FetchingNode:
         on_stopped()
 
 
-class BatchingProducer:
+class BatchingProducer(ClientCore):
     """Sends one batch to each leader's partitions every ``LINGER_NS``; all must be acknowledged."""
 
     def __init__(self, ports: Ports, leaders: Mapping[int, str]) -> None:
@@ -119,14 +119,6 @@ class BatchingProducer:
     def _heard(self, answer: ProduceResponse | RpcFailure) -> None:
         assert isinstance(answer, ProduceResponse)
         assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(request)
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Nothing to finish."""
-        on_stopped()
 
 
 def toy(codec: CodecMode) -> Simulator:

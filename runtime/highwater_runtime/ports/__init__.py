@@ -30,13 +30,14 @@ from highwater_runtime.ports.network import (
     ResponseHandler,
     RpcFailure,
 )
-from highwater_runtime.ports.node import NodeCore, NodeHaltError, RefreshesMetrics, TakesRequestsTogether
+from highwater_runtime.ports.node import ClientCore, NodeCore, NodeHaltError, RefreshesMetrics, TakesRequestsTogether
 from highwater_runtime.ports.trace import Trace
 
 __all__ = [
     "MS",
     "SECOND",
     "ApiMessage",
+    "ClientCore",
     "Clock",
     "Disk",
     "DiskFile",

@@ -35,6 +35,21 @@ class NodeCore(Protocol):
         """Shut down cleanly (controlled shutdown, flush, clean-shutdown marker), then call ``on_stopped`` once."""
 
 
+class ClientCore:
+    """A :class:`NodeCore` that serves nothing. Unless it says otherwise, it begins nothing and finishes nothing."""
+
+    def start(self) -> None:
+        """Do nothing yet."""
+
+    def on_request(self, request: InboundRequest) -> None:
+        """Raise AssertionError: nobody knows an address of a client."""
+        raise AssertionError(f"{type(self).__name__} is a client and got {request.body!r}")
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Call back at once."""
+        on_stopped()
+
+
 @runtime_checkable
 class TakesRequestsTogether(Protocol):
     """A core that does once for many requests what follows from them, as waking those who wait. A host that reads many

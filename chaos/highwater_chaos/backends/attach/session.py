@@ -13,7 +13,7 @@ from highwater_chaos.base.user_error import UserError
 from highwater_runtime.config import ConfigError
 from highwater_runtime.host import HostedNode
 from highwater_runtime.host.security.client_config import ClientConfig, endpoints, read_client_config
-from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import SECOND, ApiMessage, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 
@@ -138,22 +138,11 @@ class Session:
         raise UnreachableError("; ".join(whys))
 
 
-class _Asking:
-    """A client core (``NodeCore``)."""
+class _Asking(ClientCore):
+    """A client core."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-
-    def start(self) -> None:
-        """Nothing to do yet."""
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"a client got {request.body!r}")
-
-    def stop(self, on_stopped: Any) -> None:
-        """Nothing to wait for."""
-        on_stopped()
 
     def ask(
         self,

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from highwater_chaos.backends.attach.discovery import QUORUM, QUORUM_VERSION
 from highwater_chaos.backends.attach.session import METADATA_VERSION
 from highwater_chaos.backends.local.apache_kafka.high_watermarks import Led
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
@@ -45,8 +45,8 @@ class _Part(NamedTuple):
     isr: tuple[int, ...]
 
 
-class Watcher:
-    """A client core (``NodeCore``).
+class Watcher(ClientCore):
+    """A client core.
 
     Args:
         cluster_id: what all answers must name.
@@ -93,14 +93,6 @@ class Watcher:
     def start(self) -> None:
         """Ask for the first time."""
         self._ask()
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"a client got {request.body!r}")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Nothing to wait for."""
-        on_stopped()
 
     # --- what is known ---
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from highwater_runtime.metadata.znodes import broker_path
-from highwater_runtime.ports import MS, InboundRequest, Ports
+from highwater_runtime.ports import MS, ClientCore, Ports
 from highwater_runtime.ports.coordination import (
     Coordination,
     Create,
@@ -45,8 +45,8 @@ def password_of(session: int) -> bytes:
     return password
 
 
-class SessionsClient:
-    """A client core (``NodeCore``)."""
+class SessionsClient(ClientCore):
+    """A client core."""
 
     def __init__(self, ports: Ports, coordination: Coordination) -> None:
         self._ports = ports
@@ -62,10 +62,6 @@ class SessionsClient:
     def start(self) -> None:
         """Begin a session of its own."""
         self._own = self._coordination.open(_SESSION_MS, self._on_own_event)
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"a client got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """Close its own session, and give up those that were to be ended."""

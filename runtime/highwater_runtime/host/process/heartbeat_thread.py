@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 
 from highwater_runtime.host.net.listeners import OutboundSecurity
 from highwater_runtime.host.node import HostedNode
-from highwater_runtime.ports import SECOND, Endpoint, Heartbeat, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import SECOND, ClientCore, Endpoint, Heartbeat, Ports, RpcFailure
 
 _CHANNEL: Final = "heartbeat-repeated"
 _OVERDUE: Final = 1.25
@@ -162,19 +162,8 @@ class HeartbeatThread:
         sender.network.send(beat.to, beat.request, beat.version, answered, timeout_ns=beat.timeout_ns, channel=_CHANNEL)
 
 
-class _Sender:
+class _Sender(ClientCore):
     """The core of the node in the thread: its host sends for it."""
 
     def __init__(self, ports: Ports) -> None:
         """``ports`` are not used."""
-
-    def start(self) -> None:
-        """Nothing to do."""
-
-    def on_request(self, request: InboundRequest) -> None:
-        """It has no listeners."""
-        raise AssertionError(f"{request.body.NAME} without a listener")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Nothing to do."""
-        on_stopped()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
 from highwater_runtime.ports.trace import HighWatermarkAdvanced, NodeEvent
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.list_offsets_request import (
@@ -46,8 +46,8 @@ class Led(NamedTuple):
     leader_epoch: int
 
 
-class HighWatermarks:
-    """A client core (``NodeCore``), or a part of one.
+class HighWatermarks(ClientCore):
+    """A client core, or a part of one.
 
     Args:
         brokers: where they listen, by id.
@@ -68,14 +68,6 @@ class HighWatermarks:
     def start(self) -> None:
         """Ask all brokers, again and again."""
         self._ports.clock.call_later(_EVERY_NS, self._ask)
-
-    def on_request(self, request: InboundRequest) -> None:
-        """Clients serve nothing."""
-        raise AssertionError(f"a client got {request.body!r}")
-
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Nothing to wait for."""
-        on_stopped()
 
     def _ask(self) -> None:
         by_leader: dict[int, list[Led]] = {}

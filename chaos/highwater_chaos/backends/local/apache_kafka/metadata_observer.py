@@ -30,7 +30,7 @@ from highwater_runtime.metadata import (
     differences,
 )
 from highwater_runtime.metadata.image import MetadataReplayError
-from highwater_runtime.ports import Endpoint, InboundRequest, Ports
+from highwater_runtime.ports import ClientCore, Endpoint, Ports
 from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
@@ -81,7 +81,7 @@ class ObserverOptions:
     asks: bool = True
 
 
-class MetadataObserver:
+class MetadataObserver(ClientCore):
     """A core (``NodeCore`` and ``RaftListener``) that follows one cluster. Its disk begins empty."""
 
     def __init__(self, options: ObserverOptions, ports: Ports) -> None:
@@ -103,10 +103,6 @@ class MetadataObserver:
         self._raft.start()
         if self._options.asks:
             self._high_watermarks.start()
-
-    def on_request(self, request: InboundRequest) -> None:
-        """An observer serves nothing."""
-        raise AssertionError(f"an observer got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
 
