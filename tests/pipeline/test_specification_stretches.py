@@ -7,6 +7,7 @@ events are changed, repeated, left out or change places.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from operator import itemgetter
 from random import Random
 from typing import Any
@@ -232,3 +233,64 @@ def test_what_a_member_fetches_from_another_leader_does_not_count() -> None:
         history.moves(0, at, 0)
     refused, _ = taken_both_ways(history.events.rows, exact_order=True)
     assert len(refused) == 44
+
+
+def alike(rows: list[Row], known: set[tuple[str, str]]) -> int:
+    """How many of the first events are of kinds that are taken at once, alike within their kind and node, and of one
+    of those that are ``known``."""
+    seen: dict[tuple[str, str], tuple[Any, ...]] = {}
+    for count, row in enumerate(rows):
+        of = row["kind"], row["node"]
+        common = (*(row[name] for name in stretches._EQUAL), *(row[name] is None for name in stretches._MANY))
+        is_taken = row["kind"] in stretches._SETS and of in known
+        if not is_taken or seen.setdefault(of, common) != common:
+            return count
+    return len(rows)
+
+
+@pytest.mark.parametrize("changes", range(3))
+def test_any_range_of_events_is_taken_as_it_should_be_or_not_at_all(changes: int) -> None:
+    """Also one that begins behind an event of another kind, or with an event that differs from those before."""
+    taken = 0
+    for seed in range(SEEDS):
+        random = Random(f"ranges {changes} {seed}")
+        rows = with_commits(Walk(seed, 8, busy=40).events.rows)
+        for _ in range(changes):
+            rows = tampered(rows, random)
+        rows = numbered(rows[random.choice([0, random.randint(0, len(rows) // 2)]) :])
+        decisions = Decisions.of(rows, is_zookeeper=False, unclean=False)
+        slow, fast = (
+            kind(decisions, exact_order=changes < 2, promises=PROMISES if changes else NOTHING_PROMISED)
+            for kind in (Machine, StretchMachine)
+        )
+        steps = [row for row in rows if row["kind"] in slow.kinds]
+        by_group, at = stretches._Events(view_of(steps)), 0
+        known: set[tuple[str, str]] = set()
+        while at < len(steps):
+            size = alike(steps[at : at + random.choice([1, 2, 5, 20, 60])], known)
+            before = deepcopy(state(fast))
+            is_taken = size > 0 and fast._take(by_group.groups(at, at + size))
+            part = steps[at : at + max(size, 1)]
+            known |= {(row["kind"], row["node"]) for row in part if row["node"].startswith("broker-")}
+            refused = [refusal for row in part for refusal in slow.step(row)]
+            if is_taken:
+                taken += size
+                assert refused == []
+            else:
+                assert state(fast) == before
+                assert [refusal for row in part for refusal in fast.step(row)] == refused
+            assert state(fast) == state(slow)
+            at += len(part)
+    assert taken > 1000
+
+
+@pytest.mark.parametrize("exact_order", [True, False])
+def test_a_leader_whose_end_has_gone_back(exact_order: bool) -> None:
+    """What a follower must know of the high watermark is searched for in ends that do not ascend."""
+    for rounds in range(1, 50):
+        history = steady(15)
+        history.appends(0, 25, 125, 0).moves(0, 26, 0)
+        for end in range(27, 27 + rounds):
+            history.appends(0, end - 1, end, 0).appends(1, end - 1, end, 0, "follower").moves(0, end, 0)
+        history.appends(1, 26 + rounds, 27 + rounds, 0, "follower").appends(1, 27 + rounds, 28 + rounds, 0, "follower")
+        taken_both_ways(history.events.rows, exact_order=exact_order)

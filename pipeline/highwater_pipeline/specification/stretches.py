@@ -173,7 +173,7 @@ class _Stretch:
 
 class _Events:
     """Events by kind and node. ``stretches`` are those in which the events of each kind and node differ in nothing but
-    numbers that ascend, and each has one before it since the last event of another kind: what it sets is known."""
+    numbers that ascend, and each has one before it: what it sets is known, and which leader epoch it claims."""
 
     def __init__(self, events: View) -> None:
         self._events: Final = events
@@ -187,8 +187,6 @@ class _Events:
         is_first = np.append(True, np.diff(group[order]) != 0)[: len(group)]
         is_new = is_other.copy()
         is_new[order] |= is_first | self._differs(order)
-        since = np.cumsum(is_new)[order]
-        is_new[order] |= np.append(True, np.diff(since) != 0)[: len(group)]
         edges = np.append(np.flatnonzero(is_new), len(group)).tolist()
         self.stretches: Final = [(new + 1, end) for new, end in pairwise(edges) if end - new > LEAST]
         self._groups: Final = np.split(order, np.flatnonzero(is_first)[1:])
