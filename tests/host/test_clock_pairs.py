@@ -130,7 +130,9 @@ def start_of_a_zookeeper_server() -> tuple[int, int]:
 
 def committed_by_zookeeper() -> tuple[int, int]:
     witness = SimpleNamespace(applied=lambda *_: None)
-    observer: Any = SimpleNamespace(_witness=witness, _heard=[NodeStarted()], _last_ns=0, _events=deque(), _read=list)
+    observer: Any = SimpleNamespace(
+        _transaction_events=witness, _heard=[NodeStarted()], _last_ns=0, _events=deque(), _read=list
+    )
     EnsembleObserver._report(observer, "zookeeper-0", 1, [], WALL() - 100 * MS)
     return observer._events[0].time_ns, observer._events[0].wall_ns
 

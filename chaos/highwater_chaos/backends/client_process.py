@@ -54,7 +54,6 @@ class LoopClientProcess:
 
     @property
     def pid(self) -> int:
-        """Process id."""
         return self._process.pid
 
     def write(self, line: bytes) -> None:

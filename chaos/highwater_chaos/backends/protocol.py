@@ -274,7 +274,7 @@ class LosesNodes(Protocol):
     """A place where nodes may be removed for good while the run goes on."""
 
     def is_gone(self, node: str) -> bool:
-        """Return whether a node is no more, and with it whatever a fault did to it."""
+        """Return whether a node has been removed, and with it everything that a fault did to it."""
 
 
 class Backend(Capabilities, Lifecycle, Observation, ClientHost, Protocol):

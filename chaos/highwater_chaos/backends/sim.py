@@ -71,7 +71,6 @@ class _Probe:
     blocked: bool = False
 
     def deliver(self, callback: Callable[[Any], None], argument: Any) -> None:
-        """Let a flush end."""
         callback(argument)
 
     def hold(self) -> None:
@@ -122,7 +121,6 @@ class SimBackend:
 
     @property
     def primitives(self) -> frozenset[Primitive]:
-        """All that is simulated."""
         return implemented_by(type(self))
 
     def can(self, cluster: Cluster) -> frozenset[Primitive]:
@@ -207,7 +205,6 @@ class SimBackend:
         return known_to_brokers(self.simulator, self._cluster)
 
     def incarnation(self, node: str) -> int:
-        """Number of starts."""
         return self.simulator.nodes[node].incarnation
 
     def events_since(self, seq: int) -> Sequence[TimedEvent]:

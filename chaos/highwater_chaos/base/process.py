@@ -79,7 +79,6 @@ class Scheduler:
         self._tasks: list[Task] = []
 
     def now_ns(self) -> int:
-        """Run time."""
         return self._now_ns()
 
     def spawn(self, name: str, process: Process[object]) -> Task:

@@ -25,15 +25,12 @@ class PipeSafeOutput(TextIOBase):
         self._matters = matters
 
     def writable(self) -> bool:
-        """Always."""
         return True
 
     def isatty(self) -> bool:
-        """Whether a terminal reads."""
         return self._stream is not None and self._stream.isatty()
 
     def fileno(self) -> int:
-        """The stream's descriptor."""
         if self._stream is None:
             raise OSError("it is closed")
         return self._stream.fileno()

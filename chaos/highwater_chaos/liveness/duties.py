@@ -108,7 +108,7 @@ class Duties(Promptness):
             # Its proposal, or the answer to it, may be lost: until then it makes no other.
             return lasts + bound_ns + self._bounds.proposes * one.quiet if lasts else 0
 
-        # Whoever joins may lag anew.
+        # A replica that joins may lag again.
         grown = [(at_ns, bound_ns * _grows(before, part)) for before, at_ns, part in _changes(parts)]
         owed = self._windows(sight, lasts_ns, may, grown, bound_ns)
         what = f"{node} led {name} and did not commit what it had appended, whoever lagged"

@@ -89,7 +89,6 @@ class ClusterRecord(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """The directory."""
         return Path(self.directory)
 
     def node_path(self, node: NodeRecord) -> Path:

@@ -2,7 +2,7 @@
 
 An exchange has one deadline for all of it (:data:`ANSWERS_WITHIN`) and one limit of size (:data:`MOST_BYTES`); whatever
 else comes back than one line with a JSON object is an error that says so. The socket is opened where it lies without
-following a link (:mod:`~.beneath`). Nobody may hold the run's lock meanwhile, which deadlines of others need
+following a link (:mod:`~.safe_open`). Nobody may hold the run's lock meanwhile, which deadlines of others need
 (:mod:`~.apart`).
 """
 

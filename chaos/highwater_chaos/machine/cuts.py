@@ -104,14 +104,12 @@ class Cut:
         return self
 
     def undo(self) -> None:
-        """Delete the rule."""
         for rule in self._rules():
             handle = {"family": "inet", "table": TABLE, "chain": self._chain(), "handle": rule["handle"]}
             _nft(self.namespace, [{"delete": {"rule": handle}}])
         self._tidy()
 
     def left(self) -> str | None:
-        """Whether the rule exists."""
         return f"rule against {self.source} in {self.namespace}" if self._rules() else None
 
     def describe(self) -> str:

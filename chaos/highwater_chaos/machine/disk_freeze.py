@@ -34,7 +34,6 @@ class DiskFreeze(VolumeFault):
         self.volume.thaw()
 
     def left(self) -> str | None:
-        """Whether a write blocks."""
         return f"volume {self.volume.name}, where a write blocks" if self._met() == BLOCKED else None
 
     def describe(self) -> str:

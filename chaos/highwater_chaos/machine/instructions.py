@@ -5,7 +5,7 @@ line, answered in order: ``{"id": 1, "method": …, "params": …}`` → ``{"id"
 "error": …}``. The caller names each instruction, so that it can undo it without the program's answer. When a program
 ends, its instructions are gone.
 
-The program is not trusted (:mod:`~.conversation`): an instruction is made and undone without the run's lock.
+The program is not trusted (:mod:`~.control_socket`): an instruction is made and undone without the run's lock.
 """
 
 from __future__ import annotations

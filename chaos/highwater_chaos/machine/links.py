@@ -45,7 +45,6 @@ class Hub:
         _delete_device(self.namespace, BRIDGE)
 
     def left(self) -> str | None:
-        """Whether the bridge exists."""
         return f"bridge {BRIDGE} in {self.namespace}" if _device_exists(self.namespace, BRIDGE) else None
 
     def describe(self) -> str:
@@ -85,7 +84,6 @@ class Link:
         return self
 
     def undo(self) -> None:
-        """Delete the pair."""
         _delete_device(self.hub, self.port)
 
     def left(self) -> str | None:

@@ -63,7 +63,6 @@ class Namespace:
         point.unlink(missing_ok=True)
 
     def left(self) -> str | None:
-        """Whether its name exists."""
         return f"namespace {self.name}" if (NETNS / self.name).exists() else None
 
     def describe(self) -> str:

@@ -100,7 +100,6 @@ class Process:
         return f"process {self.name} (pid {', '.join(str(member.pid) for member in members)})" if members else None
 
     def describe(self) -> str:
-        """Its name and pid."""
         return f"process {self.name}" + ("" if self.identity is None else f" (pid {self.identity.pid})")
 
     def members(self) -> list[Identity]:

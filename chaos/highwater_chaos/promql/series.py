@@ -54,7 +54,6 @@ class SeriesStore:
         return found
 
     def names(self) -> list[str]:
-        """Names of all metrics."""
         return sorted({value for one in self._series for name, value in one.labels if name == NAME})
 
 

@@ -47,8 +47,7 @@ class DumpedFile(Protocol):
     def size(self) -> int:
         """Return the size of the file in bytes."""
 
-    def close(self) -> None:
-        """Close it."""
+    def close(self) -> None: ...
 
 
 class DumpedDisk(Protocol):
@@ -57,14 +56,12 @@ class DumpedDisk(Protocol):
     def open(self, path: str) -> DumpedFile:
         """Open a file that exists."""
 
-    def list(self, path: str = "") -> list[str]:
-        """Names, sorted."""
+    def list(self, path: str = "") -> list[str]: ...
 
     def is_dir(self, path: str) -> bool:
         """Whether it is a directory."""
 
-    def exists(self, path: str) -> bool:
-        """Whether there is something."""
+    def exists(self, path: str) -> bool: ...
 
 
 class Replica(NamedTuple):

@@ -1,4 +1,4 @@
-"""How a feature of the cluster did in a run: what ``run.json`` and ``verdict.json`` keep of :mod:`.progress`."""
+"""How a feature of the cluster did in a run: what ``run.json`` and ``verdict.json`` keep of it."""
 
 from __future__ import annotations
 

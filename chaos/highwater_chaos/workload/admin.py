@@ -159,7 +159,6 @@ class AdminClient(ClientCore):
         )
 
     def delete_topic(self, name: str, *, timeout_ns: int, on_outcome: OnOutcome) -> None:
-        """DeleteTopics."""
         self._submit(
             f"deleteTopic {name}",
             DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=_REQUEST_NS // MS),

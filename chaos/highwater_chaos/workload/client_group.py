@@ -98,7 +98,6 @@ class HostedClients:
         self._members: list[GroupMember] = []
 
     def start(self, settings: ClientSettings) -> None:
-        """Start further clients."""
         for producer in settings.producers:
             self._add(producer.name, _late(self._producer(producer), producer.start_after_ns))
         for consumer in settings.consumers:
@@ -116,7 +115,6 @@ class HostedClients:
                 client.finish()
 
     def status(self, inconclusive_reasons: Sequence[str] = ()) -> ClientStatus:
-        """How they stand now."""
         recorder = self._recorder
         return ClientStatus(
             offered=recorder.offered,

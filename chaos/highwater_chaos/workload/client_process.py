@@ -84,7 +84,6 @@ class ClientProcessGroup:
     # --- where clients run ---
 
     def on_started(self, process: ClientProcess) -> None:
-        """This is the process."""
         self._process = process
 
     def on_line(self, line: bytes) -> None:

@@ -84,7 +84,6 @@ class MetadataCache:
         self._ports.clock.call_later(MAX_AGE_NS, self._grow_old)
 
     def stop(self) -> None:
-        """Ask no more."""
         self._stopped = True
 
     def leader(self, key: PartitionKey) -> LeaderOf | None:
@@ -93,7 +92,6 @@ class MetadataCache:
         return found if found is not None and found.node_id in self._brokers else None
 
     def endpoint(self, node_id: int) -> Endpoint:
-        """Where a broker listens."""
         return self._brokers[node_id]
 
     def any_broker(self) -> Endpoint:

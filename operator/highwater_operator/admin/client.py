@@ -105,7 +105,6 @@ class WireAdmin:
         await self._node.start()
 
     def close(self) -> None:
-        """Close all connections."""
         self._node.kill()
 
     # --- reading ---

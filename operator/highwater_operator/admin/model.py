@@ -220,5 +220,4 @@ class OpenAdmin(Protocol):
         *,
         pages: Sequence[Endpoint] = (),
         security: OutboundSecurity = PLAINTEXT_OUTBOUND,
-    ) -> AbstractAsyncContextManager[ClusterAdmin]:
-        """See the class."""
+    ) -> AbstractAsyncContextManager[ClusterAdmin]: ...

@@ -72,7 +72,6 @@ class KeptEvents:
         return piece_of(fd, pod, offset)
 
     def close(self) -> None:
-        """Close all files."""
         with self._busy:
             for one in self._kept.values():
                 os.close(one.fd)

@@ -147,7 +147,6 @@ class ApiPods:
         """Set once the pods have been listed."""
 
     def start(self) -> None:
-        """Begin to watch."""
         self._thread.start()
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ beside them. A pod sees nothing of either: its own volume is copied into its con
 lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never taken for
 the node's.
 
-A volume of a PersistentVolumeClaim (:mod:`~.claims`) has ``claim``: it goes only when its claim goes, and its data
+A volume of a PersistentVolumeClaim (:mod:`~.csi.claims`) has ``claim``: it goes only when its claim goes, and its data
 directory belongs to whom the pod's containers gave it.
 """
 
@@ -373,7 +373,6 @@ class Volumes:
         return failures
 
     def write(self, record: VolumeRecord) -> None:
-        """Keep a record."""
         write_durably(self._records / f"{record.name}.json", json.dumps(asdict(record)))
 
     def leave_folder(self, record: VolumeRecord) -> None:

@@ -162,7 +162,6 @@ class BorrowedCluster:
         return None
 
     async def pods(self) -> list[Json]:
-        """Its pods."""
         return await self._kube.list(POD, self._metadata["namespace"], {CLUSTER_LABEL: self._name})
 
     # --- small things ---

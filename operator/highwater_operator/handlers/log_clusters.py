@@ -1,4 +1,4 @@
-"""Whatever happens to a LogCluster, or to what belongs to it, has it reconciled.
+"""Every event of a LogCluster, or of an object that belongs to it, queues a reconcile.
 
 Plain event handlers: kopf keeps no diff-base annotation and no finalizer on LogClusters and their children for them,
 since reconciling needs neither (what is to be done follows from what there is, and owner references clean up).

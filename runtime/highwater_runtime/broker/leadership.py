@@ -63,8 +63,7 @@ class LedReplica(Protocol):
     isr: IsrState
 
     @property
-    def context(self) -> PartitionContext:
-        """The broker's part."""
+    def context(self) -> PartitionContext: ...
 
     @property
     def name(self) -> str:
@@ -75,20 +74,17 @@ class LedReplica(Protocol):
         """Topic id and index."""
 
     @property
-    def topic_id(self) -> UUID:
-        """Id of the topic."""
+    def topic_id(self) -> UUID: ...
 
     @property
-    def log(self) -> Log:
-        """The replica's log."""
+    def log(self) -> Log: ...
 
     @property
     def leader_epoch(self) -> int:
         """The epoch in force."""
 
     @property
-    def replicas(self) -> tuple[int, ...]:
-        """The assignment."""
+    def replicas(self) -> tuple[int, ...]: ...
 
     @property
     def min_isr(self) -> int:

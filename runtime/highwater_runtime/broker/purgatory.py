@@ -96,7 +96,6 @@ class Purgatory:
         return completed
 
     def __len__(self) -> int:
-        """How many operations wait."""
         return len({sequence for watching in self._watchers.values() for sequence in watching})
 
     def _wake_at_first_deadline(self, now: int) -> None:
@@ -123,7 +122,6 @@ class Purgatory:
 
     @property
     def is_occupied(self) -> bool:
-        """Whether any operation waits."""
         return bool(self._watchers)
 
     def watched(self) -> list[WatchKey]:

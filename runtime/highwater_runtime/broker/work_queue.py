@@ -70,7 +70,6 @@ class PartitionWorkQueue:
             self._do_slice()
 
     def close(self) -> None:
-        """Do nothing more."""
         self._is_closed = True
 
     def _do_slice(self) -> None:

@@ -86,11 +86,9 @@ class TurnTrace(Protocol):
     """Node events, written at the end of the turn."""
 
     @property
-    def follows_records(self) -> bool:
-        """See :class:`highwater_runtime.ports.Trace`."""
+    def follows_records(self) -> bool: ...
 
-    def emit(self, event: NodeEvent) -> None:
-        """See :class:`highwater_runtime.ports.Trace`."""
+    def emit(self, event: NodeEvent) -> None: ...
 
     def flush(self) -> None:
         """Write what was emitted since the last time. Raises ``OSError`` where that fails."""

@@ -139,7 +139,6 @@ class EpochCache:
         return True
 
     def clear(self) -> None:
-        """Forget everything."""
         self._epochs.clear()
         self._starts.clear()
         self.is_stale = True

@@ -145,7 +145,6 @@ class ProducerStates:
         return len(expired)
 
     def clear(self) -> None:
-        """Forget all of them."""
         self._entries.clear()
 
     # --- snapshots ---------------------------------------------------------------------------------------------------

@@ -136,7 +136,6 @@ class ReadableLog:
 
     @property
     def size_in_bytes(self) -> int:
-        """Bytes in all segments."""
         return self._chain.size_in_bytes
 
     @property

@@ -77,7 +77,6 @@ class SegmentChain:
 
     @property
     def size_in_bytes(self) -> int:
-        """Bytes in all segments."""
         return sum(segment.size for segment in self.segments)
 
     def holding(self, offset: int) -> Segment:

@@ -1,7 +1,7 @@
-"""Which life of a broker a message is from (KIP-903, KAFKA-15221).
+"""Which incarnation of a broker a message is from (KIP-903, KAFKA-15221).
 
 A broker gets a new epoch each time it registers. The epoch that travels with a follower's Fetch (the *claimed* one)
-therefore says which life of that broker sent it; the *registered* one says which life is in force.
+therefore says which incarnation of that broker sent it; the *registered* one says which is in force.
 
 * A replica whose claimed epoch is not the registered one may not join an ISR (KIP-903, Kafka 3.5). The leader applies
   this before it proposes an ISR and the controller before it persists one. Switch ``replica-epoch-check``.
@@ -21,7 +21,7 @@ UNKNOWN_BROKER_EPOCH: Final = -1
 
 
 def replica_epoch_matches(claimed: int, registered: int, check: Literal["on", "off"]) -> bool:
-    """Whether the broker life that claims ``claimed`` is the one registered under ``registered``.
+    """Return whether the incarnation that claims ``claimed`` is the one registered under ``registered``.
 
     −1 as ``claimed`` skips the comparison, as KIP-903 says, for mixed versions during an upgrade. So does −1 as
     ``registered``: in ZooKeeper mode brokers do not hear of each other's epochs.
@@ -30,7 +30,7 @@ def replica_epoch_matches(claimed: int, registered: int, check: Literal["on", "o
 
 
 def has_stale_epoch(claimed: int, registered: int, check: Literal["on", "off"]) -> bool:
-    """Whether a Fetch that claims ``claimed`` was sent before the broker registered under ``registered``.
+    """Return whether a Fetch that claims ``claimed`` was sent before the broker registered under ``registered``.
 
     −1 as ``claimed`` (Fetch below v15) is never known to be old.
     """

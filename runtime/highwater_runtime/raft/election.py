@@ -87,7 +87,6 @@ class VoteTally:
 
     @property
     def is_won(self) -> bool:
-        """A majority has granted."""
         return len(self.granting) > len(self.voters) // 2
 
     @property

@@ -127,7 +127,6 @@ class RaftReplica:
 
     @property
     def node_id(self) -> int:
-        """This replica's id."""
         return self._shared.node_id
 
     @property
@@ -162,7 +161,6 @@ class RaftReplica:
 
     @property
     def timing(self) -> Timing:
-        """The quorum's time-outs."""
         return self._shared.timing
 
     @property

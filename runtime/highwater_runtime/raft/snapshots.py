@@ -128,7 +128,6 @@ class SnapshotStore:
         return sorted(found)
 
     def read(self, snapshot_id: SnapshotId) -> bytes:
-        """The whole file."""
         return self.read_part(snapshot_id, 0, None)[0]
 
     def read_part(self, snapshot_id: SnapshotId, position: int, max_bytes: int | None) -> tuple[bytes, int]:

@@ -95,7 +95,6 @@ class Simulator:
 
     @property
     def now_ns(self) -> int:
-        """Run time in nanoseconds."""
         return self.loop.now
 
     @property

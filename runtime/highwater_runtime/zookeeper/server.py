@@ -80,13 +80,13 @@ class ZooKeeperOptions:
 class ZooKeeperServer:
     """One incarnation of a server (a ``NodeCore`` and a ``RaftListener``).
 
-    ``state`` and ``raft`` are for observers and must not be changed from outside. ``witness`` receives every
+    ``state`` and ``raft`` are for observers and must not be changed from outside. ``events`` receives every
     transaction that this server applies.
     """
 
-    def __init__(self, options: ZooKeeperOptions, ports: Ports, witness: TransactionEvents | None = None) -> None:
+    def __init__(self, options: ZooKeeperOptions, ports: Ports, events: TransactionEvents | None = None) -> None:
         self.options = options
-        self._witness = witness
+        self._events = events
         self.state = EnsembleState()
         self._ports = ports
         self._raft: RaftReplica | None = None
@@ -179,8 +179,8 @@ class ZooKeeperServer:
         """Begin again with a snapshot. What its state has changed fires no watch: so no connection stays."""
         self._drop_all()
         self.state = EnsembleState.load(end_offset, records)
-        if self._witness is not None:
-            self._witness.load(self.state.tree.all)
+        if self._events is not None:
+            self._events.load(self.state.tree.all)
         self._bytes_since_snapshot = 0
 
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes], last_offset: int) -> None:  # noqa: ARG002
@@ -206,8 +206,8 @@ class ZooKeeperServer:
 
     def _apply(self, transaction: Transaction, zxid: int) -> None:
         result, events = self.state.apply(transaction, zxid)
-        if self._witness is not None:
-            self._witness.applied(zxid, self.state.tree.changes)
+        if self._events is not None:
+            self._events.applied(zxid, self.state.tree.changes)
         to_answer: dict[int, None] = {}
         for event in events:
             for connection_id in self._watches.fire(event):

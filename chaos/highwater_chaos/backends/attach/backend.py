@@ -129,7 +129,6 @@ class AttachBackend(NotesTopics, RealClients, OwnRun):
         self._made.write(self._run.path / _MADE)
 
     def advance(self, until_ns: int) -> None:
-        """Let real time pass."""
         while (left := until_ns - self.now_ns()) > 0:
             time.sleep(min(left / 1e9, _SLICE))
         self._take_events()

@@ -29,7 +29,6 @@ class NotesTopics:
         self._write_made()
 
     def created(self, topic: str, topic_id: str) -> None:
-        """Note its id."""
         self._made.ids[topic] = topic_id
         self._write_made()
 

@@ -116,7 +116,7 @@ class EnsembleObserver:
         self._notes: list[str] = []
         self._tree = EnsembleTree()
         self._heard: list[NodeEvent] = []
-        self._witness = TransactionEvents(self)
+        self._transaction_events = TransactionEvents(self)
         self._is_fresh = True
         self._last_ns = 0
         self._caught_up = threading.Event()
@@ -149,7 +149,7 @@ class EnsembleObserver:
     follows_records: Final = True
 
     def emit(self, event: NodeEvent) -> None:
-        """For the witness (a :class:`~highwater_runtime.ports.Trace`)."""
+        """For the transactions' events (a :class:`~highwater_runtime.ports.Trace`)."""
         self._heard.append(event)
 
     # --- the thread ---
@@ -250,7 +250,7 @@ class EnsembleObserver:
         self._report(name, header.zxid, changes, (header.wall_ms + 1) * _MS - 1)
 
     def _report(self, name: str, zxid: int, changes: list[Change], wall_ns: int) -> None:
-        self._witness.applied(zxid, self._read(changes))
+        self._transaction_events.applied(zxid, self._read(changes))
         heard, self._heard = self._heard, []
         now = time.monotonic_ns()
         took_in = wall_ns - how_far_ahead(time.time_ns, of=time.monotonic_ns).by_ns

@@ -1,4 +1,4 @@
-"""Apply ZooKeeper's transactions and snapshots to a tree, and return the changes for a witness.
+"""Apply ZooKeeper's transactions and snapshots to a tree, and return what they changed.
 
 The encodings are those of ``zookeeper.jute`` (module ``txn``) and of the snapshot that a leader sends, as of release
 3.8. Every server carries out the same transactions, so the tree that is kept here is that of the servers, as far as it

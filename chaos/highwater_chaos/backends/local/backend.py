@@ -256,7 +256,6 @@ class LocalBackend(RealNodes, OwnRun):
         return self._nodes[node].state()
 
     def incarnation(self, node: str) -> int:
-        """Number of starts."""
         return self._nodes[node].incarnation
 
     def clock_error(self, node: str) -> tuple[int, float]:

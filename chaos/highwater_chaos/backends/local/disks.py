@@ -86,7 +86,6 @@ class DirectoryDisk:
         self._directory = directory
 
     def wipe(self) -> None:
-        """Empty the directory."""
         shutil.rmtree(self.data)
         self.data.mkdir()
 

@@ -118,7 +118,6 @@ class NamespaceNetwork:
         return pair in arrived
 
     def close(self) -> None:
-        """Idempotent."""
         self._reach.close()
 
     def _probe(self, pairs: Iterable[Pair]) -> set[Pair]:

@@ -61,7 +61,6 @@ class Conversion:
         self._start(ended=False)
 
     def follow(self, message: Follow) -> None:
-        """Follow further files."""
         for at, (merge, paths) in enumerate(zip(self._merges, (message.history, message.events), strict=True)):
             for path in map(Path, paths):
                 self._files[at] += (path,)

@@ -48,7 +48,6 @@ class ClientProgram:
         return lambda at: (controllers if at in found else brokers).outbound
 
     def now_ns(self) -> int:
-        """Run time."""
         return time.monotonic_ns() - self.settings.origin_ns
 
     def report(self, status: ClientStatus, news: dict[str, int]) -> None:

@@ -17,7 +17,6 @@ class Identity:
         self._version = version
 
     def get_plugin_info(self, request: csi.GetPluginInfoRequest) -> csi.GetPluginInfoResponse:
-        """Name and version."""
         del request
         return csi.GetPluginInfoResponse(name=DRIVER, vendor_version=self._version)
 
@@ -76,7 +75,6 @@ class Node:
         return csi.NodeUnpublishVolumeResponse()
 
     def node_get_volume_stats(self, request: csi.NodeGetVolumeStatsRequest) -> csi.NodeGetVolumeStatsResponse:
-        """Bytes and inodes."""
         handle, path = given("volume_id", request.volume_id), given("volume_path", request.volume_path)
         size, inodes = self._claims.usage(handle, path)
         unit = csi.VolumeUsage

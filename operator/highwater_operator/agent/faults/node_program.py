@@ -166,7 +166,6 @@ class DiskStall(Fault):
     kind: Literal["diskStall"]
 
     def inject(self, context: Context) -> list[Evidence]:
-        """Fsyncs are held."""
         control = control_socket(context.pod)
         if control.ask("isStalled", bool):
             raise RefusalError(
@@ -182,7 +181,6 @@ class DiskStall(Fault):
         ]
 
     def healed(self, context: HealContext) -> list[Evidence]:
-        """Flushes end again."""
         return _taken_back(context)
 
     def observe(self, context: HealContext) -> list[Evidence]:

@@ -142,7 +142,6 @@ class OffsetsApi:
     # --- fetch ----------------------------------------------------------------------------------------------------
 
     def fetch(self, request: InboundRequest) -> None:
-        """Answer an OffsetFetchRequest."""
         body: OffsetFetchRequest = request.body
         if request.version >= MANY_GROUPS_SINCE:
             groups = []

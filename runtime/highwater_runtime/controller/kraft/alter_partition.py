@@ -13,7 +13,7 @@ The controller judges in this order, as Kafka does, and the first that fails is 
    RECOVERING, or back from RECOVERED to RECOVERING: INVALID_REQUEST;
 8. a member of the ISR that is not registered, fenced, shutting down, or registered under another epoch than the one
    claimed for it: INELIGIBLE_REPLICA. The last of these is KIP-903: the claimed epoch is from the follower's Fetch, so
-   it names the life of the broker that caught up; −1 skips it (AlterPartition v2, Fetch below v15).
+   it names the incarnation that caught up; −1 skips it (AlterPartition v2, Fetch below v15).
 
 A refusal of step 8 is a change as well: it moves the partition epoch and nothing else, and is answered once that is
 committed. Without that it would only say "not now, not by me". The same proposal may still be on its way (an earlier

@@ -2,8 +2,8 @@
 
 Rules in words:
 
-* The sender's broker epoch must be the registered one: STALE_BROKER_EPOCH for the whole request. A message of a former
-  life says nothing of the disk that the broker has now.
+* The sender's broker epoch must be the registered one: STALE_BROKER_EPOCH for the whole request. A message with a
+  stale epoch says nothing of the disk that the broker has now.
 * A broker has one log directory here, so nothing is recorded of where a replica is. Only LOST has a meaning: the
   replica is in no directory that is online. Any other directory is INVALID_REQUEST.
 * A lost replica leaves the ISR, and another member leads. The last member stays in the ISR, as everywhere, but does

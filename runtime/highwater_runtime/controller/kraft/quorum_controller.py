@@ -131,7 +131,6 @@ class QuorumController:
 
     @property
     def has_started(self) -> bool:
-        """Whether :attr:`raft` is there."""
         return self._quorum is not None
 
     @property
@@ -237,7 +236,7 @@ class QuorumController:
                 refusal(waiting.request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE, version=waiting.request.version)
             )
 
-    # --- judging and writing --------------------------------------------------------------------------------------
+    # --- deciding and writing -------------------------------------------------------------------------------------
 
     def _judge(self, request: InboundRequest, latest: MetadataImage) -> None:
         try:
@@ -256,8 +255,8 @@ class QuorumController:
     def _write(self, records: list[Any]) -> int:
         """Append ``records`` and apply them to the latest image; returns the offset of the first.
 
-        They are one atomic batch, or several where they are more than :data:`MOST_RECORDS` (see :mod:`.decision`); all
-        of them wait for the same flush. Without records nothing happens, and the offset is −1.
+        They are one atomic batch, or several where they are more than :data:`MOST_RECORDS`; all of them wait for the
+        same flush. Without records nothing happens, and the offset is −1.
 
         Raises ``NotLeaderError`` and ``RecordBatchTooLargeError``; nothing was written then.
         """

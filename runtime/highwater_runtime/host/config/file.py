@@ -99,7 +99,6 @@ class NodeSettings:
     """Properties of TLS and SASL, unread."""
 
     def listener(self, name: str) -> ListenerSetting:
-        """The listener called ``name``."""
         return next(listener for listener in self.listeners if listener.name == name)
 
 

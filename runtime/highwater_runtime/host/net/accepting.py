@@ -43,7 +43,6 @@ class Acceptor:
         self._loop.add_reader(self._socket.fileno(), self._ready)
 
     def close(self) -> None:
-        """Refuse further connections. Idempotent."""
         if self._closed:
             return
         self._closed = True

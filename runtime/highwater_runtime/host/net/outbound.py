@@ -42,8 +42,7 @@ class RepeatsHeartbeats(Protocol):
     def remember(self, heartbeat: Heartbeat) -> None:
         """Take note of a heartbeat that is sent now."""
 
-    def close(self) -> None:
-        """Send nothing more."""
+    def close(self) -> None: ...
 
 
 class _Call:

@@ -73,7 +73,6 @@ class HeartbeatThread:
                 self._thread = thread
 
     def close(self) -> None:
-        """Send nothing more."""
         self._closed.set()
 
     @property

@@ -72,7 +72,6 @@ class ControllerEpochs:
         self._epoch = -1
 
     def on_event(self, _node: str, _incarnation: int, event: ControllerChanged) -> None:
-        """Look at an election."""
         if event.metadata_offset <= self._seen:
             return
         self._seen = event.metadata_offset

@@ -87,7 +87,6 @@ class StateInvariants:
         self._touched: dict[tuple[str, str], None] = {}
 
     def on_event(self, node: str, _incarnation: int, event: ReplicaEvent) -> None:
-        """Add one node event."""
         replicas = self._replicas.get(node)
         if replicas is None or isinstance(event, NodeStarted):
             replicas = self._replicas[node] = {}

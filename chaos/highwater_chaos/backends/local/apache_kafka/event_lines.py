@@ -1,4 +1,6 @@
-"""The lines that a node's process writes for the harness (:mod:`.node_logging`), read along while it writes.
+"""The lines that a node's process writes for the harness, read along while it writes.
+
+:mod:`highwater_chaos.apache_kafka.node_logging` has a node write them.
 
 Another process writes the file, so nothing of it is believed: it must be a regular file and no link, a line has a
 bounded length, and no number of a line may be missing. If one of that is not so, lines may be missing, and
@@ -93,7 +95,6 @@ class EventLines:
 
     @property
     def lost(self) -> str | None:
-        """See :class:`LineSequence`."""
         return self._sequence.lost
 
     def read(self) -> Iterator[Line]:

@@ -108,12 +108,10 @@ class Declaration:
         self._files = files
 
     def write(self) -> None:
-        """Write all files."""
         for file in self._files:
             file.write_bytes(self.encoded())
 
     def encoded(self) -> bytes:
-        """The file's content."""
         return msgspec.json.encode(self._declared)
 
     def lose(self, role: str, why: str) -> None:

@@ -54,7 +54,6 @@ class Incarnation(Generic[R]):
         return Observed(self._last_ns, wall_ns, self._place.name, self._number, event)
 
     def close(self) -> None:
-        """Close the file."""
         self._tail.close()
 
 
@@ -93,7 +92,6 @@ class NodeLogs(Generic[R]):
         return events
 
     def close(self) -> None:
-        """Close all files."""
         for incarnation in self.present.values():
             incarnation.close()
 

@@ -46,8 +46,7 @@ class Lines(Protocol):
     def read(self) -> Iterator[Line]:
         """Lines that have come up since the last call."""
 
-    def close(self) -> None:
-        """Read no more."""
+    def close(self) -> None: ...
 
 
 class _Incarnation:
@@ -131,7 +130,6 @@ class WhiteBox:
         return [*self._judgements(), *found]
 
     def close(self) -> None:
-        """Close all files."""
         for incarnation in self._present.values():
             incarnation.lines.close()
 

@@ -57,7 +57,6 @@ class LeadersAsked:
         return self._asking.notes()
 
     def close(self) -> None:
-        """Ask no more. Idempotent."""
         self._asking.close()
 
 

@@ -57,7 +57,6 @@ class KnownPartitions:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask no more."""
         self._stopped.set()
         self._thread.join()
 
