@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from highwater_chaos.report.files import ParquetRows
+from highwater_chaos.report.files import TableRows
 from highwater_chaos.report.timeline import BUCKETS, fault_label, timeline_of
 from highwater_chaos.report.tracks import Drawn, Folder, Track, draw
 from highwater_pipeline import files
@@ -80,7 +80,7 @@ def test_what_is_left_out_of_parquet_does_not_show(recording: Any, drawn: list[A
         files.write_parquet(path, files.parse_jsonl(lines, NODE_EVENT_ROWS, "run", "nodes"))
         before, files._PART_ROWS = files._PART_ROWS, rows
         try:
-            assert timeline_of(replace(run, events=ParquetRows(path, NODE_EVENT_ROWS))) == timeline_of(run)
+            assert timeline_of(replace(run, events=TableRows(path, NODE_EVENT_ROWS))) == timeline_of(run)
         finally:
             files._PART_ROWS = before
 

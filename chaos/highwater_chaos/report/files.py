@@ -6,12 +6,12 @@ that a report needs, with values of their types.
 
 from __future__ import annotations
 
-import os
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Generic, Literal, TypeVar
+from typing import Any, BinaryIO, Final, Generic, Literal
 
 import msgspec
 import pyarrow as pa
@@ -22,16 +22,13 @@ from highwater_chaos.run.exercised import Exercised
 from highwater_chaos.run.manifest import has_manifest
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.export import rows_of
-from highwater_pipeline.files import BadTableError, parquet_parts
+from highwater_pipeline.files import BadTableError, jsonl_parts, parquet_parts
 from highwater_pipeline.recorded_events import RecordedEvents
 from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RECORDED_EVENTS_FILE, RUN_FILE
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
 
 Row = Mapping[str, Any]
-Checked = TypeVar("Checked")
-_TAIL: Final = 1 << 16
-"""Bytes in which the last line of a file is looked for."""
 _SHOWN: Final = 160
 """Bytes of a bad line that an error shows."""
 _VIOLATIONS: Final = 1000
@@ -155,61 +152,11 @@ class _Verdict(msgspec.Struct, rename="camel"):
     exercised: Exercised | None = None
 
 
-class FileRows(Generic[Typed]):
-    """Rows of a file of JSON Lines, decoded as they are gone through: a run may have recorded more than fits into
-    memory. A line that holds one of ``skip`` is passed over. Raises :class:`BadRunFileError` if the file is missing or
-    torn, or a row is not one of its kind."""
+class TableRows(Generic[Typed]):
+    """Rows of a table that grows with the run, as JSON Lines have them. They are read as they are gone through: a run
+    may have recorded more than fits into memory. Rows of the kind ``skip`` are passed over.
 
-    def __init__(self, path: Path, kind: RowKind[Typed], skip: Sequence[bytes] = ()) -> None:
-        self._path: Path = path
-        self._kind: RowKind[Typed] = kind
-        self._skip: Sequence[bytes] = skip
-        with _opened(path):
-            pass
-
-    def __iter__(self) -> Iterator[Row]:
-        skip, complaint, check = self._skip, self._kind.complaint, msgspec.json.Decoder(self._kind.row)
-        previous: Typed | None = None
-        with _opened(self._path) as file:
-            for number, line in enumerate(file, start=1):
-                if any(one in line for one in skip):
-                    continue
-                row, typed = _checked(line, self._path, number, check)
-                if wrong := complaint(typed, previous):
-                    raise BadRunFileError(f"{self._path}:{number}: {wrong}; the line: {_start(line)}")
-                previous = typed
-                yield row
-
-    def without(self, kinds: Collection[str]) -> FileRows[Typed]:
-        """The same rows without those of some kinds."""
-        return FileRows(self._path, self._kind, (*self._skip, *map(_is_of, sorted(kinds))))
-
-    def last(self, name: str) -> Any:
-        """A field of the last row, skipped or not; None where there is none."""
-        row = self._last()
-        return None if row is None else row[name]
-
-    def _last(self) -> Row | None:
-        lines: list[bytes] = []
-        check = msgspec.json.Decoder(self._kind.row)
-        with _opened(self._path) as file:
-            end = file.seek(0, os.SEEK_END)
-            for back in (_TAIL, end):
-                start = file.seek(max(0, end - back))
-                lines = file.readlines()
-                if start == 0 or len(lines) > 1:
-                    break
-            if not lines:
-                return None
-            try:
-                return _object(lines[-1], self._path, None, check)
-            except BadRunFileError:  # find out which line it is
-                file.seek(0)
-                return _object(lines[-1], self._path, sum(1 for _ in file), check)
-
-
-class ParquetRows(Generic[Typed]):
-    """The same rows of a Parquet file. Rows of the kind ``skip`` are passed over."""
+    Raises :class:`BadRunFileError` if the file is missing or torn, or a row is not one of its kind."""
 
     def __init__(self, path: Path, kind: RowKind[Typed], skip: str | None = None) -> None:
         self._path: Path = path
@@ -224,16 +171,16 @@ class ParquetRows(Generic[Typed]):
     def some(self, which: Callable[[pa.Table], Bools | None]) -> Iterator[Row]:
         """The rows of each part that ``which`` names; None: all. To make a row takes much longer than to look at it in
         its columns."""
-        try:
-            for part in parquet_parts(self._path, self._kind):
-                kept = part if self._skip is None else part.filter(pc.not_equal(part["kind"], self._skip))
-                wanted = which(kept)
-                yield from rows_of(kept if wanted is None else kept.filter(pa.array(wanted)))
-        except (BadTableError, OSError) as error:
-            raise BadRunFileError(f"{self._path}: cannot be read: {error}") from error
+        for part in self._parts():
+            kept = part if self._skip is None else part.filter(pc.not_equal(part["kind"], self._skip))
+            wanted = which(kept)
+            yield from rows_of(kept if wanted is None else kept.filter(pa.array(wanted)))
 
     def last(self, name: str) -> Any:
         """A field of the last row, skipped or not; None where there is none."""
+        if self._path.suffix != ".parquet":
+            ends = (part[name][-1].as_py() for part in self._parts() if part.num_rows)
+            return next(iter(deque(ends, maxlen=1)), None)
         try:
             with pq.ParquetFile(self._path) as file:
                 if not file.metadata.num_row_groups:
@@ -244,26 +191,30 @@ class ParquetRows(Generic[Typed]):
         except (OSError, pa.ArrowException, KeyError) as error:
             raise BadRunFileError(f"{self._path}: cannot be read: {error}") from error
 
-
-LargeRows = FileRows[Typed] | ParquetRows[Typed]
+    def _parts(self) -> Iterator[pa.Table]:
+        try:
+            if self._path.suffix == ".parquet":
+                yield from parquet_parts(self._path, self._kind)
+            else:
+                yield from jsonl_parts(self._path, self._kind, "")
+        except BadTableError as error:
+            raise BadRunFileError(str(error)) from error
+        except OSError as error:
+            raise BadRunFileError(f"{self._path}: cannot be read: {error.strerror or error}") from error
 
 
 def without_kinds(rows: Iterable[Row], kinds: Collection[str]) -> Iterable[Row]:
     """The events that are of none of these kinds. Of large tables the others are not even decoded."""
-    if isinstance(rows, FileRows):
-        return rows.without(kinds)
-    if isinstance(rows, ParquetRows):
+    if isinstance(rows, TableRows):
         excluded = pa.array(sorted(kinds))
         return rows.some(lambda part: pc.invert(pc.is_in(part["kind"], excluded)).to_numpy())
     return (row for row in rows if row["kind"] not in kinds)
 
 
-def _large_rows(directory: Path, name: str, kind: RowKind[Typed], skip: str | None = None) -> LargeRows[Typed]:
+def _large_rows(directory: Path, name: str, kind: RowKind[Typed], skip: str | None = None) -> TableRows[Typed]:
     """A table that grows with the run, in whichever format the directory has it."""
     parquet = directory / f"{name}.parquet"
-    if parquet.exists():
-        return ParquetRows(parquet, kind, skip)
-    return FileRows(directory / f"{name}.jsonl", kind, () if skip is None else (_is_of(skip),))
+    return TableRows(parquet if parquet.exists() else directory / f"{name}.jsonl", kind, skip)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,11 +276,6 @@ def _recorded_kinds(path: Path) -> frozenset[str]:
     return frozenset(found["kinds"])
 
 
-def _is_of(kind: str) -> bytes:
-    """What a line of an event of this kind holds."""
-    return b'"kind":"%b"' % kind.encode()
-
-
 def _document(path: Path) -> Row:
     return _object(_read(path), path, None, msgspec.json.Decoder(_Verdict))
 
@@ -339,20 +285,17 @@ def _rows(path: Path, check: msgspec.json.Decoder[Any]) -> Sequence[Row]:
 
 
 def _object(data: bytes, path: Path, line: int | None, check: msgspec.json.Decoder[Any]) -> Row:
-    return _checked(data, path, line, check)[0]
-
-
-def _checked(data: bytes, path: Path, line: int | None, check: msgspec.json.Decoder[Checked]) -> tuple[Row, Checked]:
-    """Return one object with all its fields, and what ``check`` makes of it."""
+    """Return one object with all its fields, which ``check`` has seen."""
     place = path if line is None else f"{path}:{line}"
     try:
         row = _DECODE(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRunFileError(f"{place}: expected a JSON object, found: {_start(data)} ({error})") from error
     try:
-        return row, check.decode(data)
+        check.decode(data)
     except msgspec.ValidationError as error:
         raise BadRunFileError(f"{place}: {error}; found: {_start(data)}") from error
+    return row
 
 
 def _start(data: bytes) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_chaos.experiment.faults import Effect, effect_of
-from highwater_chaos.report.files import FileRows, ParquetRows, Row, RunFiles
+from highwater_chaos.report.files import Row, RunFiles, TableRows
 from highwater_pipeline.arrays import Bools
 
 BUCKETS = 300
@@ -107,11 +107,11 @@ def timeline_of(run: RunFiles) -> Timeline:
     end_ns = max(1, _last(run.events, "time_ns"), _last(run.operations, "time"), phases_end)
     bucket_ns = max(1, -(-end_ns // BUCKETS))
     operations = run.operations
-    sends = operations.some(are_sends) if isinstance(operations, ParquetRows) else operations
+    sends = operations.some(are_sends) if isinstance(operations, TableRows) else operations
     acked, failed, p50, p99 = _clients(sends, bucket_ns)
     lanes, nodes, quorum = _Lanes(end_ns), _Nodes(end_ns), _Quorum()
     events = run.events
-    for row in events.some(lanes.can_show) if isinstance(events, ParquetRows) else events:
+    for row in events.some(lanes.can_show) if isinstance(events, TableRows) else events:
         lanes.take(row)
         nodes.take(row)
         quorum.take(row)
@@ -160,7 +160,7 @@ def _affected(run: RunFiles) -> frozenset[str]:
 
 def _last(rows: Iterable[Row], field: str) -> int:
     """The time of the last row; 0 where there is none."""
-    if isinstance(rows, FileRows | ParquetRows):
+    if isinstance(rows, TableRows):
         return int(rows.last(field) or 0)
     last = next(iter(deque(rows, maxlen=1)), None)
     return 0 if last is None else int(last[field])

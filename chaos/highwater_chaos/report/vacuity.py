@@ -23,7 +23,7 @@ from highwater_chaos.faults.messages import MessageFault
 from highwater_chaos.faults.partition import Partition
 from highwater_chaos.report.course import Committed, Course
 from highwater_chaos.report.explanation import fault_of_row, lost_bytes
-from highwater_chaos.report.files import ParquetRows, Row, RunFiles, without_kinds
+from highwater_chaos.report.files import Row, RunFiles, TableRows, without_kinds
 from highwater_chaos.report.timeline import are_sends
 from highwater_chaos.run.exercised import MOST_WARNINGS, Exercised, ScheduleWarning
 from highwater_pipeline.transitions import BULK, signature_of_rows
@@ -282,7 +282,7 @@ class _Look:
         if lasted < _SHORTEST_NS or not wrote:
             return
         operations = self.run.operations
-        sends = operations.some(are_sends) if isinstance(operations, ParquetRows) else operations
+        sends = operations.some(are_sends) if isinstance(operations, TableRows) else operations
         acknowledged = (row["time"] for row in sends if row["f"] == "send" and row["type"] == "ok")
         if not any(since_ns <= time_ns <= until_ns for time_ns in acknowledged for since_ns, until_ns in spans):
             yield ScheduleWarning("nothing-acknowledged", "nothing was acknowledged while a fault was in force")
