@@ -70,7 +70,7 @@ def test_on_a_terminal_it_asks(highwater: Any, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(init, "_is_terminal", lambda: True)
     done = highwater("init", "asked.yaml")
     assert done.status == 0, done.err
-    assert done.err.count("What befalls the leader of a partition?") == 2, "once more after an answer that is none"
+    assert done.err.count("Which fault does the leader get?") == 2, "once more after an answer that is none"
     experiment = load_experiment(Path("asked.yaml"))
     assert (experiment.cluster.mode, experiment.spec.workload.acks) == ("zookeeper", "all")
     assert "pause: {target:" in Path("asked.yaml").read_text(encoding="utf-8")

@@ -22,13 +22,13 @@ from highwater_chaos.experiment.faults import Inject, fault_kinds
 
 _LEADER: Final = {"leaderOf": "orders-0"}
 _FIELDS: Final = ("target", "isolate")
-"""Where a fault names the node that it befalls."""
+"""Where a fault names its target."""
 
 TEXT: Final = """\
 # yaml-language-server: $schema=experiment.schema.json
 # Editors complete this file by that schema: highwater schema > experiment.schema.json
 #
-# highwater validate {file}            is it right?
+# is it right?                     highwater validate {file}
 {how}
 apiVersion: highwater.dev/v1alpha1
 kind: ChaosExperiment
@@ -60,13 +60,13 @@ spec:
 
 _HOW: Final = {
     "highwater": """\
-# highwater run {file}                 in the simulator, within seconds
-# highwater run {file} --backend local on real processes of this machine
-# highwater campaign {file} --for 5m   as many seeds as there is time for""",
+# in the simulator, in seconds     highwater run {file}
+# on processes of this machine     highwater run {file} --backend local
+# as many seeds as 5 minutes have  highwater campaign {file} --for 5m""",
     "apache-kafka": """\
-# highwater doctor                     which releases and faults are possible here?
-# highwater run {file} --backend local on real processes of this machine
-# highwater run {file} --backend local --kafka 3.9.2,4.3.1   on these releases""",
+# which releases and faults?       highwater doctor
+# on processes of this machine     highwater run {file} --backend local
+# on these releases                highwater run {file} --backend local --kafka 3.9.2,4.3.1""",
 }
 _RUNTIME: Final = {
     "highwater": "",
@@ -76,7 +76,7 @@ _RUNTIME: Final = {
 
 @cache
 def _faults() -> dict[str, str]:
-    """Kinds of faults that can befall a partition's leader for a time, each with the field that names the leader."""
+    """Kinds of faults that a partition's leader can have for a time, each with the field that names the leader."""
     found: dict[str, str] = {}
     for kind in fault_kinds():
         for field in _FIELDS:
@@ -98,7 +98,7 @@ def init(
     ] = None,
     fault: Annotated[
         str | None,
-        typer.Option(metavar="KIND", show_default=False, help="What befalls a leader. By default powerLoss."),
+        typer.Option(metavar="KIND", show_default=False, help="The fault that a leader gets. By default powerLoss."),
     ] = None,
     acks: Annotated[
         Literal["all", "1"] | None,
@@ -120,7 +120,7 @@ def init(
     faults = _faults()
     mode = mode or _asked("Where is the cluster's metadata", "kraft", ("kraft", "zookeeper"))  # type: ignore[assignment]
     if fault is None:
-        fault = _asked("What befalls the leader of a partition", "powerLoss", tuple(faults))
+        fault = _asked("Which fault does the leader get", "powerLoss", tuple(faults))
     acks = acks or _asked("Which acknowledgements do producers wait for", "all", ("all", "1"))  # type: ignore[assignment]
     if fault not in faults:
         raise UsageError(f"--fault {fault}: expected one of {', '.join(faults)}")
