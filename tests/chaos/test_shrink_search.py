@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from highwater_chaos.base.quantities import parse_duration
 from highwater_chaos.experiment import parse_experiment
-from highwater_chaos.experiment.quantities import parse_duration
 from highwater_chaos.shrink.probdd import Share, fewest
 from highwater_chaos.shrink.reductions import (
     schedule_of,

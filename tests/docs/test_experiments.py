@@ -9,12 +9,12 @@ from typing import Any, get_args
 import pytest
 
 from highwater_chaos.assertions.recorded import LOOKBACK_MS
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import PHASES, Assertion, Cluster, PrometheusServer, Workload, parse_experiment
 from highwater_chaos.experiment.conditions import Await, BrokerCondition
 from highwater_chaos.experiment.faults import fault_kinds, with_all_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, MetadataWorkload
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.promql.language import AGGREGATIONS, FUNCTIONS, PromqlError

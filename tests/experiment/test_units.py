@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from highwater_chaos.experiment.quantities import Rate, format_duration, parse_duration, parse_rate
+from highwater_chaos.base.quantities import Rate, format_duration, parse_duration, parse_rate
 
 
 @given(st.integers(min_value=0, max_value=8760 * 3600 * 10**9))

@@ -18,8 +18,8 @@ from highwater_chaos.assertions.outcome import Outcome
 from highwater_chaos.assertions.phases import Span, read_phases
 from highwater_chaos.assertions.prometheus import AnswersError, asked_of, read_answers
 from highwater_chaos.assertions.recorded import LOOKBACK_MS, read_samples
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.experiment import Assertion, ExperimentSpec
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.promql.evaluate import Result, holds
 from highwater_chaos.promql.language import Binary, Call, Expression, Range, Selector, parts
 from highwater_chaos.promql.parse import parse

@@ -19,8 +19,8 @@ import msgspec
 
 from highwater_chaos.assertions.found import looked_into
 from highwater_chaos.assertions.phases import Span
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.experiment import Assertion, PrometheusServer
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.promql.evaluate import Result
 from highwater_chaos.promql.language import Expression, Selector, is_scalar, selectors
 from highwater_chaos.promql.narrowing import narrowed

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.campaign.draw import LONG, RANDOM, SELDOM_SET
 from highwater_chaos.campaign.plan import Plan
 from highwater_chaos.campaign.seed import Outcome, experiment_of
@@ -23,7 +24,6 @@ from highwater_chaos.experiment.properties import (
     properties_of_nodes,
     properties_of_topics,
 )
-from highwater_chaos.experiment.quantities import format_duration
 
 _USUAL_RATE: Final = 25
 """Records a second of one topic; more counts as many."""

@@ -19,9 +19,9 @@ from rich.text import Text
 
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import ClusterView, PartitionView
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.experiment import Assertion
 from highwater_chaos.experiment.nodes import broker_names, quorum_names
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.run.live import LiveRun
 from highwater_runtime.ports import SECOND

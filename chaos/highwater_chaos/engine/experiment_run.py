@@ -10,11 +10,11 @@ from typing import Final
 from highwater_chaos.backends.protocol import Backend, BackendError, Borrows, HasClocks, InvariantViolation, MetricRow
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Process, Scheduler
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.engine.final_reads import FinalReads
 from highwater_chaos.engine.recordings import Recordings
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import Admin, CreateTopic
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.liveness.recovery import CATCH_UP_NS, LAST_UNKNOWN, Recovery

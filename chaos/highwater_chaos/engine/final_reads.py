@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.backends.view import ClusterView
-from highwater_chaos.experiment.quantities import format_duration
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.liveness.recovery import Recovery, Running
 from highwater_chaos.run.load import Load
 from highwater_runtime.ports import SECOND

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from highwater_chaos.base.quantities import Duration, format_duration
 from highwater_chaos.experiment.assertion_library import LIBRARY
 from highwater_chaos.experiment.base import LABEL, WEB_ADDRESS, Model, OneOf
-from highwater_chaos.experiment.quantities import Duration, format_duration
 
 PHASES: Final = ("steady", "fault", "recovered")
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from highwater_chaos.base.quantities import Duration
 from highwater_chaos.experiment.base import BrokerId, Model, OneOf, PartitionName
-from highwater_chaos.experiment.quantities import Duration
 
 Partition = Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
 """The partition that a condition is about."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.conditions import ClusterCondition
 from highwater_chaos.experiment.errors import Problem
@@ -26,7 +27,6 @@ from highwater_chaos.experiment.partitions import (
     partition_count,
     partition_problems,
 )
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.software import (
     VERSIONS,
     cluster_problems,

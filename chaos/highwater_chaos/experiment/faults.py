@@ -24,8 +24,8 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_m
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
+from highwater_chaos.base.quantities import Duration, Nanoseconds
 from highwater_chaos.experiment.base import LABEL, Model, OneOf
-from highwater_chaos.experiment.quantities import Duration, Nanoseconds
 
 if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue

@@ -16,9 +16,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from highwater_chaos.apache_kafka.versions import default_metadata_version, newest
+from highwater_chaos.base.quantities import Duration, EventsPerSecond, Rate
 from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
 from highwater_chaos.experiment.base import KEY_NAME, LABEL, SUBDOMAIN, Model, NodeIndex, TopicName
-from highwater_chaos.experiment.quantities import Duration, EventsPerSecond, Rate
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_chaos.records.register_topic import REGISTER_TOPIC
 from highwater_runtime.metadata.metadata_version import MetadataVersion

@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from highwater_chaos.base.quantities import Duration
 from highwater_chaos.experiment.base import BrokerId, Model, OneOf, PartitionName, TopicName
 from highwater_chaos.experiment.conditions import Await, Holds
 from highwater_chaos.experiment.faults import Inject
-from highwater_chaos.experiment.quantities import Duration
 from highwater_chaos.experiment.targets import Group, Target
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from highwater_chaos.backends.primitives import Primitive, SkewsClocks
 from highwater_chaos.base.process import Process, Sleep
-from highwater_chaos.experiment.quantities import Duration, Nanoseconds
+from highwater_chaos.base.quantities import Duration, Nanoseconds
 from highwater_chaos.experiment.targets import Target, Victims
 from highwater_chaos.faults.base import Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of
 from highwater_chaos.faults.drawing import Drawing

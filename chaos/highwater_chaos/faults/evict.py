@@ -8,7 +8,7 @@ from pydantic import Field
 
 from highwater_chaos.backends.primitives import ReplacesPods
 from highwater_chaos.base.process import Process
-from highwater_chaos.experiment.quantities import Duration
+from highwater_chaos.base.quantities import Duration
 from highwater_chaos.faults.base import FaultContext, FaultTarget
 from highwater_chaos.faults.replaced_pods import ReplacedPodFault, seen_gone, uids_of
 from highwater_runtime.ports import SECOND

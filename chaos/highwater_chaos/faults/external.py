@@ -16,8 +16,8 @@ from pydantic import AfterValidator, Field
 from highwater_chaos.backends.primitives import Commands, Primitive, Probed, RunsCommands
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.base.process import Process, Until
+from highwater_chaos.base.quantities import Duration
 from highwater_chaos.experiment.faults import Effect
-from highwater_chaos.experiment.quantities import Duration
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults.base import Fault, FaultContext, FaultTarget, ProbeResult
 from highwater_chaos.faults.targets import TargetError

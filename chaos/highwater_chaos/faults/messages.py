@@ -14,10 +14,10 @@ from pydantic import Field
 
 from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, RpcRule
 from highwater_chaos.base.process import Process, Sleep
+from highwater_chaos.base.quantities import Duration, Nanoseconds
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
-from highwater_chaos.experiment.quantities import Duration, Nanoseconds
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms, timeouts
 from highwater_chaos.faults.base import Drawn, Fault, FaultContext, FaultTarget, ProbeResult, target_of

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.base.process import Process, Sleep, Until
-from highwater_chaos.experiment.quantities import Duration
+from highwater_chaos.base.quantities import Duration
 from highwater_chaos.faults.base import (
     CONFIRM_NS,
     Drawn,

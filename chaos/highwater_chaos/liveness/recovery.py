@@ -13,9 +13,9 @@ import msgspec
 from highwater_chaos.backends.protocol import Backend, InvariantViolation, ObservesWithDelay, ShowsRest
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Process, Scheduler
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.experiment.nodes import node_names
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import (
     AddPartitions,
     Admin,

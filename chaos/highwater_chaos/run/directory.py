@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import msgspec
 
 from highwater_chaos.assertions import PhaseRow, write_phases
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.run.table_format import TableFormat
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events

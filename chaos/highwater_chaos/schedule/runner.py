@@ -15,10 +15,10 @@ from typing import Final
 from highwater_chaos.backends.protocol import InvariantViolation, NodeState
 from highwater_chaos.backends.view import PartitionView
 from highwater_chaos.base.process import Process, Scheduler, Sleep, Task, Until
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await, ClusterCondition, Holds
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
-from highwater_chaos.experiment.quantities import format_duration
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, Produce, RandomFaults, Repeat, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
-from highwater_chaos.experiment.quantities import format_duration, parse_duration
+from highwater_chaos.base.quantities import format_duration, parse_duration
 from highwater_chaos.shrink.timeline import Steps, Timed, Timeline, timeline_of
 from highwater_chaos.shrink.trial import Data
 from highwater_runtime.ports import MS, SECOND

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from highwater_chaos.experiment.quantities import format_duration, parse_duration
+from highwater_chaos.base.quantities import format_duration, parse_duration
 
 Steps = list[dict[str, Any]]
 """Steps as a file has them."""

@@ -13,7 +13,7 @@ from highwater_chaos.backends.kubernetes.faults import FaultClient, InjectedFaul
 from highwater_chaos.backends.kubernetes.host_faults import HostFault, HostFaults
 from highwater_chaos.backends.primitives import RpcRule
 from highwater_chaos.backends.protocol import BackendError
-from highwater_chaos.experiment.quantities import format_duration
+from highwater_chaos.base.quantities import format_duration
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
 from highwater_chaos.backends.protocol import BackendError, HeldUp, NodeState
-from highwater_chaos.experiment.quantities import format_duration
+from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.machine.node_fault import NodeFault
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.primitives import Begins, Probes
