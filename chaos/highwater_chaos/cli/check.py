@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 import typer
 
@@ -55,6 +55,17 @@ _MOST_JOBS: Final = 4
 _FOR_SPARK: Final = 256 << 20
 """Bytes of recordings beyond which Spark judges: below, its start takes longer than it saves."""
 T = TypeVar("T")
+
+
+class _How(NamedTuple):
+    """How the command line says that histories are judged."""
+
+    written: Format
+    model: Model | None
+    engine: Engine
+    master: str | None
+    settings: Settings | None
+    jobs: int | None
 
 
 ModelOption = Annotated[
@@ -143,9 +154,8 @@ def check(
                     start_spark(session, where, f"highwater check {shlex.join(paths)}", properties)
                     if str(history) not in together and settings is None:
                         together |= _judge_stored_together(asked, history)
-                run_verdict, verdict = _found(
-                    history, written, model, chosen, master, settings, jobs, together.get(str(history))
-                )
+                how = _How(written, model, chosen, master, settings, jobs)
+                run_verdict, verdict = _found(history, how, together.get(str(history)))
             except UserError as error:
                 refused[str(history)] = str(error)
                 print(error, file=sys.stderr)
@@ -316,72 +326,52 @@ def _judge_stored_together(asked: Sequence[AnyPath | str], first: AnyPath) -> di
         return {}
 
 
-def _found(
-    history: AnyPath,
-    written: Format,
-    model: Model | None,
-    engine: Engine,
-    master: str | None,
-    settings: Settings | None,
-    jobs: int | None,
-    judged: RunVerdict | None,
-) -> tuple[RunVerdict, dict[str, Any]]:
+def _found(history: AnyPath, how: _How, judged: RunVerdict | None) -> tuple[RunVerdict, dict[str, Any]]:
     """Check a history, unless it is ``judged`` already; return the verdict, and what ``--json`` has of it.
 
     Of what is elsewhere, a copy is judged here; of a run directory Spark judges the recordings where they are.
     """
     try:
         stored = is_stored_run(history)
-        copied = not stored and (engine == "process" or written != "highwater" or is_run_directory(history))
-        if not copied:
-            run_verdict = judged or _judge(history, history, written, model, engine, master, settings, jobs)
-            return run_verdict, _verdict(history, run_verdict, model)
+        here_alone = how.engine == "process" or how.written != "highwater" or is_run_directory(history)
+        if stored or not here_alone:
+            run_verdict = judged or _judge(history, history, how)
+            return run_verdict, _verdict(history, run_verdict, how.model)
         with at_hand(history) as here:
-            run_verdict = _judge(history, here, written, model, engine, master, settings, jobs)
-            return run_verdict, _verdict(here, run_verdict, model, keep=here == history)
+            run_verdict = _judge(history, here, how)
+            return run_verdict, _verdict(here, run_verdict, how.model, keep=here == history)
     except OSError as error:
         raise UsageError(str(error)) from error
 
 
-def _judge(
-    history: AnyPath,
-    here: AnyPath,
-    written: Format,
-    model: Model | None,
-    engine: Engine,
-    master: str | None,
-    settings: Settings | None,
-    jobs: int | None,
-) -> RunVerdict:
+def _judge(history: AnyPath, here: AnyPath, how: _How) -> RunVerdict:
     """Judge a history, of which ``here`` is a copy or itself."""
     try:
         if is_stored_run(history):
-            return _judge_stored(history, engine, master, settings, jobs)
-        if written == "jepsen-edn":
-            return _judge_jepsen(Path(str(here)), model or "log", engine, master, settings)
-        if engine == "process":
-            return _judge_here(here, model, settings)
-        return _judge_on_spark(history, here, model, master, settings)
+            return _judge_stored(history, how)
+        if how.written == "jepsen-edn":
+            return _judge_jepsen(Path(str(here)), how._replace(model=how.model or "log"))
+        if how.engine == "process":
+            return _judge_here(here, how.model, how.settings)
+        return _judge_on_spark(history, here, how)
     except (BadTableError, OSError, JavaNotFoundError) as error:
         raise UsageError(str(error)) from error
 
 
-def _judge_stored(
-    history: AnyPath, engine: Engine, master: str | None, settings: Settings | None, jobs: int | None
-) -> RunVerdict:
+def _judge_stored(history: AnyPath, how: _How) -> RunVerdict:
     run = open_stored_run(history)
-    if settings is not None:
+    if how.settings is not None:
         if run.facts.settings != UNKNOWN:
             raise UsageError(
                 f"{history}: the store says what was promised; leave out --acks, --idempotence, --retention"
             )
-        run = replace(run, facts=replace(run.facts, settings=settings))
-    if engine == "process":
-        return check_stored(run, jobs or min(_MOST_JOBS, os.cpu_count() or 1))
+        run = replace(run, facts=replace(run.facts, settings=how.settings))
+    if how.engine == "process":
+        return check_stored(run, how.jobs or min(_MOST_JOBS, os.cpu_count() or 1))
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
-        return spark.check_stored_on_spark(run, master)
+        return spark.check_stored_on_spark(run, how.master)
     except spark.SparkFailedError as error:
         raise UsageError(str(error)) from error
 
@@ -398,20 +388,18 @@ def _judge_here(history: AnyPath, model: Model | None, settings: Settings | None
     return check_run(open_run(history, settings))
 
 
-def _judge_on_spark(
-    history: AnyPath, here: AnyPath, model: Model | None, master: str | None, settings: Settings | None
-) -> RunVerdict:
+def _judge_on_spark(history: AnyPath, here: AnyPath, how: _How) -> RunVerdict:
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
-        if model == "register" and history.is_dir():
-            return spark.check_log_and_registers_on_spark(history, master, list(REGISTER_CHECKS))
-        if model == "register":
-            return spark.check_registers_on_spark(history, master)
-        if model is None and isinstance(here, Path) and (here / "experiment.yaml").is_file():
+        if how.model == "register" and history.is_dir():
+            return spark.check_log_and_registers_on_spark(history, how.master, list(REGISTER_CHECKS))
+        if how.model == "register":
+            return spark.check_registers_on_spark(history, how.master)
+        if how.model is None and isinstance(here, Path) and (here / "experiment.yaml").is_file():
             _ensure_units(here)
-            return check_recordings_on_spark(load_experiment(here / "experiment.yaml"), history, master)
-        return spark.check_on_spark(history, master, settings=settings)
+            return check_recordings_on_spark(load_experiment(here / "experiment.yaml"), history, how.master)
+        return spark.check_on_spark(history, how.master, settings=how.settings)
     except spark.SparkFailedError as error:
         raise UsageError(str(error)) from error
 
@@ -422,17 +410,16 @@ def _ensure_units(directory: Path) -> None:
         _refuse(lambda: read_summary(directory))
 
 
-def _judge_jepsen(
-    history: Path, model: Model, engine: Engine, master: str | None, settings: Settings | None
-) -> RunVerdict:
-    run = open_jepsen(history, model, settings)
-    if engine == "process":
-        return check_registers(in_memory(run)) if model == "register" else check_run(run)
+def _judge_jepsen(history: Path, how: _How) -> RunVerdict:
+    assert how.model is not None
+    run = open_jepsen(history, how.model, how.settings)
+    if how.engine == "process":
+        return check_registers(in_memory(run)) if how.model == "register" else check_run(run)
     with ScratchDirectory("jepsen") as folder:
         # Spark reads tables; the file's name is the run's.
         table = Path(folder) / f"{history.stem}.parquet"
         write_parquet(table, in_memory(run).operations)
-        return _judge_on_spark(table, table, model, master, settings)
+        return _judge_on_spark(table, table, how)
 
 
 def _print(run_id: str, found: Mapping[str, Any]) -> None:
