@@ -22,7 +22,7 @@ from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
 from highwater_chaos.records.dump import dump_replicas
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.java import find_java
 from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
@@ -234,9 +234,9 @@ def test_doctor_tells_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_faults_that_need_our_host_are_refused_by_name(without_jars: None) -> None:
     def refused(fault: str) -> list[str]:
         text = EXPERIMENT.replace("kill: {target: {broker: 0}, restartAfter: 1s}", fault)
-        return refusals(parse_experiment(text, "x.yaml"), local_backend())
+        return missing_capabilities(parse_experiment(text, "x.yaml"), local_backend())
 
-    assert refusals(parse_experiment(EXPERIMENT, "x.yaml"), local_backend()) == []
+    assert missing_capabilities(parse_experiment(EXPERIMENT, "x.yaml"), local_backend()) == []
     for works in ("hold: {rpc: AlterPartition}", "sessionExpiry: {target: {broker: 0}}"):
         assert refused(works) == [], "a proxy does it"
     (skew,) = refused("clockSkew: {target: {broker: 0}, offset: 1s}")
@@ -250,11 +250,11 @@ def test_messages_that_a_proxy_cannot_read_or_get_are_refused_with_the_reason(
 ) -> None:
     text = EXPERIMENT.replace("kill: {target: {broker: 0}, restartAfter: 1s}", "hold: {rpc: AlterPartition}")
     over_tls = text.replace("log.cleaner.threads: 1", "security.inter.broker.protocol: SASL_SSL")
-    (why,) = refusals(parse_experiment(over_tls, "x.yaml"), local_backend())
+    (why,) = missing_capabilities(parse_experiment(over_tls, "x.yaml"), local_backend())
     assert "security.inter.broker.protocol is SASL_SSL, and a proxy cannot read TLS" in why
     monkeypatch.setattr(proxying, "can_isolate", lambda: True)
     monkeypatch.setattr(proxying, "_why_no_redirection", lambda: "nft: no tproxy")
-    (why,) = refusals(parse_experiment(text, "x.yaml"), local_backend())
+    (why,) = missing_capabilities(parse_experiment(text, "x.yaml"), local_backend())
     assert why == "hold needs interference by RPC, which local does not have: nft: no tproxy"
 
 
@@ -291,7 +291,7 @@ def test_a_node_behind_its_proxy(tmp_path: Path, without_jars: None, mode: Mode,
 def test_writes_are_blocked_by_the_file_system_and_not_by_our_host(without_jars: None) -> None:
     fault = "diskStall: {target: {broker: 0}, writes: true}"
     text = EXPERIMENT.replace("kill: {target: {broker: 0}, restartAfter: 1s}", fault)
-    assert refusals(parse_experiment(text, "x.yaml"), local_backend()) == []
+    assert missing_capabilities(parse_experiment(text, "x.yaml"), local_backend()) == []
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_writes_are_blocked_by_the_file_system_and_not_by_our_host(without_jars:
 def test_a_cluster_that_it_cannot_be_is_refused(
     without_jars: None, found: str, replacement: str, complaint: str
 ) -> None:
-    problems = refusals(parse_experiment(EXPERIMENT.replace(found, replacement), "x.yaml"), local_backend())
+    problems = missing_capabilities(parse_experiment(EXPERIMENT.replace(found, replacement), "x.yaml"), local_backend())
     assert any(complaint in problem for problem in problems), problems
 
 

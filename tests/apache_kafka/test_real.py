@@ -16,7 +16,7 @@ from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.highwater_program import kazoo_missing
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.experiment import load_experiment, parse_experiment
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_lab.track_record import bugs_in
 from highwater_pipeline.settings import is_tombstone
@@ -219,7 +219,9 @@ def test_a_bug_of_the_track_record_is_found_by_one_metadata_version_alone(tmp_pa
 
 def test_the_simulator_refuses_it() -> None:
     for file in sorted(SCENARIOS.glob("*.yaml")):
-        assert any("apache-kafka" in problem for problem in refusals(load_experiment(file), SimBackend())), file
+        assert any(
+            "apache-kafka" in problem for problem in missing_capabilities(load_experiment(file), SimBackend())
+        ), file
 
 
 def _plain(mode: str) -> str:

@@ -13,7 +13,7 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster, load_experiment
 from highwater_chaos.run.result import settings_of_run
-from highwater_chaos.schedule.capability import BackendCannotError, refusals
+from highwater_chaos.schedule.capability import BackendCannotError, missing_capabilities
 from highwater_chaos.verdict.checked_run import check_and_forget
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.consumer import RecordingConsumer
@@ -293,8 +293,10 @@ def test_an_invariant_that_nobody_would_look_at_is_refused(make_experiment, mode
     cluster = Cluster(mode=mode, brokers=3, topics=experiment.cluster.topics)
     spec = experiment.spec.model_copy(update={"checks": ["all", check], "cluster": cluster})
     experiment = experiment.model_copy(update={"spec": spec})
-    assert refusals(experiment, SimBackend()) == []
-    assert refusals(experiment, Processes()) == ([] if problem is None else [f"spec.checks: {check} {problem}"])
+    assert missing_capabilities(experiment, SimBackend()) == []
+    assert missing_capabilities(experiment, Processes()) == (
+        [] if problem is None else [f"spec.checks: {check} {problem}"]
+    )
 
 
 def test_a_random_step_is_refused_by_its_kinds(make_experiment):

@@ -13,7 +13,7 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.run.result import RunResult
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_chaos.verdict.check import check_recordings, write_verdict
 from highwater_chaos.verdict.checked_run import write_run
 
@@ -84,7 +84,7 @@ def test_a_line_that_no_node_logged_is_not_as_expected(tmp_path: Path, logged: s
 
 def test_the_simulator_has_no_logs_of_nodes_so_it_refuses() -> None:
     wanted = experiment("{line: begins}")
-    assert refusals(wanted, make_backend("sim", wire=False)) == [
+    assert missing_capabilities(wanted, make_backend("sim", wire=False)) == [
         "spec.expect: logged needs logs of nodes, which sim does not write: leave it out there"
     ]
-    assert refusals(wanted, make_backend("local", wire=False)) == []
+    assert missing_capabilities(wanted, make_backend("local", wire=False)) == []

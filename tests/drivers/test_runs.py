@@ -12,7 +12,7 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.primitives import LosesPower
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ExperimentError, parse_experiment
-from highwater_chaos.schedule.capability import BackendCannotError, refusals
+from highwater_chaos.schedule.capability import BackendCannotError, missing_capabilities
 from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_chaos.workload import drivers
 from highwater_chaos.workload.client_host import HostsClientProcesses
@@ -55,7 +55,7 @@ def test_a_missing_package_is_named(monkeypatch):
     assert HostsClientProcesses in backend.primitives
     find = importlib.util.find_spec
     monkeypatch.setattr(drivers, "find_spec", lambda name: None if name == "confluent_kafka" else find(name))
-    assert refusals(experiment(), backend) == [
+    assert missing_capabilities(experiment(), backend) == [
         "workload.driver confluent-kafka needs the package confluent-kafka, which is not installed:"
         " pip install 'highwater-chaos[drivers]'"
     ]

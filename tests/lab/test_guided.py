@@ -14,7 +14,7 @@ from highwater_chaos.campaign.plan import Plan, Progress, series_of_random
 from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.consistency import problems_of
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_lab.guided import ROUND, Guide, GuidedProgress, guided_plan
 from highwater_pipeline.transitions import signature
 
@@ -39,7 +39,7 @@ def test_each_experiment_can_be_run_and_keeps_to_the_promise(mode: str) -> None:
         data = guide.experiment(seed)
         experiment = ChaosExperiment.model_validate(data)
         assert problems_of(experiment) == []
-        assert refusals(experiment, backend) == []
+        assert missing_capabilities(experiment, backend) == []
         assert mode in ("", experiment.cluster.mode)
         parts = [branch[0]["random"] for branch in data["spec"]["schedule"][0]["parallel"]]
         assert 1 <= len(parts) <= 5

@@ -27,7 +27,7 @@ from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.faults import FaultRecord, session_expiry
 from highwater_chaos.run.result import RunResult
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.verdict.check import check_recordings
 from highwater_chaos.verdict.checked_run import write_run
@@ -225,5 +225,5 @@ def test_without_a_witness_no_cluster_comes_up(state: Path, monkeypatch: pytest.
 
 def test_a_machine_without_zookeeper_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "JARS", (Path("/nowhere/zookeeper.jar"),))
-    (problem,) = refusals(experiment(), LocalBackend())
+    (problem,) = missing_capabilities(experiment(), LocalBackend())
     assert "/nowhere/zookeeper.jar is not there: as root, apt-get install zookeeper" in problem

@@ -13,7 +13,7 @@ from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.plan import Planned, commands_of
 from highwater_chaos.experiment import ExperimentError
 from highwater_chaos.experiment.attached import load_attached, topics_named
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 
 if TYPE_CHECKING:
     from highwater_chaos.backends.attach.backend import AttachBackend
@@ -79,7 +79,9 @@ def attached(
         except ExperimentError as error:
             errors.append(str(error))
             continue
-        errors += [f"{file}: {problem}" for problem in refusals(experiment, attachment.backend(commands_in))]
+        errors += [
+            f"{file}: {problem}" for problem in missing_capabilities(experiment, attachment.backend(commands_in))
+        ]
         errors += [
             f"{file}: topic {name!r} exists already in cluster {found.cluster_id}. A run uses and deletes only topics"
             " that it has created: give the topic another name in the file"

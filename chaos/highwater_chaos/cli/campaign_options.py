@@ -23,7 +23,7 @@ from highwater_chaos.cli.plan import NO_VERSIONS, Versions, switch_values, with_
 from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import problems_of, switch_problem
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_pipeline.remote import AnyPath, BadAddressError, located
 from highwater_runtime.ports import SECOND
 from highwater_runtime.switches import SWITCHES
@@ -206,7 +206,7 @@ def _series(
             errors.append(str(error))
             continue
         for experiment, varied in variants:
-            errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend(backend))]
+            errors += [f"{file}: {problem}" for problem in missing_capabilities(experiment, make_backend(backend))]
             errors += [
                 f"--switch {name}={value}: {experiment.metadata.name}: {problem}"
                 for name, value in switches.items()
@@ -238,7 +238,7 @@ def _series(
             if backend != "sim":
                 drawn = drawn_for_this_machine(1, series.mode, release)
                 problems = [f"{one.path}: {one.message}" for one in problems_of(drawn)]
-                problems = problems or refusals(drawn, make_backend(backend))
+                problems = problems or missing_capabilities(drawn, make_backend(backend))
                 errors += [f"{series.experiment}: {problem}" for problem in problems]
         if errors:
             raise UsageError("\n".join(errors))

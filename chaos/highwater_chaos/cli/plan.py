@@ -15,7 +15,7 @@ from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_ex
 from highwater_chaos.experiment.consistency import problems_of, switch_problem
 from highwater_chaos.experiment.on_apache_kafka import on_apache_kafka, with_assignments
 from highwater_chaos.experiment.software import KAFKA, METADATA_VERSION
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 
 Kafka = Annotated[
     str | None,
@@ -95,7 +95,7 @@ def plan(
                 if backend not in ELSEWHERE:  # there the operator refuses, and says why
                     title = " ".join([str(file), *(f"{name}={value}" for name, value in varied.items())])
                     made = make_backend(backend, commands_in=commands_in)
-                    errors += [f"{title}: {problem}" for problem in refusals(experiment, made)]
+                    errors += [f"{title}: {problem}" for problem in missing_capabilities(experiment, made)]
                 planned.append(Planned(experiment, varied, commands_in))
             if switches and loaded.spec.cluster is None:
                 errors.append(f"{file}: spec.clusterRef: a LogCluster that runs keeps its switches: leave --switch out")
@@ -112,7 +112,7 @@ def _on_apache_kafka(run: Planned, versions: Versions) -> Iterator[Planned]:
     name = Path(experiment.metadata.name)
     for changed, versioned in with_versions(name, on_apache_kafka(experiment), versions):
         problems = [f"{one.path}: {one.message}" for one in problems_of(changed)]
-        if problems := problems or refusals(changed, make_backend("local", commands_in=commands_in)):
+        if problems := problems or missing_capabilities(changed, make_backend("local", commands_in=commands_in)):
             raise UsageError("\n".join(f"{name} on Apache Kafka: {problem}" for problem in problems))
         yield Planned(changed, {**varied, KAFKA: changed.cluster.kafka or "", **versioned}, commands_in)
 

@@ -15,7 +15,7 @@ from highwater_chaos.cli.recorded import recorded_files, recorded_verdict
 from highwater_chaos.cli.run import exit_status, print_run
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.run.table_format import TableFormat
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_chaos.verdict.checked_run import run_and_check
 
 _COMPARED: Final = {
@@ -47,7 +47,7 @@ def replay(
             f"{run}: was run on {recorded['backend']!r}; only runs of {', '.join(BACKENDS)} can be replayed"
         )
     experiment = load_experiment(run / "experiment.yaml")
-    if problems := refusals(experiment, make_backend(recorded["backend"])):
+    if problems := missing_capabilities(experiment, make_backend(recorded["backend"])):
         raise UsageError("\n".join(f"{run}: {problem}" for problem in problems))
     with Progress(f"replay {experiment.metadata.name}") as progress:
         done = run_and_check(

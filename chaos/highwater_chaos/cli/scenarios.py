@@ -14,7 +14,7 @@ from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.output import print_table
 from highwater_chaos.cli.shipped import scenario_folder
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 
 
 def scenarios(
@@ -54,7 +54,7 @@ def _row(path: Path, experiment: ChaosExperiment, backend: str | None) -> dict[s
         "description": experiment.metadata.description,
         "expect": [entry.model_dump(mode="json", by_alias=True) for entry in experiment.spec.expect],
     }
-    return row if backend is None else {**row, "refused": refusals(experiment, make_backend(backend))}
+    return row if backend is None else {**row, "refused": missing_capabilities(experiment, make_backend(backend))}
 
 
 def _expectation_text(entry: dict[str, Any]) -> str:

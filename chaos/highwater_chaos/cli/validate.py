@@ -11,7 +11,7 @@ from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.shipped import Experiments, files_of
 from highwater_chaos.experiment import ExperimentError, load_experiment
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 
 
 def validate(
@@ -29,7 +29,9 @@ def validate(
         except ExperimentError as error:
             errors.append(str(error))
             continue
-        problems = [] if backend is None else refusals(experiment, make_backend(backend, commands_in=file.parent))
+        problems = (
+            [] if backend is None else missing_capabilities(experiment, make_backend(backend, commands_in=file.parent))
+        )
         if problems:
             errors += [f"{file}: {problem}" for problem in problems]
         else:

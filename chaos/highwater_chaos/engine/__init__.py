@@ -26,7 +26,7 @@ from highwater_chaos.faults import FaultRecord
 from highwater_chaos.run.live import LiveRun
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.run.table_format import TableFormat
-from highwater_chaos.schedule.capability import BackendCannotError, refusals
+from highwater_chaos.schedule.capability import BackendCannotError, missing_capabilities
 
 __all__ = ["run_experiment"]
 
@@ -60,7 +60,7 @@ def run_experiment(
     Raises:
         BackendCannotError: when the backend lacks something; nothing has been started then.
     """
-    if problems := refusals(experiment, backend):
+    if problems := missing_capabilities(experiment, backend):
         raise BackendCannotError(backend.name, problems)
     run = ExperimentRun(experiment, backend, progress, faults, on_turn, spool, ends_early, tables)
     try:

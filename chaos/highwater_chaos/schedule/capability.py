@@ -31,8 +31,8 @@ class BackendCannotError(PortableError):
         super().__init__(f"backend {backend} cannot run this experiment: {'; '.join(problems)}")
 
 
-def refusals(experiment: ChaosExperiment, backend: Capabilities) -> list[str]:
-    """What the experiment needs and the backend cannot do; empty where it can run."""
+def missing_capabilities(experiment: ChaosExperiment, backend: Capabilities) -> list[str]:
+    """Return what the experiment needs and the backend cannot do, each in a sentence; empty: it can run."""
     if experiment.cluster.attached is not None and not (isinstance(backend, Attaches) and backend.is_attached()):
         return ["spec.cluster.attached: says what a run with --backend attach found: leave it out, or run it there"]
     if problems := backend.problems(experiment.cluster):

@@ -15,7 +15,7 @@ from highwater_chaos.backends.kubernetes.reference import experiment_of, is_cras
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
 from highwater_chaos.kube.conditions import Condition
 from highwater_chaos.kube.kinds import Json
-from highwater_chaos.schedule.capability import refusals
+from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_operator.objects.naming import Owner
 from highwater_operator.reconcile.problems import problem_of
 from highwater_operator.resources import LogClusterSpec
@@ -72,7 +72,7 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
     )
     if problems := capabilities.problems(experiment.cluster):
         return Rejection("NotSupported", "; ".join(problems))
-    if impossible := refusals(experiment, capabilities):
+    if impossible := missing_capabilities(experiment, capabilities):
         return Rejection("NotPossible", "; ".join(impossible))
     if borrowed is not None:
         return experiment
