@@ -43,7 +43,6 @@ class NodeConfig:
     quorum_request_timeout_ms: int = _prop("controller.quorum.request.timeout.ms", 2000, least=10)
     metadata_snapshot_bytes: int = _prop("metadata.log.max.record.bytes.between.snapshots", 20_971_520, least=1)
     metadata_max_idle_interval_ms: int = _prop("metadata.max.idle.interval.ms", 500, least=0)
-    quorum_append_linger_ms: int = _prop("controller.quorum.append.linger.ms", 0, least=0)
 
     # --- controller ---
     broker_session_timeout_ms: int = _prop("broker.session.timeout.ms", 9000, least=10)
@@ -59,7 +58,6 @@ class NodeConfig:
 
     # --- broker ---
     broker_heartbeat_interval_ms: int = _prop("broker.heartbeat.interval.ms", 2000, least=10)
-    initial_registration_timeout_ms: int = _prop("initial.broker.registration.timeout.ms", 60_000, least=10)
     controlled_shutdown_timeout_ms: int = _prop("controlled.shutdown.timeout.ms", 30_000, least=0)
     request_timeout_ms: int = _prop("request.timeout.ms", 30_000, least=10)
     inter_broker_protocol: str = _prop("inter.broker.protocol.version", "3.5", choices=("3.5", "2.7", "2.6"))

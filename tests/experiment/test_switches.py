@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import re
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
+import highwater_runtime as runtime
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.switches import SWITCHES, SwitchError, Switches
 
@@ -38,3 +43,12 @@ def test_config_by_property_names() -> None:
     ]:
         with pytest.raises(ConfigError, match=message):
             NodeConfig.of({name: value})
+
+
+def test_every_property_is_acted_upon() -> None:
+    """One that is accepted and read by nothing would promise what it does not do."""
+    source = Path(runtime.__path__[0])
+    text = "\n".join(path.read_text() for path in source.rglob("*.py"))
+    only_value = {"compression_type"}  # its one value is what happens anyway
+    unread = [one.name for one in fields(NodeConfig) if not re.search(rf"\.{one.name}\b", text)]
+    assert set(unread) == only_value

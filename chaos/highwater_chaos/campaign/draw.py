@@ -51,7 +51,6 @@ SELDOM_SET: Final[dict[str, tuple[int | bool, ...]]] = {
     "log.flush.interval.messages": (1, 10),
     "log.roll.ms": (1000, 4000),
     "offsets.commit.timeout.ms": (500,),
-    "controller.quorum.append.linger.ms": (5, 25),
     "metadata.max.idle.interval.ms": (100, 3000),
     "auto.leader.rebalance.enable": (False,),
 }
