@@ -236,11 +236,15 @@ STARTED = '{"seq":1,"time_ns":1,"node_time_ns":1,"node":"broker-0","incarnation"
         ("verdict.json", "{", "verdict.json: expected a JSON object, found: "),
         ("verdict.json", "[]", "verdict.json: expected a JSON object, found list"),
         ("verdict.json", '{"backend": "sim"}', "verdict.json: has no wire, traceDigest"),
-        ("events/nodes.jsonl", f'{STARTED}\n{{"seq', 'events/nodes.jsonl:2: expected a JSON object, found: {"seq'),
+        (
+            "events/nodes.jsonl",
+            f'{STARTED}\n{{"seq',
+            'events/nodes.jsonl:2: expected a line feed at the end, found a torn line: {"seq',
+        ),
         (
             "events/nodes.jsonl",
             f"{STARTED}\n[1]\n{STARTED}",
-            "events/nodes.jsonl:2: expected a JSON object, found: [1]",
+            "events/nodes.jsonl:2: Expected `object`, got `array`; the line: [1]",
         ),
         ("faults.jsonl", None, "faults.jsonl: expected the file that manifest.json lists; found none"),
         ("experiment.yaml", "kind: Other", "experiment.yaml"),
