@@ -97,12 +97,19 @@ def decided(event: NodeEvent) -> Observed:
     return Observed(time.monotonic_ns(), 1, "controller-0", 1, event)
 
 
-def state(epoch: int, *, isr: tuple[int, ...] = (0, 1), reason: str = "changed", partition: int = 1) -> Observed:
+def state(
+    epoch: int,
+    *,
+    isr: tuple[int, ...] = (0, 1),
+    reason: str = "changed",
+    partition: int = 1,
+    replicas: tuple[int, ...] = (0, 1),
+) -> Observed:
     return decided(
         PartitionChanged(
             partition=f"a.b-c-{partition}",
             topic_id=HEX,
-            replicas=[0, 1],
+            replicas=list(replicas),
             isr=list(isr),
             leader=0,
             leader_epoch=3,
@@ -140,11 +147,28 @@ def test_a_removal_is_by_the_decision_that_is_seen_soon_after(nodes: Nodes) -> N
     text = "Log for partition a.b-c-1 is renamed to /d/a.b-c-1.04e5-delete and is scheduled for deletion"
     nodes.says("broker-1", BROKERS, text)
     (removed,) = nodes.box.take()
+    nodes.box.settled([state(4)])
     kept, deleted = state(5), state(5, reason="deleted")
     found = nodes.box.settled([kept, deleted])
     assert removed.event == LogRemoved(partition="a.b-c-1", topic_id=HEX, reason="deleted")
     assert [one.time_ns for one in found] == [removed.time_ns - 1] * 2
     assert [one.event for one in found] == [kept.event, deleted.event]
+
+
+@pytest.mark.parametrize("is_seen_first", [False, True])
+def test_a_removal_is_by_no_decision_after_the_one_that_moved_the_replica(nodes: Nodes, is_seen_first: bool) -> None:
+    """A later state of the partition would come before what led to it."""
+    nodes.box.settled([state(4)])
+    moved, shrunk = state(5, isr=(0,), replicas=(0,)), state(6, isr=(0,), replicas=(0,))
+    early = nodes.box.settled([moved]) if is_seen_first else []
+    nodes.says("broker-1", ROLES, f"[Broker id=1] Creating new partition a.b-c-1 with topic id {ID}.")
+    text = "Log for partition a.b-c-1 is renamed to /d/a.b-c-1.04e5-delete and is scheduled for deletion"
+    nodes.says("broker-1", BROKERS, text)
+    (removed,) = nodes.box.take()
+    shrunk = shrunk._replace(time_ns=time.monotonic_ns())
+    found = [*early, *nodes.box.settled([shrunk] if is_seen_first else [moved, shrunk])]
+    assert found[0].time_ns == (moved.time_ns if is_seen_first else min(moved.time_ns, removed.time_ns - 1))
+    assert found[1] == shrunk
 
 
 def test_a_judgement_comes_where_its_decision_was_committed(nodes: Nodes) -> None:

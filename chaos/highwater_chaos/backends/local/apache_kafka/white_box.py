@@ -88,6 +88,8 @@ class WhiteBox:
         time at which the first broker knew it."""
         self._removed: dict[tuple[str, str], dict[int, int]] = {}
         """By partition and topic id: when each broker took its log away."""
+        self._assigned: dict[tuple[str, str], Sequence[int]] = {}
+        """By partition and topic id: the replicas that the decision before gave it."""
         self._registered: dict[int, int] = {}
         self._topics: dict[str, str] = {}
         self._states: dict[tuple[str, str, int], tuple[int, int]] = {}
@@ -186,8 +188,10 @@ class WhiteBox:
         if not isinstance(event, PartitionChanged):
             return never
         key, assigned = (event.partition, event.topic_id), () if event.reason == "deleted" else event.replicas
-        obeyed = [ns for broker, ns in self._removed.get(key, {}).items() if broker not in assigned]
-        obeyed = [ns for ns in obeyed if now - ns < _SOON_NS]
+        moved = [broker for broker in self._assigned.get(key, ()) if broker not in assigned]
+        self._assigned[key] = assigned
+        removed = self._removed.get(key, {})
+        obeyed = [ns for broker in moved if (ns := removed.get(broker)) is not None and now - ns < _SOON_NS]
         known = self._known.get(key, {}) if event.reason != "deleted" else {}
         acted = [*obeyed, *(ns for epoch, ns in known.items() if epoch >= event.partition_epoch)]
         return min([never, *(ns - 1 for ns in acted)])
