@@ -70,7 +70,11 @@ class Pod:
     def start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "highwater_operator.apache_kafka.main", *self.arguments]
         with self.output.open("ab") as output:
-            self.process = subprocess.Popen(command, start_new_session=True, stdout=output, stderr=output)
+            # What one that is killed leaves goes with the test.
+            environment = {**os.environ, "TMPDIR": str(self.data.parent)}
+            self.process = subprocess.Popen(
+                command, start_new_session=True, stdout=output, stderr=output, env=environment
+            )
         return self.process
 
     def get(self, path: str) -> tuple[int, str]:

@@ -4,7 +4,6 @@ runner as the pod of its Job: everything is what it is on a cluster but for kern
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import subprocess
 import sys
@@ -100,7 +99,7 @@ class RestartingNodes(RealNodes):
         command = [sys.executable, "-m", *self._program(handle.pod, admin)]
         while not self._ended.is_set() and name not in self._gone:
             mark = self._marks[name] = secrets.token_hex(8)
-            environment = {**(self.environment(name) or os.environ), **environment_of(handle.pod), PROCESS_MARK: mark}
+            environment = {**self.environment(name), **environment_of(handle.pod), PROCESS_MARK: mark}
             with (self.folder / f"{name}.log").open("ab") as log:
                 process = self._processes[name] = subprocess.Popen(
                     command, stderr=log, start_new_session=True, env=environment

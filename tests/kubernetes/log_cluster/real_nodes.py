@@ -63,9 +63,10 @@ class RealNodes:
                 self._ports[name] = self._free.pop()
             return self._ports[name]
 
-    def environment(self, pod: str) -> dict[str, str] | None:
-        """Of a node's process; None: this one's."""
-        return None
+    def environment(self, pod: str) -> dict[str, str]:
+        """Of a node's process. What one that is killed leaves in its directory for temporary files goes with the
+        test."""
+        return {**os.environ, "TMPDIR": str(self._folder)}
 
     def substitute(self, pod: Any, text: str) -> str:
         """A node's properties, with addresses that exist here."""

@@ -72,7 +72,7 @@ class SecuredNodes(RealNodes):
         path = os.pathsep.join((str(self._site), os.environ.get("PYTHONPATH", "")))
         java = f"-Djdk.net.hosts.file={self._hosts}"
         names = {"HIGHWATER_TEST_NAMES": str(self.names_file), "JAVA_TOOL_OPTIONS": java}
-        return {**os.environ, "PYTHONPATH": path, **names}
+        return {**super().environment(pod), "PYTHONPATH": path, **names}
 
     def files(self, pod: Any, home: Path) -> str:
         """Write what the pod mounts; returns its properties."""
