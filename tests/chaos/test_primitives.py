@@ -20,6 +20,7 @@ from highwater_chaos.backends.primitives import (
     FillsDisks,
     LosesPower,
     LosesPowerAtWrites,
+    RebootsMachines,
     ReplacesPods,
     RunsCommands,
     StallsDisks,
@@ -32,7 +33,7 @@ from highwater_chaos.faults import kind_named
 from highwater_chaos.schedule.capability import available_faults
 from highwater_chaos.workload.client_host import HostsClientProcesses
 
-OF_PODS = {DrainsMachines, ReplacesPods}
+OF_PODS = {DrainsMachines, RebootsMachines, ReplacesPods}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from highwater_chaos.backends.local.highwater_program import HighwaterProgram
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import Launch
-from highwater_chaos.backends.primitives import DrainsMachines, PowerLossReport, ReplacesPods
+from highwater_chaos.backends.primitives import DrainsMachines, PowerLossReport, RebootsMachines, ReplacesPods
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.base.process import Scheduler
 from highwater_chaos.engine import run_experiment
@@ -199,7 +199,7 @@ def broken(site: Site) -> Iterator[Broken]:
 
 
 def test_every_kind_is_broken_here() -> None:
-    of_pods = {ReplacesPods, DrainsMachines}
+    of_pods = {ReplacesPods, DrainsMachines, RebootsMachines}
     kinds = [kind for kind in fault_kinds() if not kind_named(kind).example().needs & of_pods]
     assert list(FAULTS) == kinds
 

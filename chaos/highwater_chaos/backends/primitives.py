@@ -258,6 +258,33 @@ class DrainsMachines(ReplacesPods, Protocol):
         """Return the nodes whose pods are on the machine of this one's now, itself among them."""
 
 
+class MachineBoot(NamedTuple):
+    """What has become of a reset: the ids of the boot in which it was asked for and of the one that follows.
+    ``failure``: why there is none."""
+
+    before: str
+    now: str
+    failure: str = ""
+
+
+@runtime_checkable
+class RebootsMachines(ReplacesPods, Protocol):
+    """Machines that can be reset, with everything on them."""
+
+    def reboot_machine(self, node: str, within_ns: int) -> str:
+        """Reset the machine on which the node is, and return its name: its page cache is lost. Returns when what runs
+        on it stands still; ``within_ns`` is how long the machine may take."""
+
+    def boot_of(self, node: str) -> MachineBoot | None:
+        """Probe: what has become of the last reset of the node's machine; None: that is not known yet."""
+
+    def why_not_back(self, node: str) -> str | None:
+        """Probe: why the machine cannot be used yet after its last reset; None: it can."""
+
+    def beside(self, node: str) -> Sequence[str]:
+        """Return the nodes whose pods are on the machine of this one's now, itself among them."""
+
+
 PRIMITIVES: Final[dict[Primitive, str]] = {
     LosesPower: "power loss",
     LosesPowerAtWrites: "power loss at a chosen write",
@@ -273,6 +300,7 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
     RunsCommands: "commands of the user's",
     ReplacesPods: "pods that can be replaced",
     DrainsMachines: "machines that can be drained",
+    RebootsMachines: "machines that can be reset",
     **{primitive: one.title for primitive, one in of_machines.MACHINE_PRIMITIVES.items()},
 }
 """Every primitive, as messages to users name it."""

@@ -2,7 +2,8 @@
 
 ``machines.jsonl`` of a run directory has one JSON object a line, by each node's agent: a sample every few seconds
 (``node``, ``at``: seconds since the epoch, ``load``: the load average of a minute, ``processors``, ``freeBytes`` of the
-disk where the nodes' volumes lie), and ``node``, ``started`` for each start of the agent. Other fields may follow.
+disk where the nodes' volumes lie), and ``node``, ``started`` for each start of the agent; with ``resetBy``, if a fault
+that reset the machine is why it started. Other fields may follow.
 
 A machine that has far more to do than processors stops a node for seconds; on one without disk space or without its
 agent, faults end late. What clients and replicas hold is not explained by that: a lost record is a lost record.
@@ -62,6 +63,8 @@ def troubles_in(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     starts: dict[str, int] = {}
     for row in rows:
         match row:
+            case {"resetBy": str()}:
+                pass
             case {"node": str(node), "started": float() | int()}:
                 starts[node] = starts.get(node, 0) + 1
             case {"node": str(node), "load": float() | int(), "processors": int(), "freeBytes": int()}:

@@ -234,8 +234,12 @@ class FaultContext:
         if target is None:
             return ()
         nodes = resolve(target, self.cluster, self.view, self.random, self.hit_by)
-        self.record.targets = tuple(dict.fromkeys((*self.record.targets, *nodes)))
+        self.hit(nodes)
         return nodes
+
+    def hit(self, nodes: Sequence[str]) -> None:
+        """Note nodes as the record's targets that no target names: they are on the same machine."""
+        self.record.targets = tuple(dict.fromkeys((*self.record.targets, *nodes)))
 
     def aim(self, target: Target) -> list[FaultTarget]:
         """Resolve a target and note the intent to act upon its nodes. Raises ``TargetError``."""

@@ -29,7 +29,8 @@ class Drain(ReplacedPodFault):
         machines = context.using(DrainsMachines)
         (first, *_) = context.resolve(self.target)
         yield from context.confirm(lambda: machines.pod_of(first) != "", f"{first} has a pod", GONE_NS)
-        touched = [context.intend("node", node, (node,)) for node in machines.beside(first)]
+        context.hit(beside := machines.beside(first))
+        touched = [context.intend("node", node, (node,)) for node in beside]
         machine = machines.cordon(first, context.undone_by_ns)
         for touch in touched:
             cordoned = machines.cordoned(first)

@@ -86,11 +86,22 @@ def crashable(node: PodNode) -> bool:
     return node.has_volume()
 
 
+def reset_refused(node: PodNode) -> str:
+    """Probe: why the pod's machine is not reset; empty: it would be."""
+    try:
+        node.machine.ensure_resettable()
+    except RefusalError as refusal:
+        expected = refusal.body["expected"]
+        return f"{refusal}; expected {expected}" if expected else str(refusal)
+    return ""
+
+
 PROBES: Final[dict[str, Callable[..., Any]]] = {
     **MACHINE_PROBES,
     "reaches": reaches,
     "session": session,
     "crashable": crashable,
+    "reset_refused": reset_refused,
 }
 """By the last part of their paths."""
 _PROBES: Final = {name: (look, model_of(name, look, Model)) for name, look in PROBES.items()}

@@ -22,14 +22,18 @@ _LONGEST_LINE: Final = 1000
 
 
 class MachineRecord:
-    """Of this node, in the directory ``state``. Any thread may call."""
+    """Of this node, in the directory ``state``. Any thread may call. ``reset_by``: the fault that reset the machine,
+    so that the agent started again."""
 
-    def __init__(self, node: str, state: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, node: str, state: Path, *, reset_by: str | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
         self._node = node
         self._path = state / FILE
         self._clock = clock
         self._busy = threading.Lock()
-        self._note({"started": self._clock()})
+        by = {} if reset_by is None else {"resetBy": reset_by}
+        self._note({"started": self._clock(), **by})
 
     def sample(self) -> None:
         """Note how the machine is now."""

@@ -34,6 +34,7 @@ from highwater_operator.agent.health import Health
 from highwater_operator.agent.http_api import QUIET, Api
 from highwater_operator.agent.kept_events import KeptEvents
 from highwater_operator.agent.listener import IDLE_S, Listener
+from highwater_operator.agent.machine import Machine
 from highwater_operator.agent.machine_record import MachineRecord
 from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.orphans import Collector
@@ -56,6 +57,8 @@ _ATTACH_EVERY: Final = 0.5
 _SAMPLE_EVERY: Final = 5.0
 _CERTIFICATE_AGAIN: Final = 10.0
 _VOLUMES_AGAIN: Final = 5.0
+_NOT_OURS: Final = (403, 404, 409)
+"""Statuses of refusals to look at a pod that is of no LogCluster, or is gone."""
 _TICKS_WITHIN: Final = 60.0
 _VOLUMES_WITHIN: Final = 600.0
 """Seconds: a file system may take minutes to be made, and the API server to answer."""
@@ -132,6 +135,7 @@ class Agent:
             self._volumes,
             Records(settings.state / "faults"),
             settings.kubelet,
+            Machine(settings.node, Kube(configuration, patience=0.0), self._pods_of_clusters, settings.kubelet),
         )
         for what in self._faults.recover():
             log("recovered after a start", what=what)
@@ -144,7 +148,7 @@ class Agent:
             self._log_once,
         )
         self._attachments = Attachments(self._volumes, self._pods.known, self._log_once)
-        self._machine = MachineRecord(settings.node, settings.state)
+        self._machine = MachineRecord(settings.node, settings.state, reset_by=self._faults.reset_by())
         self._ended = threading.Event()
         self._health = Health()
 
@@ -204,6 +208,17 @@ class Agent:
                 driver()
             await listener.close()
             await runner.cleanup()
+
+    def _pods_of_clusters(self) -> list[Pod]:
+        """Those on this machine. Raises ``RefusalError``: the API server does not say whose a pod is."""
+        found = []
+        for pod in self._pods.known():
+            try:
+                found.append(self._admission.readable(pod.namespace, pod.name, pod.uid, None))
+            except RefusalError as refusal:
+                if refusal.status not in _NOT_OURS:
+                    raise
+        return [pod for pod in found if pod.of_cluster]
 
     def _on_change(self, pod: Pod) -> None:
         self._kept.look_at(pod)

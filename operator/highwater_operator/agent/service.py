@@ -20,6 +20,8 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.journal import Entry
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.linux import boot_time_ns
+from highwater_chaos.machine.proc import boot_id
+from highwater_chaos.machine.reset import reset_machine
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import Volume
 from highwater_operator.agent import metrics
@@ -29,6 +31,7 @@ from highwater_operator.agent.fault_log import log_change, log_refusal
 from highwater_operator.agent.faults.base import Context, Fault, HealContext, PodNode
 from highwater_operator.agent.faults.kinds import KINDS, read_stored
 from highwater_operator.agent.faults.processes import bar, freeze, group_of
+from highwater_operator.agent.machine import Machine
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence, FaultRecord, Records, State, now_text
 from highwater_operator.agent.refusals import RefusalError
@@ -36,16 +39,27 @@ from highwater_operator.agent.volumes import Volumes
 
 _LONGEST: Final = timedelta(hours=24)
 _MOST_SAID: Final = 1000
+_RESET_AFTER: Final = 1.0
+"""Seconds in which the request gets its response, and the last events of the nodes are read."""
 
 
 class Faults:
     """The faults of one node. ``kubelet``: where it keeps pods' volumes."""
 
     def __init__(
-        self, admission: Admission, run: MachineRun, volumes: Volumes, records: Records, kubelet: Path
+        self,
+        admission: Admission,
+        run: MachineRun,
+        volumes: Volumes,
+        records: Records,
+        kubelet: Path,
+        machine: Machine,
     ) -> None:
         self._admission = admission
         self._kubelet = kubelet
+        self._machine = machine
+        self._resetting: set[str] = set()
+        """Faults for which this agent is about to reset the machine."""
         self._run = run
         self._volumes = volumes
         self._records = records
@@ -77,7 +91,7 @@ class Faults:
             except RefusalError as refusal:
                 log_refusal(FaultRecord(fault, "failed", body), refusal)
                 raise
-            context = Context(pod, self._run, self._volumes, fault, boot_time_ns() + lasts_ns)
+            context = Context(pod, self._run, self._volumes, self._machine, fault, boot_time_ns() + lasts_ns)
             record = self._store(FaultRecord(fault, "injecting", body, _until(request)))
             return self._inject(context, request, record)
 
@@ -116,7 +130,7 @@ class Faults:
 
     def node(self, pod: Pod) -> PodNode:
         """Return the parts of the node at which probes look."""
-        return PodNode(pod, self._run, self._volumes)
+        return PodNode(pod, self._run, self._volumes, self._machine)
 
     # --- what time does ---
 
@@ -240,13 +254,19 @@ class Faults:
         metrics.INJECTION_SECONDS.labels(request.kind).observe(time.monotonic() - began)
         record = replace(record, error="").saw(*evidence)
         if not request.OVER_AT_ONCE:
-            return self._store(replace(record, state="inForce"))
+            stored = self._store(replace(record, state="inForce"))
+            if request.RESETS:
+                self._resetting.add(record.id)
+                threading.Timer(_RESET_AFTER, self._reset, (record.id,)).start()
+            return stored
         self._ensure(context.id, self._run.undo_tagged(context.id).left)
         return self._store(replace(record, state="inForce" if down else "done"))
 
     def _look_at(self, record: FaultRecord) -> bool:
         """Whether it is over now."""
         request = read_stored(record.request)
+        if request.RESETS:
+            return self._look_at_reset(record)
         if _left_ns(record.until) <= 1:
             self._end(record, "done" if request.OVER_AT_ONCE else "expired", "deadline")
             return True
@@ -255,6 +275,45 @@ class Faults:
             self._end(record, "expired", "deadline")
             return True
         return False
+
+    # --- resets of the machine ---
+
+    def reset_by(self) -> str | None:
+        """Return the fault by which the machine was reset before the agent started; None: none that is known."""
+        for record in self._records.all(over=False):
+            if _boot_before(record) not in ("", boot_id()):
+                return record.id
+        return None
+
+    def _reset(self, fault: str) -> None:
+        """Reset the machine, unless the fault was undone meanwhile. Does not return if the kernel obeys."""
+        with self._only(fault):
+            record = self._records.get(fault)
+            if record is not None and record.state == "inForce":
+                try:
+                    reset_machine()
+                except (MachineError, OSError) as error:
+                    self._recovered(replace(record, error=f"the machine was not reset: {error}"))
+        self._resetting.discard(fault)
+
+    def _look_at_reset(self, record: FaultRecord) -> bool:
+        """Whether it is over now: the machine has booted again, and its node is Ready."""
+        before, now = _boot_before(record), boot_id()
+        if before == now:
+            if record.id in self._resetting:
+                return False
+            return self._recovered(replace(record, error="the agent ended before it reset the machine"))
+        if _boots(record)[-1] != now:
+            saw = f"machine {self._machine.node} has booted again: it is boot {now}, and was {before}"
+            record = self._store(record.saw(Evidence(saw, details={"boot": now})))
+        why = self._machine.why_not_ready()
+        if why is None:
+            seen = Evidence(f"node {self._machine.node} is Ready in boot {now}", phase="heal")
+            self._store(replace(record, state="done").saw(seen), "boot")
+        elif _left_ns(record.until) <= 1:
+            seen = Evidence(f"past the deadline: {why}", False, "heal")
+            self._store(replace(record, state="expired").saw(seen), "deadline")
+        return why is None
 
     def _end(self, record: FaultRecord, state: State, by: str) -> FaultRecord:
         began = time.monotonic()
@@ -317,6 +376,17 @@ class Faults:
             lock = self._locks.setdefault(fault, threading.Lock())
         with lock:
             yield
+
+
+def _boots(record: FaultRecord) -> list[str]:
+    """The boots of the machine that a reset has seen, the first one first."""
+    return [str(one.details["boot"]) for one in record.evidence if "boot" in one.details]
+
+
+def _boot_before(record: FaultRecord) -> str:
+    """The boot in which the machine was to be reset; empty: it was not."""
+    resets = record.state == "inForce" and KINDS.get(record.kind, Fault).RESETS
+    return next(iter(_boots(record)), "") if resets else ""
 
 
 def _ensure_same(there: FaultRecord, body: dict[str, object]) -> None:

@@ -1,8 +1,8 @@
 """Which experiments must not be under way together, in whichever namespaces they are.
 
 Two on the same cluster: they have a pod in common, the same cluster id, or, if Kafka did not answer with one, an
-address. And two with pods on the same machine, if one of them may drain machines: what is evicted finds no place on a
-machine that another experiment has cordoned.
+address. And two with pods on the same machine, if one of them may drain or reset machines: what is evicted finds no
+place on a machine that another experiment has cordoned, and a reset hits all pods of a machine.
 
 An experiment holds what it touches from before it is Pending until it is Completed, and its topics on a cluster of
 others are deleted. The operator ends one whose runner has died, so none holds anything for ever. To look and to write
@@ -23,6 +23,7 @@ from highwater_chaos.backends.kubernetes.healing import homes_of
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.faults.drain import Drain
+from highwater_chaos.faults.node_reboot import NodeReboot
 from highwater_chaos.kube.cluster_id import cluster_id_of
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, CLUSTER_LABEL, LOG_CLUSTER, POD, Json
 from highwater_operator.experiments.acceptance import Rejection
@@ -41,7 +42,7 @@ class Reach:
 
     pods: frozenset[str]
     machines: frozenset[str] | None
-    drains: bool
+    takes_machines: bool
     cluster_id: str
     addresses: frozenset[tuple[str, int]] = frozenset()
 
@@ -85,9 +86,14 @@ async def why_not_now(context: ExperimentContext, found: Json, cluster_id: str) 
     return None
 
 
-def may_drain(found: Json) -> bool:
-    """Whether an experiment's schedule has a drain, or draws one at random."""
-    return Drain.KIND in _words(found["spec"].get("schedule") or [])
+def may_take_machines(found: Json) -> bool:
+    """Whether an experiment's schedule may drain or reset a machine."""
+    return not {Drain.KIND, NodeReboot.KIND}.isdisjoint(_words(found["spec"].get("schedule") or []))
+
+
+def may_reset_machines(found: Json) -> bool:
+    """Whether it may reset one."""
+    return NodeReboot.KIND in _words(found["spec"].get("schedule") or [])
 
 
 def _conflict(found: Json, own: Reach, other: Json, theirs: Reach) -> Rejection | Waiting | None:
@@ -104,12 +110,12 @@ def _conflict(found: Json, own: Reach, other: Json, theirs: Reach) -> Rejection 
             f"{what} has {who} on it, and takes one at a time: apply this one again when that is Completed",
         )
     shared = own.shares_machines_with(theirs)
-    if not (own.drains or theirs.drains) or shared == frozenset():
+    if not (own.takes_machines or theirs.takes_machines) or shared == frozenset():
         return None
     where = "machines that are not known yet" if shared is None else f"machine {', '.join(sorted(shared))}"
-    which = "that" if theirs.drains else "this one"
+    which = "that" if theirs.takes_machines else "this one"
     return Waiting(
-        WAITS_FOR_MACHINES, f"{who} has pods on {where} too, and {which} may drain machines: waits for its end"
+        WAITS_FOR_MACHINES, f"{who} has pods on {where} too, and {which} may drain or reset machines: waits for its end"
     )
 
 
@@ -135,7 +141,7 @@ async def _reach(context: ExperimentContext, found: Json, cluster_id: str) -> Re
     if reference is None and not homes:
         homes = None
     uids = frozenset(str(pod["metadata"]["uid"]) for pod in pods)
-    return Reach(uids, homes, may_drain(found), cluster_id, await addresses_of(bootstrap))
+    return Reach(uids, homes, may_take_machines(found), cluster_id, await addresses_of(bootstrap))
 
 
 async def addresses_of(bootstrap: str) -> frozenset[tuple[str, int]]:

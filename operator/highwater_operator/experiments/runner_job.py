@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.healing import run_job_name
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.kube.kinds import EXPERIMENT_LABEL, EXPERIMENT_UID_LABEL, Json
+from highwater_chaos.kube.kinds import EXPERIMENT_LABEL, EXPERIMENT_UID_LABEL, REBOOT_ALLOWED, REBOOT_LABEL, Json
+from highwater_operator.experiments.contention import may_reset_machines
 from highwater_operator.experiments.context import TOKEN_PATH, TRUST_PATH, ExperimentContext
 from highwater_operator.reconcile.pod_troubles import end_of
 from highwater_runtime.ports import SECOND
@@ -21,6 +22,15 @@ _AROUND_S: Final = 2400
 _GRACE_S: Final = 180
 """For a runner whose pod is asked to stop: it heals, records what replicas hold, and keeps what it recorded."""
 _KEPT_S: Final = 3600
+_NOT_RESET: Final = {"key": REBOOT_LABEL, "operator": "NotIn", "values": [REBOOT_ALLOWED]}
+_BESIDE_RESETS: Final = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 100, "preference": {"matchExpressions": [_NOT_RESET]}}
+        ]
+    }
+}
+"""A runner that resets machines is put on one that is not to be reset, if there is room: its own it never resets."""
 
 
 def labels_of(uid: str, component: str) -> dict[str, str]:
@@ -76,6 +86,7 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
         attempts=1,
         seconds=seconds,
         grace=_GRACE_S,
+        affinity=_BESIDE_RESETS if may_reset_machines(found) else None,
     )
 
 
@@ -119,6 +130,7 @@ def job_manifest(
     attempts: int,
     seconds: int,
     grace: int = 10,
+    affinity: Json | None = None,
 ) -> dict[str, Any]:
     """A Job about the experiment ``found``: unprivileged, on a read-only root with a ``/tmp``, bounded in time. It
     runs as the account of its own name, see :mod:`~highwater_operator.experiments.rights`."""
@@ -146,6 +158,7 @@ def job_manifest(
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
                     "restartPolicy": "Never",
+                    **({} if affinity is None else {"affinity": affinity}),
                     "terminationGracePeriodSeconds": grace,
                     "securityContext": {
                         "runAsNonRoot": True,

@@ -73,6 +73,8 @@ class FakeAgent:
         self.answers: Callable[[str, str, int], bytes | None] = lambda pod, what, offset: None
         self.processes: Callable[[str], list[str]] = lambda pod: ["running"]
         self.reaches: Callable[[str, str], bool] = lambda pod, peer: True
+        self.boot_id, self.reset_refused = "this one", "node does not allow it"
+        """Of its machine."""
         self._busy = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         agent = self
@@ -155,13 +157,15 @@ class FakeAgent:
         if parts == ["healthz"]:
             return 200, b"{}"
         if parts[1] == "clock":
-            clock = {"bootId": "this one", "monotonicNs": time.monotonic_ns(), "wallNs": time.time_ns()}
+            clock = {"bootId": self.boot_id, "monotonicNs": time.monotonic_ns(), "wallNs": time.time_ns()}
             return 200, json.dumps(clock).encode()
         if parts[1] == "pods" and parts[4] == "process_state":
             states = {*self.processes(parts[3]), "gone"}
             return 200, json.dumps(
                 {"result": next(one for one in ("stopped", "running", "gone") if one in states)}
             ).encode()
+        if parts[1] == "pods" and parts[4] == "reset_refused":
+            return 200, json.dumps({"result": self.reset_refused}).encode()
         if parts[1] == "pods" and parts[4] == "crashable":
             return 200, b'{"result": false}'
         if parts[1] == "pods" and parts[4] == "reaches":

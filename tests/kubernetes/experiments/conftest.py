@@ -16,6 +16,7 @@ import pytest
 import yaml
 from api_server.world import PENDING, READY, Outcome, World
 from experiments.agents import TOKEN, TRUST, FakeAgent
+from experiments.broken_pods import Run, impatient_run
 from experiments.real_world import ActingAgent, RestartingNodes
 from experiments.recorded import Recorded, record
 from log_cluster.real_nodes import PACE
@@ -50,6 +51,13 @@ def experiment(name: str = "demo", **spec: Any) -> Json:
         "metadata": {"name": name, "namespace": "default"},
         "spec": {"timeout": "2m", "cluster": {"brokers": 3, "topics": [{"name": "orders"}]}, **spec},
     }
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """A run over pods whose faults can be broken."""
+    with impatient_run(monkeypatch) as made:
+        yield made
 
 
 def _decide(pod: Json) -> Outcome:

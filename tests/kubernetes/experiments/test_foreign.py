@@ -401,8 +401,8 @@ def test_a_machine_that_may_be_drained_has_one_experiment_on_it_until_its_runner
     waits = apply(others, "drains", reference("k-0"), namespace="kube-public", schedule=DRAIN)
     assert (waits["status"], waits["reason"]) == ("Unknown", "WaitingForMachines")
     assert waits["message"] == (
-        "chaosexperiment default/own has pods on machines that are not known yet too, and this one may drain machines:"
-        " waits for its end"
+        "chaosexperiment default/own has pods on machines that are not known yet too, and this one may drain or"
+        " reset machines: waits for its end"
     )
     place("own-broker-0", "default", "node-0", {"highwater.dev/cluster": "own"})
     until(lambda: "on machine node-0 too" in accepted(others, "drains", "kube-public")["message"], "its machine")

@@ -145,8 +145,8 @@ def test_rights_have_no_wildcard_and_reach_no_secret(packaged):
                 assert rule == {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
                 assert role["metadata"]["namespace"] == "highwater-system"
             elif (kind, name, reached) == ("ClusterRole", "highwater-agent", {"nodes"}):
-                # It cordons its node when that is drained, and undoes it.
-                assert rule == {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]}
+                # It cordons its node when that is drained, and lists all before it resets a machine.
+                assert rule == {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch"]}
             else:
                 assert not reached, name
 

@@ -51,7 +51,7 @@ from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import PodEvents
 from highwater_chaos.backends.kubernetes.own_topics import write_own_topics
 from highwater_chaos.backends.kubernetes.pod_nodes import PodNode
-from highwater_chaos.backends.kubernetes.replaced_pods import ReplacedPods
+from highwater_chaos.backends.kubernetes.rebooted_machines import RebootedMachines
 from highwater_chaos.backends.kubernetes.watched_cluster import WatchedCluster
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.host_faults import Skew
@@ -91,7 +91,7 @@ class _Node(PodNode):
     skew: HostFault | None = None
 
 
-class KubernetesBackend(ReplacedPods, NotesTopics, KubernetesCapabilities, RealNodes):
+class KubernetesBackend(RebootedMachines, NotesTopics, KubernetesCapabilities, RealNodes):
     """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks cannot be harmed: those that can be
     harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 
@@ -163,7 +163,6 @@ class KubernetesBackend(ReplacedPods, NotesTopics, KubernetesCapabilities, RealN
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
         """Create the LogCluster, or begin on the one that is borrowed, once it is Ready. Raises ``ClusterError``."""
-        del needs
         self._since = int(time.time())
         self._intake = Intake(self._threads, borrowed=self.is_borrowed(), spool=spool)
         self._cluster = cluster
@@ -176,6 +175,7 @@ class KubernetesBackend(ReplacedPods, NotesTopics, KubernetesCapabilities, RealN
         self._nodes = {
             name: _Node(name=name, place=place, events=PodEvents(name, place)) for name, place in places.items()
         }
+        self._ensure_resettable(needs)
         security = self._security(cluster)
         self._kafka = kafka_pods(
             api=self._api, place=self._place, cluster=cluster, at=self._at, seed=seed, security=security
@@ -466,6 +466,9 @@ class KubernetesBackend(ReplacedPods, NotesTopics, KubernetesCapabilities, RealN
 
     def _resumed(self, one: PodNode) -> None:
         self._host_faults.resumed(one.name)
+
+    def _away(self, one: PodNode, *, away: bool) -> None:
+        self._nodes[one.name].events.away = away
 
     def _ending(self, one: PodNode, reason: str | None) -> None:
         self._nodes[one.name].events.ending = reason

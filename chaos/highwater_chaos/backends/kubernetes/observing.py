@@ -65,6 +65,8 @@ class PodEvents:
     crashed: bool = False
     """Whether the present incarnation has reported that it ended by an exception."""
     silent_since: int | None = None
+    away: bool = False
+    """Whether its machine boots: its agent does not answer meanwhile, and has all events afterwards."""
 
 
 class EventPolls:
@@ -186,7 +188,7 @@ class EventPolls:
             pod.silent_since = -1
         elif pod.silent_since is None:
             pod.silent_since = now
-        elif pod.silent_since >= 0 and now - pod.silent_since > _SILENT_NS:
+        elif pod.silent_since >= 0 and not pod.away and now - pod.silent_since > _SILENT_NS:
             pod.silent_since = -1  # noted once
             self._notes.append(f"events of {pod.name} could not be read for {_SILENT_NS // SECOND} s: {error}")
 

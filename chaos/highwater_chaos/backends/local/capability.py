@@ -19,6 +19,7 @@ from highwater_chaos.backends.primitives import (
     LosesPower,
     LosesPowerAtWrites,
     Primitive,
+    RebootsMachines,
     ReplacesPods,
     SkewsClocks,
     StallsDisks,
@@ -37,7 +38,7 @@ _NEEDS: Final[dict[Primitive, str]] = {
 }
 _BY_THE_NODE: Final = frozenset({AppliesRpcRules, SkewsClocks, StallsDisks})
 """What the process of a node does when its control socket asks for it."""
-_OF_PODS: Final = (ReplacesPods, DrainsMachines)
+_OF_PODS: Final = (ReplacesPods, DrainsMachines, RebootsMachines)
 _ON_VOLUMES: Final[tuple[Primitive, ...]] = (
     LosesPower,
     *(kind for kind, one in MACHINE_PRIMITIVES.items() if one.fault.ACTS_ON == "volume"),

@@ -140,9 +140,11 @@ def agent_http() -> Target:
     from highwater_operator.agent.admission import Admission
     from highwater_operator.agent.http_api import QUIET, Api
     from highwater_operator.agent.kept_events import KeptEvents
+    from highwater_operator.agent.machine import Machine
     from highwater_operator.agent.machine_record import MachineRecord
     from highwater_operator.agent.pods import Pod
     from highwater_operator.agent.records import FaultRecord, Records
+    from highwater_operator.agent.refusals import RefusalError
     from highwater_operator.agent.service import Faults
     from highwater_operator.agent.settings import Settings
     from highwater_operator.agent.volumes import VolumeRecord, Volumes
@@ -188,10 +190,16 @@ def agent_http() -> Target:
 
         def mount(self, record: VolumeRecord) -> None: ...
 
+    class NeverReset(Machine):
+        def ensure_resettable(self) -> str:
+            raise RefusalError(403, "it is the machine of the laboratory")
+
     volumes: Any = NothingMade(folder / "state", folder / "mounts")
     machine: Any = None  # whatever would need it must be refused before
     admission = Admission("node-1", OnePod(), OptedIn(), OptedIn())
-    faults = Faults(admission, machine, volumes, NothingKept(folder / "faults"), folder)
+    faults = Faults(
+        admission, machine, volumes, NothingKept(folder / "faults"), folder, NeverReset("node-1", machine, list, folder)
+    )
     settings = Settings("node-1", folder / "token", folder, folder, kubelet=folder)
     record = MachineRecord("node-1", folder / "state")
     api = Api(settings, faults, admission, volumes, record, lambda: None, KeptEvents(folder, lambda pod: pod))

@@ -19,6 +19,7 @@ from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import Volume
 from highwater_operator.agent.containers import Container, containers_by_uid, network_of, node_container, running_node
+from highwater_operator.agent.machine import Machine
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
 from highwater_operator.agent.refusals import RefusalError
@@ -36,6 +37,7 @@ class PodNode:
     pod: Pod
     run: MachineRun
     volumes: Volumes
+    machine: Machine
 
     @property
     def name(self) -> str:
@@ -147,6 +149,8 @@ class Fault(Model):
     """Whether it is done to the pod's volume, to which nothing else is done meanwhile."""
     TALKS: ClassVar[bool] = False
     """Whether undoing it takes an answer of the pod's program."""
+    RESETS: ClassVar[bool] = False
+    """Whether the machine is reset once the fault is recorded as in force."""
     kind: str
     pod: PodReference
     deadline: AwareDatetime

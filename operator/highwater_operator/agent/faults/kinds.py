@@ -12,11 +12,12 @@ from highwater_operator.agent.faults.cordon import Cordon
 from highwater_operator.agent.faults.derived import MACHINE_FAULTS
 from highwater_operator.agent.faults.disks import DiskWipe, PowerLoss
 from highwater_operator.agent.faults.node_program import ClockSkew, DiskStall, Messages
+from highwater_operator.agent.faults.node_reboot import NodeReboot
 from highwater_operator.agent.faults.processes import Kill, Stop
 from highwater_operator.agent.requests import refusal_of
 
 _CLASSES: Final[tuple[type[Fault], ...]] = (
-    *(PowerLoss, DiskWipe, Kill, Stop, Messages, DiskStall, ClockSkew, Cordon),
+    *(PowerLoss, DiskWipe, Kill, Stop, Messages, DiskStall, ClockSkew, Cordon, NodeReboot),
     *MACHINE_FAULTS,
 )
 KINDS: Final = {kind: one for one in _CLASSES for kind in get_args(one.model_fields["kind"].annotation)}

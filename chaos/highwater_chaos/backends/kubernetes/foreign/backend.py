@@ -26,7 +26,7 @@ from highwater_chaos.backends.kubernetes.kubelet import held_up
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.own_topics import write_own_topics
 from highwater_chaos.backends.kubernetes.pod_nodes import PodDisks, PodNode, PodNodes
-from highwater_chaos.backends.kubernetes.replaced_pods import ReplacedPods
+from highwater_chaos.backends.kubernetes.rebooted_machines import RebootedMachines
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import Needs, Primitive
@@ -44,7 +44,7 @@ _SLICE: Final = 0.1
 _LOGS_PATIENCE: Final = 5.0
 
 
-class ForeignBackend(ReplacedPods, AttachBackend):
+class ForeignBackend(RebootedMachines, AttachBackend):
     """See :class:`highwater_chaos.backends.protocol.Backend`.
 
     Args:
@@ -118,11 +118,11 @@ class ForeignBackend(ReplacedPods, AttachBackend):
             raise ClusterError(f"spec.clusterRef: whether volumes can lose power cannot be seen: {error}") from error
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None, *, needs: Needs = None) -> None:
-        """Begin to observe what :meth:`prepare` has found."""
+        """Begin to observe what :meth:`prepare` has found. Raises ``ClusterError``."""
+        self._ensure_resettable(needs)
         self._cluster = cluster
         self._start_ns = time.monotonic_ns()
         self._log = EventLog(self._start_ns, spool=spool)
-        del needs
         self._cuts = Cuts(self._client, self._places, self._endpoints)
         self._observe(seed)
         self._client.all_end_within(self._timeout_ns + _AFTER_NS)

@@ -131,17 +131,18 @@ def _of_pod(
     name, spec = pod["metadata"]["name"], pod.get("spec") or {}
     machine = str(spec.get("nodeName") or "")
     agent = agents.get(machine)
-    why = why_no_agents or (f"no agent on node {machine}" if machine else "it is on no node yet")
+    why = no_agent = why_no_agents or (f"no agent on node {machine}" if machine else "it is on no node yet")
     parameters = {"uid": pod["metadata"]["uid"]}
     if CLUSTER_LABEL not in _labels(pod) and container_of(pod, container) is not None:
         parameters["container"] = container
-    crashable = ""
+    crashable, reset = "", no_agent
     if agent is not None:
-        why, crashable = _asked(agent, pod, parameters)
+        why, crashable, reset = _asked(agent, pod, parameters)
     yield Examined(f"{name}: {_PROCESSES}", not why, why or f"by the agent of node {machine}")
     own = "it lives in the machine's own network (hostNetwork), which is never cut" if spec.get("hostNetwork") else ""
     yield Examined(f"{name}: partition", not (why or own), why or own or "in the pod's network namespace")
     yield Examined(f"{name}: {_DISKS}", not (why or crashable), why or crashable or "its volume can lose power")
+    yield Examined(f"{name}: nodeReboot", not reset, reset or f"machine {machine}, with every pod on it")
     if CLUSTER_LABEL in _labels(pod):
         return
     tight = [one["metadata"]["name"] for one in budgets if _selects(one, pod) and not _allows(one)]
@@ -150,18 +151,20 @@ def _of_pod(
     yield Examined(f"{name}: evict, drain", not (why or refused), why or refused or "allowed now")
 
 
-def _asked(agent: AgentClient, pod: Json, parameters: Mapping[str, str]) -> tuple[str, str]:
-    """Why the pod cannot be touched at all, and why its volume cannot; empty: they can."""
+def _asked(agent: AgentClient, pod: Json, parameters: Mapping[str, str]) -> tuple[str, str, str]:
+    """Why the pod, its volume and its machine cannot be touched; empty: they can."""
     place = pod["metadata"]["namespace"], pod["metadata"]["name"]
     try:
+        reset = agent.look(*place, "reset_refused", str, parameters)
         if agent.look(*place, "process_state", str, parameters) == "gone":
-            return "its node does not run", ""
+            return "its node does not run", "", reset
         crashable = agent.look(*place, "crashable", bool, parameters)
     except AgentError as error:
+        why = str(error).partition(f" {error.status}: ")[2] or str(error)
         if error.status == 403:
-            return "its agent refuses it: the namespace does not allow faults", ""
-        return str(error).partition(f" {error.status}: ")[2] or str(error), ""
-    return "", "" if crashable else _NO_VOLUME
+            why = "its agent refuses it: the namespace does not allow faults"
+        return why, "", why
+    return "", "" if crashable else _NO_VOLUME, reset
 
 
 def _budgets(api: Kube, namespace: str) -> list[Json]:
