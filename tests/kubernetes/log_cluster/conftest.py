@@ -253,3 +253,15 @@ def wait_for() -> Callable[..., Any]:
 def make_stage() -> type[Stage]:
     """For tests that bring their own miniature cluster."""
     return Stage
+
+
+@pytest.fixture
+def real(kube_api: Any, nodes: Any) -> Iterator[Stage]:
+    """A stage whose pods are processes: ``nodes`` of the test's module."""
+    with World(kube_api, nodes) as world:
+        stage = Stage(kube_api, world)
+        try:
+            yield stage
+        finally:
+            stage.stop()
+            nodes.close()

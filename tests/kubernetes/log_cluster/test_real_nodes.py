@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server.world import World
 from log_cluster.outside_clients import OutsideClients
 from log_cluster.real_nodes import PACE, RealNodes
 
@@ -33,17 +32,6 @@ def nodes(kube_api: Any, tmp_path: Path) -> Iterator[RealNodes]:
     made = RealNodes(kube_api, tmp_path)
     yield made
     made.close()
-
-
-@pytest.fixture
-def real(kube_api: Any, nodes: RealNodes, make_stage: Any) -> Iterator[Any]:
-    with World(kube_api, nodes) as world:
-        made = make_stage(kube_api, world)
-        try:
-            yield made
-        finally:
-            made.stop()
-            nodes.close()
 
 
 def look(nodes: RealNodes) -> ClusterView:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server.world import World
 from cryptography import x509
 from log_cluster.real_nodes import PACE
 from log_cluster.secured_nodes import SecuredNodes
@@ -37,17 +36,6 @@ def nodes(kube_api: Any, tmp_path: Path) -> Iterator[SecuredNodes]:
     with made.names_known():
         yield made
     made.close()
-
-
-@pytest.fixture
-def real(kube_api: Any, nodes: SecuredNodes, make_stage: Any) -> Iterator[Any]:
-    with World(kube_api, nodes) as world:
-        made = make_stage(kube_api, world)
-        try:
-            yield made
-        finally:
-            made.stop()
-            nodes.close()
 
 
 class Client:

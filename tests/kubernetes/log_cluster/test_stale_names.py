@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server.world import World
 from log_cluster.moving_nodes import MovingNodes
 from log_cluster.real_nodes import PACE
 
@@ -37,17 +36,6 @@ def nodes(kube_api: Any, tmp_path: Path) -> Iterator[MovingNodes]:
     made = MovingNodes(kube_api, tmp_path, TTL_S)
     yield made
     made.close()
-
-
-@pytest.fixture
-def real(kube_api: Any, nodes: MovingNodes, make_stage: Any) -> Iterator[Any]:
-    with World(kube_api, nodes) as world:
-        made = make_stage(kube_api, world)
-        try:
-            yield made
-        finally:
-            made.stop()
-            nodes.close()
 
 
 class LeaderWatch:
