@@ -17,6 +17,7 @@ from waiting import until
 
 from highwater_chaos.apache_kafka import fetching, installation
 from highwater_chaos.apache_kafka.fetching import ApacheKafkaUnavailableError
+from highwater_chaos.apache_kafka.installation import Installation
 from highwater_chaos.apache_kafka.versions import needs_old_java, release_parts
 from highwater_pipeline.java import Java
 
@@ -157,3 +158,14 @@ def test_what_cannot_be_fetched_is_named(home: Path, monkeypatch: pytest.MonkeyP
     why = installation.available("3.4.1")
     assert why is not None
     assert "the jars of Apache Kafka 3.4.1 are not in" in why
+
+
+@pytest.mark.parametrize("release", ["3.9.2", "4.4.0"])
+def test_what_an_installation_keeps_is_for_every_user(release: str, tmp_path: Path) -> None:
+    """An image is made by root, and its nodes run as another user."""
+    made = installation.install(release)
+    (tmp_path / "lib").symlink_to(made.directory / "lib")
+    files = Installation(tmp_path, made.java, release).first_files()
+    kept = [path for path in (tmp_path / "formatted-default").rglob("*") if path.is_file()]
+    assert {str(path.relative_to(tmp_path / "formatted-default")) for path in kept} == files.keys() != set()
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o644}

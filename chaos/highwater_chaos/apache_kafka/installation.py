@@ -104,6 +104,8 @@ class Installation:
                 (made / META).unlink()  # written anew for each node
                 if scratch is not None:
                     return _contents(made)
+                for file in made.rglob("*"):  # from 4.0 on the tool's are for its own user, and an image has another
+                    file.chmod(0o755 if file.is_dir() else 0o644)
                 with suppress(FileExistsError):  # another process was first
                     made.rename(kept)
         return _contents(kept)
