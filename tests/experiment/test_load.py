@@ -418,6 +418,11 @@ def problem_of(text: str, found: str, instead: str) -> list[str]:
             "mode: kraft\n    metadataVersion: 3.7",
             "expected text; found 3.7; quote it if",
         ),
+        (
+            "mode: kraft",
+            "mode: kraft\n    metadataVersion: off",
+            "expected text; found False; quote it if it is text: YAML reads on, yes, off and no",
+        ),
         ("timeout: 3m", "timeout: 3.0", "expected a duration such as 500ms, 20s or 1m30s"),
         (
             "cleanup.polcy: delete",

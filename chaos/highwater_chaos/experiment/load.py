@@ -188,8 +188,7 @@ def _message(details: ErrorDetails) -> str:
         case "value_error":
             return f"{details['ctx']['error']}; found {_show(found)}"
         case kind if kind in _WRONG_SHAPE:
-            quote = f"; quote it if it is text: '{found}'" if kind == "string_type" and _is_number(found) else ""
-            return f"{_WRONG_SHAPE[kind]}; found {_show(found)}{quote}"
+            return f"{_WRONG_SHAPE[kind]}; found {_show(found)}{_quoting(found) if kind == 'string_type' else ''}"
         case "string_pattern_mismatch":
             return f"expected {EXPECTED[details['ctx']['pattern']]}; found {_show(found)}"
         case _:
@@ -197,8 +196,11 @@ def _message(details: ErrorDetails) -> str:
             return f"{text[0].lower()}{text[1:]}; found {_show(found)}"
 
 
-def _is_number(found: Any) -> bool:
-    return isinstance(found, (int, float)) and not isinstance(found, bool)
+def _quoting(found: Any) -> str:
+    """A hint where text was expected, and YAML read what is not quoted as something else."""
+    if isinstance(found, bool):
+        return "; quote it if it is text: YAML reads on, yes, off and no as true and false"
+    return f"; quote it if it is text: '{found}'" if isinstance(found, (int, float)) else ""
 
 
 def _show(found: Any) -> str:
