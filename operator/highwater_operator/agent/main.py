@@ -145,6 +145,7 @@ class Agent:
             self._pods,
             clusters,
             self._faults.all,
+            lambda volume, what: log("volume removed", about=volume, what=what),
             self._log_once,
         )
         self._attachments = Attachments(self._volumes, self._pods.known, self._log_once)

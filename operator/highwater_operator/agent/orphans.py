@@ -94,7 +94,8 @@ class Collector:
         pods: Pods,
         clusters: Clusters,
         faults: Callable[[], Iterable[FaultRecord]],
-        tell: Callable[[str, str], None],
+        removed: Callable[[str, str], None],
+        stays: Callable[[str, str], None],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -103,7 +104,8 @@ class Collector:
         self._pods = pods
         self._clusters = clusters
         self._faults = faults
-        self._tell = tell
+        self._removed = removed
+        self._stays = stays
         self._clock = clock
         self._grace = Grace()
         self._looked = -LOOK_EVERY
@@ -112,7 +114,7 @@ class Collector:
     def look(self) -> None:
         """Remove what has been an orphan for long enough; nothing where the last look was just now.
 
-        ``tell`` is called with the volume and what there is to say of it.
+        ``removed`` and ``stays`` are called with the volume and what has become of it.
 
         Raises:
             RefusalError: the API server does not answer; no more is removed.
@@ -164,8 +166,10 @@ class Collector:
         except (MachineError, OSError) as error:
             metrics.VOLUME_REMOVALS.labels("failed").inc()
             self._again[record.name] = self._clock() + RETRY_AFTER
-            self._tell(record.name, f"volume {record.name} of a deleted LogCluster stays for now: {error}; tried again")
+            self._stays(
+                record.name, f"volume {record.name} of a deleted LogCluster stays for now: {error}; tried again"
+            )
             return
         metrics.VOLUME_REMOVALS.labels("removed").inc()
         size = f"{record.file_system} of {record.size_bytes} bytes"
-        self._tell(record.name, f"volume {record.name} ({size}) removed: LogCluster {record.cluster} was deleted")
+        self._removed(record.name, f"volume {record.name} ({size}) removed: LogCluster {record.cluster} was deleted")
