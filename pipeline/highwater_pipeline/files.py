@@ -6,7 +6,6 @@ guessed or repaired: unknown fields, missing fields, wrong types and torn lines 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final, Generic, TypeVar
@@ -38,25 +37,14 @@ class BadTableError(ValueError):
     """A file is not the table that it should be; the message says where, what was expected and what was found."""
 
 
-def read_jsonl(path: AnyPath, kind: RowKind[Row], run_id: str) -> pa.Table:
-    """A JSON Lines file as an Arrow table of ``kind.schema``; ``run_id`` stands where lines name none.
-
-    It is read in parts, so that it takes little more memory than the table.
+def jsonl_parts(path: AnyPath, kind: RowKind[Row], run_id: str) -> Iterator[pa.Table]:
+    """Yield a JSON Lines file as Arrow tables of ``kind.schema``, some megabytes each; ``run_id`` stands where lines
+    name none.
 
     Raises :class:`BadTableError` for the first bad line, ``OSError`` where the file cannot be read.
     """
-    return _together(jsonl_parts(path, kind, run_id), kind)
-
-
-def jsonl_parts(path: AnyPath, kind: RowKind[Row], run_id: str) -> Iterator[pa.Table]:
-    """As :func:`read_jsonl`, but yield the table in parts of some megabytes."""
     with path.open("rb") as file:
         yield from _parse(file, kind, run_id, str(path))
-
-
-def parse_jsonl(data: bytes, kind: RowKind[Row], run_id: str, path: str) -> pa.Table:
-    """As :func:`read_jsonl`, from bytes; ``path`` is what errors call them."""
-    return _together(_parse(io.BytesIO(data), kind, run_id, path), kind)
 
 
 class LinesReader(Generic[Row]):
@@ -95,10 +83,6 @@ def gathered(items: Iterable[T], size_of: Callable[[T], int], least: int) -> Ite
             some, size = [], 0
     if some:
         yield some
-
-
-def _together(parts: Iterable[pa.Table], kind: RowKind[Row]) -> pa.Table:
-    return pa.concat_tables([kind.schema.empty_table(), *parts]).combine_chunks()
 
 
 def _parse(file: BinaryIO, kind: RowKind[Row], run_id: str, path: str) -> Iterator[pa.Table]:
@@ -195,25 +179,11 @@ def _not_for_arrow(
     return BadTableError(f"{path}: expected a table that fits into memory")
 
 
-def write_jsonl(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as JSON Lines, replacing the file; its directory is made where it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    encode = msgspec.json.Encoder().encode
-    with path.open("wb") as file:
-        file.writelines(encode(row) + b"\n" for row in rows)
-
-
-def read_parquet(path: AnyPath, kind: RowKind[Row]) -> pa.Table:
-    """A Parquet file as an Arrow table of ``kind.schema``.
-
-    A column that may be null may be missing. Raises :class:`BadTableError` where the columns or their types are others,
-    or a column that must not be null is.
-    """
-    return _together(parquet_parts(path, kind), kind)
-
-
 def parquet_parts(path: AnyPath, kind: RowKind[Row]) -> Iterator[pa.Table]:
-    """As :func:`read_parquet`, but yield the table in parts."""
+    """Yield a Parquet file in parts, as Arrow tables of ``kind.schema``. A column that may be null may be missing.
+
+    Raises :class:`BadTableError` where the columns or their types are others, or a column that must not be null is.
+    """
     before = kind.schema.empty_table()  # the last row so far
     number = 0
     try:

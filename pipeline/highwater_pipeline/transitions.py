@@ -252,15 +252,6 @@ _BY_EVENT: Final = _by_event()
 _ANY_REASON: Final = frozenset(kind for kind, reason in _BY_EVENT if not reason)
 
 
-def reached(lines: Iterable[bytes]) -> tuple[str, ...]:
-    """Sorted names of the transitions that the lines of ``events/nodes.jsonl`` show.
-
-    Raises:
-        msgspec.DecodeError: a line is not an event.
-    """
-    return signature(lines).transitions
-
-
 class Signature(NamedTuple):
     """What a run reached: names of transitions, and of combinations as ``a > b``; both sorted."""
 
@@ -269,7 +260,11 @@ class Signature(NamedTuple):
 
 
 def signature(lines: Iterable[bytes]) -> Signature:
-    """As :func:`reached`, with the combinations."""
+    """Return what the lines of ``events/nodes.jsonl`` show.
+
+    Raises:
+        msgspec.DecodeError: a line is not an event.
+    """
     fold = _Fold()
     for line in lines:
         if _BULK.search(line) is None:
@@ -428,4 +423,4 @@ class _Fold:
         return old.settled
 
 
-__all__ = ["CATALOGUE", "Row", "Signature", "reached", "signature", "signature_of_rows", "unreached"]
+__all__ = ["CATALOGUE", "Row", "Signature", "signature", "signature_of_rows", "unreached"]

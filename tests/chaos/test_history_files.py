@@ -5,10 +5,10 @@ from __future__ import annotations
 import tracemalloc
 
 import msgspec
+from table_files import parse_jsonl
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp, Operation
 from highwater_chaos.workload.history_files import HistoryWriter, MergedHistory
-from highwater_pipeline.files import parse_jsonl
 from highwater_pipeline.micro_operations import micro_operations
 from highwater_pipeline.rows import OPERATION_ROWS
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_files import parse_jsonl, write_jsonl
 
-from highwater_pipeline.files import BadTableError, parse_jsonl, write_jsonl
+from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run
 from highwater_pipeline.linearizability import Limits, check_registers
 from highwater_pipeline.rows import OPERATION_ROWS

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_files import parse_jsonl, read_jsonl, read_parquet, write_jsonl
 
 from highwater_pipeline import files, schemas
-from highwater_pipeline.files import BadTableError, parse_jsonl, read_jsonl, read_parquet, write_jsonl, write_parquet
+from highwater_pipeline.files import BadTableError, write_parquet
 from highwater_pipeline.rows import (
     EVENT_FIELDS,
     FAULT_ROWS,

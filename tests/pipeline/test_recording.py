@@ -10,10 +10,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from table_files import parse_jsonl
 
 from highwater_pipeline import export, files, recording, spool, store
 from highwater_pipeline.export import lines_of, rows_of
-from highwater_pipeline.files import BadTableError, TableFile, parquet_parts, parse_jsonl, write_parquet
+from highwater_pipeline.files import BadTableError, TableFile, parquet_parts, write_parquet
 from highwater_pipeline.in_process import check_run, check_stored
 from highwater_pipeline.recording import LARGE_TABLES, RunWriter, recorded_units
 from highwater_pipeline.rows import OPERATION_ROWS

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from table_files import parse_jsonl
 
 from highwater_chaos.report.files import TableRows
 from highwater_chaos.report.timeline import BUCKETS, fault_label, timeline_of
@@ -77,7 +78,7 @@ def test_what_is_left_out_of_parquet_does_not_show(recording: Any, drawn: list[A
     lines = b"".join(json.dumps(row).encode() + b"\n" for row in run.events)
     with TemporaryDirectory() as directory:
         path = Path(directory) / "nodes.parquet"
-        files.write_parquet(path, files.parse_jsonl(lines, NODE_EVENT_ROWS, "run", "nodes"))
+        files.write_parquet(path, parse_jsonl(lines, NODE_EVENT_ROWS, "run", "nodes"))
         before, files._PART_ROWS = files._PART_ROWS, rows
         try:
             assert timeline_of(replace(run, events=TableRows(path, NODE_EVENT_ROWS))) == timeline_of(run)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from table_files import write_jsonl
 
-from highwater_pipeline.files import write_jsonl
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
 from highwater_pipeline.rows import (
     NODE_EVENT_ROWS,
