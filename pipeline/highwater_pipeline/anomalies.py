@@ -118,6 +118,8 @@ STATE_INVARIANTS: Final[dict[str, str]] = {
     "disk-leftover": "with the cluster at rest, a broker's disk or checkpoints hold what belongs to none of its logs",
     "group-state": "a coordinator keeps members that have gone, or waits for nobody, or answers against its state",
     "fetch-session": "a fetch session is not what its client asks for, or a response has what nobody asked for",
+    "peer-forgotten": "a leader forgot what a replica had fetched, or a follower ignored what a response says",
+    "throttle": "a replica was held back by less than the throttle that was set, or by more",
     "deleted-too-early": "a topic's nodes were deleted while a broker still had a replica of it (ZooKeeper mode)",
     "clean-shutdown-marker": "a broker wrote to its logs while its clean-shutdown marker could still come back",
 }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -38,6 +39,7 @@ spec:
       replica.socket.timeout.ms: 3000
       log.retention.check.interval.ms: 2000
       log.segment.delete.delay.ms: {delete_delay_ms}
+{config}
     topics: [{topic}]
   workload: {workload}
   schedule: {schedule}
@@ -66,6 +68,7 @@ def simulate(tmp_path: Path) -> Callable[..., Simulated]:
         controllers: int = 3,
         recovery: str = "30s",
         delete_delay_ms: int = 60_000,
+        config: Mapping[str, int] = MappingProxyType({}),
         topic: str = "{name: orders, partitions: 1, assignment: [[0, 1]]}",
         workload: str = "{producers: 1, rate: 20/s}",
     ) -> Simulated:
@@ -75,6 +78,7 @@ def simulate(tmp_path: Path) -> Callable[..., Simulated]:
             controllers=controllers,
             recovery=recovery,
             delete_delay_ms=delete_delay_ms,
+            config="\n".join(f"      {name}: {value}" for name, value in config.items()),
             checks=", ".join(INSIDE_CHECKS),
             topic=topic,
             workload=workload,

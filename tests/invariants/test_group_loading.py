@@ -1,4 +1,4 @@
-"""A coordinator that has loaded its log has the last commit that is in it, and none that was deleted."""
+"""A coordinator that has loaded its log has the groups and commits that are in it, and none that was deleted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from highwater_runtime.broker.groups.group import Group
 from highwater_runtime.broker.groups.loading import Loader
 from highwater_runtime.log.log import Log
 
@@ -40,3 +41,16 @@ def test_a_coordinator_loads_no_deleted_offset(simulate: Any, monkeypatch: pytes
 
     monkeypatch.setattr(Loader, "_replay_offset", without_tombstones)
     assert "group-offset-stale" in simulate(schedule, workload=WORKLOAD, topic=topics).violations
+
+
+def test_a_coordinator_loads_the_generation_of_each_group(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = f"[{{wait: 6s}}, {RESTART}, {{wait: 3s}}]"
+    assert simulate(schedule, workload=WORKLOAD).violations == set()
+    load = Loader.groups
+
+    def without_generations(self: Loader) -> dict[str, Group]:
+        self._groups.clear()
+        return load(self)
+
+    monkeypatch.setattr(Loader, "groups", without_generations)
+    assert "group-state" in simulate(schedule, workload=WORKLOAD).violations

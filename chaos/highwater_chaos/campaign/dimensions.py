@@ -96,6 +96,11 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
     "faults of the quorum's messages": lambda spec: any(
         step.random is not None and "Vote" in (step.random.rpcs or ()) for step in _steps(spec)
     ),
+    "throttled logs copied in parts": lambda spec: (
+        spec.cluster is not None
+        and "replica.fetch.max.bytes" in spec.cluster.config
+        and any(step.random is not None and "throttledReassign" in step.random.faults for step in _steps(spec))
+    ),
     "faults of groups' messages": lambda spec: any(
         step.random is not None and "JoinGroup" in (step.random.rpcs or ()) for step in _steps(spec)
     ),

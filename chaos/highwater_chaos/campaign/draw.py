@@ -114,6 +114,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     _ask_for_replicas(derive_random(seed, "min-isr"), cluster)
     _set_seldom(derive_random(seed, "seldom"), cluster)
     _rebalance_soon(derive_random(seed, "rebalance"), cluster)
+    _copy_in_parts(derive_random(seed, "throttles"), cluster, parts)
     workload = draw_workload(random, mode, cluster)
     if mode == "kraft":
         _elect_often(derive_random(seed, "quorum"), cluster, parts, workload)
@@ -225,6 +226,12 @@ def _rebalance_soon(random: Random, cluster: dict[str, Any]) -> None:
     """With those that were drawn, controllers of half of the clusters move leaders back within seconds."""
     if random.random() < 0.3:
         cluster["config"].setdefault("leader.imbalance.check.interval.ms", random.choice((1000, 3000)))
+
+
+def _copy_in_parts(random: Random, cluster: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    """Most logs are copied by several fetches if a throttle may hold back the next one: the first may go beyond it."""
+    if any("throttledReassign" in part["faults"] for part in parts) and random.random() < 0.7:
+        cluster["config"].setdefault("replica.fetch.max.bytes", random.choice((1, 500, 2000)))
 
 
 def _let_tombstones_go(random: Random, cluster: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE
+from highwater_runtime.broker.partition import Partition
 from highwater_runtime.sim.connection import Connection, ConnectionState, SimRequest
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
@@ -71,6 +72,11 @@ class AskedPartitions:
         self._asked[connection] = call, wanted
         return wanted
 
+    def last(self, call: SimRequest) -> Mapping[AskedKey, int] | None:
+        """The same of a call that was given to :meth:`of`."""
+        found = None if call.connection is None else self._asked.get(call.connection)
+        return found[1] if found is not None and found[0] is call else None
+
     def _is_known(self, node: str, session_id: int, broker: Broker, wanted: Mapping[AskedKey, int]) -> None:
         session = broker.fetch_sessions.find(session_id)
         if session is None:
@@ -106,6 +112,13 @@ class AskedPartitions:
     def _add(self, node: str, what: str, key: object) -> None:
         self._violations.now_ns = self._simulator.now_ns
         self._violations.add("fetch-session", node, f"{node} {what}", key)
+
+
+def replica_asked(broker: Broker, key: AskedKey) -> Partition | None:
+    """The broker's replica of what is asked for."""
+    of, index = key
+    topic = broker.image.topics_by_name.get(of) if isinstance(of, str) else broker.image.topics_by_id.get(of)
+    return None if topic is None else broker.partitions.get((topic.id, index))
 
 
 def _name(broker: Broker, key: AskedKey) -> str:

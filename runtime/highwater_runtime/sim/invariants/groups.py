@@ -5,6 +5,8 @@
 * ``group-offset-stale``: of the commits of a partition that were committed in time, a coordinator counts the last.
   Else a group begins again where it has been, and the next coordinator says something else.
   A coordinator that has just loaded its log has the last commit that is in it, and none that was deleted.
+* ``group-state``: it has each group in the generation that is in its log, and none that was deleted. Else generations
+  begin anew, and a member of a former one may commit.
 * ``group-commit-fenced``: no member commits in another generation than its group is in. Else the earlier owner of a
   partition takes back what the present one has committed.
 * ``group-coordinator-epoch``: who coordinates the groups of a partition does so for the leader epoch in which it leads.
@@ -31,6 +33,8 @@ from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import BecameLeader, HighWatermarkAdvanced, LogAppended, NodeEvent, TransitionTaken
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
+from highwater_runtime.wire.messages.group_metadata_key import GroupMetadataKey
+from highwater_runtime.wire.messages.group_metadata_value import GroupMetadataValue
 from highwater_runtime.wire.messages.offset_commit_key import OffsetCommitKey
 from highwater_runtime.wire.messages.offset_commit_value import OffsetCommitValue
 from highwater_runtime.wire.versioned import decode_coordinator_key, decode_versioned
@@ -132,7 +136,13 @@ class GroupInvariants:
         if shard is None or led.has_begun or shard.state is not ShardState.ACTIVE or shard.partition.leading is None:
             return
         led.has_begun = True
-        inside = _last_commits(shard.partition.log, led.began)
+        inside, generations = _last_records(shard.partition.log, led.began)
+        for group_id, generation in generations.items():
+            group = shard.groups.get(group_id)
+            loaded = 0 if group is None else group.generation
+            if loaded != generation:
+                what = f"{node} loaded generation {loaded} of group {group_id}; its log has {generation}"
+                self._violations.add("group-state", group_id, what, (node, name, generation))
         for known in shard.groups.values():
             for (topic, index), offset in known.offsets.record_offsets():
                 if (known.id, topic, index) not in inside and offset < led.began:
@@ -206,19 +216,24 @@ def _commits(log: Log, begin: int, end: int) -> list[_Commit]:
     return found
 
 
-def _last_commits(log: Log, end: int) -> dict[tuple[str, str, int], int]:
-    """Where the last record of each commit below ``end`` is that no tombstone follows, by group, topic, partition."""
+def _last_records(log: Log, end: int) -> tuple[dict[tuple[str, str, int], int], dict[str, int]]:
+    """Where the last record of each commit below ``end`` is that no tombstone follows, by group, topic, partition; and
+    the generation in the last record of each group, 0 for a tombstone."""
     last: dict[tuple[str, str, int], int] = {}
+    generations: dict[str, int] = {}
     try:
         batches = list(log.batches_between(log.log_start_offset, end))
     except LogError:  # the disk has failed since
-        return last
+        return last, generations
     for batch in batches:
         for record in batch.records():
-            key = decode_coordinator_key(record.key or b"")
-            if isinstance(key, OffsetCommitKey):
-                place = (key.group, key.topic, key.partition)
-                last.pop(place, None)
-                if record.value is not None:
-                    last[place] = record.offset
-    return last
+            match decode_coordinator_key(record.key or b""):
+                case OffsetCommitKey() as key:
+                    place = (key.group, key.topic, key.partition)
+                    last.pop(place, None)
+                    if record.value is not None:
+                        last[place] = record.offset
+                case GroupMetadataKey() as key:
+                    value = None if record.value is None else decode_versioned(GroupMetadataValue, record.value)
+                    generations[key.group] = 0 if value is None else value.generation
+    return last, generations

@@ -23,11 +23,13 @@ from highwater_runtime.sim.invariants.logs import OF_LOGS, LogInvariants
 from highwater_runtime.sim.invariants.membership import OF_MEMBERS, MemberInvariants
 from highwater_runtime.sim.invariants.overdue import OverdueInvariants
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
+from highwater_runtime.sim.invariants.peers import OF_PEERS, PeerInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
 from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
 from highwater_runtime.sim.invariants.sessions import SessionInvariants
 from highwater_runtime.sim.invariants.states import OF_STATES, StateInvariants
+from highwater_runtime.sim.invariants.throttles import ThrottleInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
 from highwater_runtime.sim.invariants.voters import OF_VOTERS, VoterInvariants
 from highwater_runtime.sim.invariants.waiting import OF_WAITING, WaitingInvariants
@@ -105,6 +107,8 @@ class InvariantMonitor:
         self._voters = VoterInvariants(
             simulator, self._live, self._violations, lambda: self._quorum.committed_end, self._quorum.is_deposed
         )
+        peers = PeerInvariants(simulator, self._live, reports, self._violations)
+        throttles = ThrottleInvariants(simulator, self._live, self._violations, self._waiting.asked.last)
         failed_logs = FailedLogInvariants(self._live, self._violations)
         images = ImageInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
@@ -121,6 +125,7 @@ class InvariantMonitor:
             (OF_REPORTS, reports.on_event, True),
             (OF_PARTITIONS, self._partitions.on_event, True),
             (OF_REPLICAS, self._replicas.on_event, True),
+            (OF_PEERS, peers.on_event, True),
             (OF_STATES, self._states.on_event, True),
             (OF_QUORUM, self._quorum.on_event, False),
             (OF_LOGS, self._logs.on_event, False),
@@ -138,6 +143,8 @@ class InvariantMonitor:
         for apis, on_request in (
             (OF_MEMBERS, members.on_request),
             (OF_WAITING, self._waiting.on_request),
+            ((ApiKey.FETCH,), peers.on_request),
+            ((ApiKey.FETCH,), throttles.on_request),
             (OF_VOTERS, self._voters.on_request),
             ((ApiKey.BROKER_HEARTBEAT,), sessions.on_request),
             ((ApiKey.BROKER_HEARTBEAT,), self._overdue.on_heartbeat),

@@ -4,6 +4,8 @@
   taken from the requests that arrive, not from what the leader believes.
 * A voter whose leader says that it resigns (EndQuorumEpoch) stands for election: the first of the successors at once,
   the others after their back-off.
+* While no message can be lost, a voter that does not fetch from the leader follows it soon, whatever its own time-outs
+  are: the leader calls it (BeginQuorumEpoch) again and again.
 * A leader does not answer a read that arrived after a majority had gone to a newer epoch, nor with an offset below what
   was committed when it arrived (Raft's ReadIndex, KIP-650).
 
@@ -91,6 +93,8 @@ class VoterInvariants:
         self._is_deposed = is_deposed
         self._next_ns = 0
         self._led: dict[str, _Led] = {}
+        self._astray: dict[str, tuple[int, int]] = {}
+        """By voter that does not follow the leader: the leader's epoch, and since when nothing kept it from that."""
         self._reads: list[tuple[str, _Read]] = []
 
     def on_request(self, node: str, call: SimRequest) -> None:
@@ -127,6 +131,7 @@ class VoterInvariants:
                 self._leads(name, raft)
             else:
                 self._led.pop(name, None)
+        self._call_voters()
 
     def _raft(self, node: str) -> RaftReplica | None:
         core = self._simulator.nodes[node].core
@@ -154,6 +159,29 @@ class VoterInvariants:
         elif now - led.overdue_ns > _SLACK_NS:
             what = f"{node} leads epoch {raft.epoch}, though no majority has fetched for {silent_ns // MS} ms"
             self._violations.add("raft-overdue", node, what, (raft.epoch, "check-quorum"))
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    def _call_voters(self) -> None:
+        """Look whether each voter that lives follows the leader, or has not had the time to be called by it."""
+        nodes, fabric, before = self._simulator.nodes, self._simulator.fabric, self._astray
+        self._astray = {}
+        leader = max(self._led, key=lambda name: self._led[name].epoch, default=None)
+        if leader is None or fabric.cuts or fabric.rules or nodes[leader].is_paused or nodes[leader].is_held:
+            return
+        led = self._led[leader]
+        for name in led.heard:
+            raft, host = self._raft(name), nodes[name]
+            if raft is None or host.is_paused or host.is_held or raft.epoch > led.epoch:
+                continue
+            if (raft.epoch, raft.leader_id) != (led.epoch, led.raft.node_id):
+                epoch, since_ns = before.get(name, (-1, 0))
+                self._astray[name] = led.epoch, since_ns if epoch == led.epoch else self._simulator.now_ns
+                astray_ns, timing = self._simulator.now_ns - self._astray[name][1], led.raft.timing
+                # A call may have been lost just before, and the next one comes after its time-out.
+                if astray_ns > timing.begin_epoch_ns + 2 * timing.request_ns + _SLACK_NS:
+                    what = f"{leader} leads epoch {led.epoch}, and {name} has not followed it for {astray_ns // MS} ms"
+                    self._violations.add("raft-overdue", name, what, (led.epoch, "called"))
 
     # --- hand-over ---------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from highwater_runtime.ports import MS
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.raft.messages import FetchParams, fetch_params_of, is_metadata_fetch
 from highwater_runtime.sim.connection import ConnectionState, SimRequest
-from highwater_runtime.sim.invariants.asked import AskedKey, AskedPartitions
+from highwater_runtime.sim.invariants.asked import AskedKey, AskedPartitions, replica_asked
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.process import Process
@@ -75,7 +75,7 @@ class WaitingInvariants:
         self._violations = violations
         self._next_ns = 0
         self._open: list[_Open] = []
-        self._asked = AskedPartitions(simulator, violations)
+        self.asked = AskedPartitions(simulator, violations)
         self._sent: dict[tuple[str, int, int], tuple[SimRequest, int]] = {}
         """By leader of the quorum, its epoch, and replica: its last fetch, and the highest HW in an answer before."""
 
@@ -139,7 +139,7 @@ class WaitingInvariants:
     # --- partitions --------------------------------------------------------------------------------------------------
 
     def _fetch(self, node: str, call: SimRequest, broker: Broker) -> Callable[[], str] | None:
-        body, wanted = call.body, self._asked.of(node, call, broker)
+        body, wanted = call.body, self.asked.of(node, call, broker)
         if wanted is None:
             return None
         replica_id = body.replica_state.replica_id if call.version >= REPLICA_STATE_SINCE else body.replica_id
@@ -160,7 +160,7 @@ class WaitingInvariants:
         if call.body.acks != _ACKS_ALL or call.response is not None:
             return None
         found = [
-            _replica(broker, (topic.name, data.index))
+            replica_asked(broker, (topic.name, data.index))
             for topic in call.body.topic_data
             for data in topic.partition_data
         ]
@@ -206,15 +206,9 @@ def _news_of(raft: RaftReplica, params: FetchParams, sent: int) -> str:
     return f"HW {raft.high_watermark} is news after {sent}" if sent < raft.high_watermark else ""
 
 
-def _replica(broker: Broker, key: AskedKey) -> Partition | None:
-    of, index = key
-    topic = broker.image.topics_by_name.get(of) if isinstance(of, str) else broker.image.topics_by_id.get(of)
-    return None if topic is None else broker.partitions.get((topic.id, index))
-
-
 def _there_is(broker: Broker, wanted: Mapping[AskedKey, int], replica_id: int) -> Iterator[str]:
     for key, offset in wanted.items():
-        replica = _replica(broker, key)
+        replica = replica_asked(broker, key)
         if replica is None or not replica.log.is_online:
             continue
         if replica.leading is None:
@@ -226,7 +220,7 @@ def _there_is(broker: Broker, wanted: Mapping[AskedKey, int], replica_id: int) -
 
 
 def _may_be_throttled(broker: Broker, key: AskedKey) -> bool:
-    replica = _replica(broker, key)
+    replica = replica_asked(broker, key)
     return replica is not None and bool(broker.image.topic_config(replica.topic).get(LEADER_THROTTLED_REPLICAS))
 
 
