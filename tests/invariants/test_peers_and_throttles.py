@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -13,9 +15,14 @@ from highwater_runtime.broker.apis.fetch import DelayedFetch
 from highwater_runtime.broker.leadership import Leadership
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replication_quota import ReplicationQuota
+from highwater_runtime.metadata.registrations import BROKER_RESOURCE, ConfigResource
+from highwater_runtime.metadata.topic_config import LEADER_THROTTLED_RATE, LEADER_THROTTLED_REPLICAS
 from highwater_runtime.ports import SECOND
+from highwater_runtime.ports.trace import BecameFollower
 from highwater_runtime.raft.leading import Leading
-from highwater_runtime.sim.invariants.throttles import _Traffic
+from highwater_runtime.sim.invariants.peers import PeerInvariants
+from highwater_runtime.sim.invariants.throttles import ThrottleInvariants, _Traffic
+from highwater_runtime.sim.invariants.violation import Violations
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -137,3 +144,62 @@ def test_a_rate_is_exceeded_or_not_or_nobody_knows() -> None:
     assert not traffic.exceeds(113, at + 7 * SECOND, at + 7 * SECOND), "the first have left their windows"
     assert traffic.is_below(126, at + 7 * SECOND, at + 7 * SECOND)
     assert not traffic.is_below(125, at + 7 * SECOND, at + 7 * SECOND), "the first may still be in theirs"
+
+
+ID = UUID(int=7)
+
+
+def fetch(connection: object, offset: int, high_watermark: int) -> Any:
+    """A fetch of broker 1, with its response of a hundred bytes."""
+    of_partition = {"partition_index": 0, "error_code": 0, "high_watermark": high_watermark, "log_start_offset": 0}
+    data = SimpleNamespace(**of_partition, records=b"x" * 100, diverging_epoch=SimpleNamespace(epoch=-1))
+    response = SimpleNamespace(error_code=0, responses=[SimpleNamespace(topic_id=ID, partitions=[data])])
+    body = SimpleNamespace(replica_state=SimpleNamespace(replica_id=1))
+    return SimpleNamespace(connection=connection, version=15, body=body, response=response, wanted={(ID, 0): offset})
+
+
+def replica(**of_it: Any) -> Any:
+    log = SimpleNamespace(is_online=True, log_start_offset=0, log_end_offset=9)
+    return SimpleNamespace(name="orders-0", topic="orders", index=0, topic_id="7", leader_epoch=2, log=log, **of_it)
+
+
+def test_a_response_to_what_was_asked_in_an_earlier_role_is_left_alone() -> None:
+    follower = SimpleNamespace(partitions={(ID, 0): replica(leading=None, high_watermark=5)})
+    simulator: Any = SimpleNamespace(now_ns=0)
+    live: Any = SimpleNamespace(broker=lambda _: follower)
+    violations, connection = Violations(), object()
+    peers = PeerInvariants(simulator, live, SimpleNamespace(), violations)  # type: ignore[arg-type]
+    peers.on_request("broker-0", fetch(connection, 9, 5))
+    role = {"leader": 0, "leader_epoch": 2, "offset": 5, "end_offset": 9}
+    peers.on_event("broker-1", 1, BecameFollower(partition="orders-0", topic_id="7", **role))
+    for _ in range(2):
+        peers.on_request("broker-0", fetch(connection, 9, 9))
+        assert violations.found == [], "the second fetch may have been on its way before"
+    peers.on_request("broker-0", fetch(connection, 9, 9))
+    assert [one.name for one in violations.found] == ["peer-forgotten"]
+
+
+@pytest.mark.parametrize(("restarts", "found"), [(False, ["throttle"]), (True, [])])
+def test_a_broker_that_has_restarted_has_sent_nothing_yet(restarts: bool, found: list[str]) -> None:
+    led = replica(leading=object(), committed_isr=(0,), partition_epoch=1)
+
+    def broker(node_id: int) -> Any:
+        image = SimpleNamespace(
+            configs={ConfigResource(BROKER_RESOURCE, "0"): {LEADER_THROTTLED_RATE: "1"}},
+            topics_by_id={ID: SimpleNamespace(id=ID)},
+            topic_config=lambda _: {LEADER_THROTTLED_REPLICAS: "*"},
+        )
+        return SimpleNamespace(image=image, options=SimpleNamespace(node_id=node_id), partitions={(ID, 0): led})
+
+    brokers = {"broker-0": broker(0), "broker-1": broker(1)}
+    simulator: Any = SimpleNamespace(now_ns=0)
+    live: Any = SimpleNamespace(broker=brokers.get)
+    violations = Violations()
+    throttles = ThrottleInvariants(simulator, live, violations, lambda call: getattr(call, "wanted"))  # noqa: B009
+    first, second = object(), object()
+    for connection in (first, first, second, second):
+        simulator.now_ns += SECOND
+        if connection is second and restarts:
+            brokers["broker-0"], restarts = broker(0), False
+        throttles.on_request("broker-0", fetch(connection, 0, 9))
+    assert [one.name for one in violations.found] == found

@@ -8,7 +8,7 @@ Worked example: a leader that takes a laggard out of the ISR forgets the other f
 committed before each has fetched again; a cluster at rest waits for the next record.
 
 The trap: a follower has seen a response only when its next request comes over the same connection. If its role or its
-log changed meanwhile, it may have left that response alone.
+log has changed since it sent the request, it leaves that response alone.
 """
 
 from __future__ import annotations
@@ -54,10 +54,12 @@ class _Known(NamedTuple):
 
 
 class _Fetch(NamedTuple):
-    """A fetch, and how many events of roles and logs there had been before."""
+    """A fetch, and how many events of roles and logs there had been when the leader handled it, and when it was sent at
+    the earliest: when the one before was handled; −1: unknown."""
 
     call: SimRequest
     at: int
+    sent_at: int
 
 
 class PeerInvariants:
@@ -108,7 +110,7 @@ class PeerInvariants:
             self._took_over(f"broker-{replica_id}", node, before)
         if len(self._last) > _MANY:
             self._last = {one: call for one, call in self._last.items() if one.state is ConnectionState.OPEN}
-        self._last[connection] = _Fetch(call, self._changes)
+        self._last[connection] = _Fetch(call, self._changes, -1 if before is None else before.at)
 
     def _took_over(self, follower: str, leader: str, last: _Fetch) -> None:
         response, broker = last.call.response, self._live.broker(follower)
@@ -123,7 +125,7 @@ class PeerInvariants:
                     or not replica.log.is_online
                     or data.error_code != ErrorCode.NONE
                     or data.diverging_epoch.epoch >= 0
-                    or self._changed.get((follower, replica.name), 0) > last.at
+                    or self._changed.get((follower, replica.name), 0) > last.sent_at
                 ):
                     continue
                 has, log = replica.high_watermark, replica.log
