@@ -72,6 +72,24 @@ def test_a_machine_within_its_limits_has_no_troubles(tmp_path: Path) -> None:
     assert machine_troubles(tmp_path) == []
 
 
+def test_a_node_that_others_leave_no_processor_is_no_finding_about_it() -> None:
+    def rows(seconds: float, ran: float, waited: float, *, other: float = 0.1) -> list[dict[str, Any]]:
+        nodes = {"broker-0": {"ran": ran, "waited": waited}, "broker-1": {"ran": other, "waited": 0.0}}
+        return [{"at": 1.0, "seconds": 10.0, "processors": 2, "nodes": nodes}] * int(seconds / 10)
+
+    (trouble,) = troubles_in(rows(20, 0.5, 8.0))
+    assert trouble.startswith(
+        "broker-0 waited 16.0 s for a processor of this machine and ran for 1.0 s, in 20 s of the"
+    )
+    assert not troubles_in(rows(10, 0.5, 8.0)), "for a moment, as when it starts"
+    assert not troubles_in(rows(60, 1.0, 8.0)), "it gets on"
+    assert not troubles_in(rows(60, 0.1, 4.0)), "it hardly wants to run"
+    assert not troubles_in(rows(60, 0.5, 8.0, other=10.0)), "its own cluster keeps them busy"
+    odd: list[Any] = [{}, {"ran": "1", "waited": 9.0}, 7, {"waited": 9.0}]
+    whole = {"at": 1.0, "seconds": 10.0, "processors": 2}
+    assert not troubles_in([{**whole, "nodes": {"broker-0": one}} for one in odd] * 9 + [{**whole, "nodes": [1]}])
+
+
 @pytest.mark.parametrize("what", TROUBLES)
 def test_each_limit(tmp_path: Path, what: str) -> None:
     (tmp_path / MACHINES_FILE).write_text("\n".join(json.dumps(row) for row in (GOOD, TROUBLES[what], GOOD)) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections.abc import Callable
@@ -9,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.backends.local import programs
+from highwater_chaos.backends.local import processor_use, programs
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.endings import Ending
 from highwater_chaos.backends.local.highwater_program import HighwaterProgram
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace
+from highwater_chaos.base.machine_record import MACHINES_FILE
 from highwater_chaos.engine import final_reads
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.verdict.checked_run import run_and_check
-from highwater_runtime.ports import SECOND
+from highwater_runtime.ports import MS, SECOND
 
 PLANTED = """
 import sys
@@ -49,6 +51,7 @@ def test_an_exception_in_a_process_is_a_finding(
     monkeypatch.setattr("highwater_chaos.verdict.checked_run.make_backend", lambda *_, **__: LocalBackend(root=state))
     for bound in ("_DRAIN_NS", "_END_NS"):  # nothing more comes of the only broker
         monkeypatch.setattr(final_reads, bound, SECOND)
+    monkeypatch.setattr(processor_use, "EVERY_NS", 100 * MS)
     workload = "{producers: 1, rate: 50/s, deliveryTimeout: 4s, requestTimeout: 2s, consumers: 1}"
     run = experiment("- wait: 2s", brokers=1, recovery="1s", workload=workload)
     done = run_and_check(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
@@ -60,6 +63,9 @@ def test_an_exception_in_a_process_is_a_finding(
     assert not any("ended by itself" in reason for reason in done.verdict["inconclusiveReasons"]), "it is a finding"
     assert "in take" in (done.directory / "report.html").read_text(encoding="utf-8")
     assert "in take" in (done.directory / "junit.xml").read_text(encoding="utf-8")
+    looks = [json.loads(line) for line in (done.directory / MACHINES_FILE).read_text(encoding="utf-8").splitlines()]
+    assert any(look["nodes"].get("broker-0", {}).get("ran") for look in looks), "what it had of the processors"
+    assert any("broker-0" not in look["nodes"] for look in looks[-1:]), "it is gone"
 
 
 REFUSES = """

@@ -83,6 +83,21 @@ def threads_of(pid: int) -> list[int]:
         return []
 
 
+class ProcessorTime(NamedTuple):
+    """What the present threads of a process have had of processors, in nanoseconds: they ``ran``, or they could have
+    run and ``waited`` for one."""
+
+    ran: int
+    waited: int
+
+
+def processor_time_of(pid: int) -> ProcessorTime | None:
+    """None: the process is gone, or the kernel does not count (``CONFIG_SCHED_INFO``)."""
+    of_threads = [_read(f"/proc/{pid}/task/{thread}/schedstat").split() for thread in threads_of(pid)]
+    counted = [[int(field) for field in fields[:2]] for fields in of_threads if len(fields) > 1]
+    return ProcessorTime(*map(sum, zip(*counted, strict=True))) if counted else None
+
+
 def command_of(pid: int) -> list[bytes]:
     """What a process was started with, the beginning of it; empty: it is gone, or of the kernel."""
     return _read(f"/proc/{pid}/cmdline").split(b"\0")[:-1]

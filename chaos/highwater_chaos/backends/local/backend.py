@@ -30,6 +30,7 @@ from highwater_chaos.backends.local.host_faults import HostFaults
 from highwater_chaos.backends.local.network import LoopbackNetwork, NodeNetwork
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.own_run import OwnRun
+from highwater_chaos.backends.local.processor_use import ProcessorUse
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer, Role
 from highwater_chaos.backends.local.programs import program_of, programs_of
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
@@ -45,6 +46,7 @@ from highwater_chaos.backends.protocol import (
     MetricRow,
     NodeState,
 )
+from highwater_chaos.base.machine_record import MACHINES_FILE
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.software import elects_by_znode
@@ -84,6 +86,7 @@ class LocalBackend(RealNodes, OwnRun):
         self._rules: RuleBook
         self._host_faults: HostFaults
         self._samples = Samples(self.now_ns)
+        self._processor_use = ProcessorUse()
         self._counted_ns = 0
         self._inconclusive_reasons: list[str] = []
         self._kept: dict[str, Path] = {}
@@ -214,6 +217,9 @@ class LocalBackend(RealNodes, OwnRun):
         if self.now_ns() - self._counted_ns > _COUNT_EVERY_NS:
             self._counted_ns = self.now_ns()
             self._rules.tick()
+        if self._processor_use.is_due:
+            nodes = {(one.name, one.incarnation): one.processor_time() for one in self._nodes.values()}
+            self._processor_use.look({node: time for node, time in nodes.items() if time is not None})
 
     def _attend(self, node: LocalNode, channel: ControlChannel) -> None:
         """Reach a node that has come up, and hear what it answers."""
@@ -318,8 +324,9 @@ class LocalBackend(RealNodes, OwnRun):
         return [*self._inconclusive_reasons, *clients, *notes]
 
     def files(self) -> Mapping[str, bytes]:
-        """Logs and last configs of all nodes."""
-        return {name: path.read_bytes() for name, path in sorted(self._kept.items()) if path.exists()}
+        """Logs and last configs of all nodes, and what they had of the machine's processors."""
+        kept = {name: path.read_bytes() for name, path in sorted(self._kept.items()) if path.exists()}
+        return {**kept, MACHINES_FILE: self._processor_use.lines()}
 
     # --- nodes ---
 

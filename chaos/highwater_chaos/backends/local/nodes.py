@@ -16,6 +16,7 @@ from highwater_chaos.backends.primitives import KeepMode, PowerLossReport, Skews
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.node_fault import NodeFault, Part
+from highwater_chaos.machine.proc import ProcessorTime, processor_time_of
 from highwater_chaos.machine.processes import Process, Spawn
 from highwater_chaos.machine.run import Held, MachineRun
 from highwater_chaos.machine.volumes import Volume
@@ -124,6 +125,11 @@ class LocalNode:
     def has(self, fault: type[NodeFault]) -> bool:
         """Whether it was made, and not taken back."""
         return fault in self._faults
+
+    def processor_time(self) -> ProcessorTime | None:
+        """None: it does not run, or the kernel does not count."""
+        identity = None if self._process is None else self._process.resource.identity
+        return None if identity is None else processor_time_of(identity.pid)
 
     # --- life ---
 
