@@ -97,6 +97,21 @@ def test_a_machine_that_does_not_come_back(run: Run) -> None:
     assert "has not booted again within 2s" in reason
 
 
+def test_a_machine_that_is_back_too_late_is_seen_to_be_back(run: Run) -> None:
+    """The fault is not confirmed; what the cluster does from then on is known all the same."""
+    run.model.left_out = "inject"
+    record = run.inject("nodeReboot", REBOOT)
+    run.heal()
+    run.scheduler.run(lambda: False, run.backend.now_ns() + 6 * SECOND)  # until no probe waits for it
+    assert run.backend.state("broker-1") is NodeState.DOWN
+    run.model.left_out = ""
+    assert run.until(lambda: run.backend.state("broker-1") is NodeState.UP, 20)
+    assert run.until(lambda: run.backend.incarnation("broker-1") == 2, 20)
+    assert run.until(lambda: run.manager.look_once_more() is None and not record.unhealed, 20)
+    assert "has not booted again within 2s" in str(record.inconclusive_reason())
+    assert list(run.backend.inconclusive_reasons()) == []
+
+
 def test_a_reset_that_the_agent_could_not_do_is_not_waited_for(run: Run) -> None:
     def fail(record: Any) -> list[Any]:
         record.update(state="failed", error="the kernel has not reset the machine")

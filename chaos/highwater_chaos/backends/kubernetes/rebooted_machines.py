@@ -98,6 +98,13 @@ class RebootedMachines(ReplacedPods):
         reset = self._resets.get(node)
         return NodeState.DOWN if reset is not None and reset.boot is None else super().state(node)
 
+    def _look_at_pods(self) -> None:
+        """Now and then, on another thread; also at machines that nobody waits for any more: they may be late."""
+        super()._look_at_pods()
+        for reset in {id(one): one for one in self._resets.values()}.values():
+            if reset.boot is None:
+                self._look_at(reset)
+
     def _look_at(self, reset: _Reset) -> None:
         """Take what the agent has said of the reset, and ask again on another thread: it is away for long."""
         if reset.fault.healed or (reset.looking is not None and not reset.looking.done()):
