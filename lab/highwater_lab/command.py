@@ -1,4 +1,4 @@
-"""``python -m highwater_lab``: ``campaign``, as that of ``highwater``, with mutants and with guided search;
+"""``python -m highwater_lab``: ``campaign``, as that of ``highwater``, with mutants;
 ``track-record``."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import typer
 
 from highwater_chaos.campaign.definition import Campaign
 from highwater_chaos.campaign.draw import RANDOM
-from highwater_chaos.campaign.plan import Plan, Progress, Series
+from highwater_chaos.campaign.plan import Plan, Series
 from highwater_chaos.campaign.rows import Row
 from highwater_chaos.campaign.seed import Outcome, Run, SeedJob
 from highwater_chaos.cli.campaign_options import (
@@ -38,7 +38,6 @@ from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.spark_options import Master
 from highwater_chaos.cli.watching import Metrics
-from highwater_lab.guided import GuidedProgress, guided_plan
 from highwater_lab.mutants import SETS, Mutant, mutant_named
 from highwater_lab.mutated import MutantRow, around, rate_of_mutants, run_mutated, series_of_mutant
 from highwater_lab.track_record import track_record
@@ -49,9 +48,8 @@ MutantSet = Literal["known", "held-out", "systematic"]
 
 @dataclass(frozen=True)
 class LabCampaign(Campaign):
-    """A campaign of which seeds may run with mutants, and experiments may be changed by what others reached."""
+    """A campaign of which seeds may run with mutants."""
 
-    guided: bool = False
     mutants: bool = False
 
     program: ClassVar[tuple[str, ...]] = ("python", "-m", "highwater_lab")
@@ -64,10 +62,6 @@ class LabCampaign(Campaign):
     def around(self, unit: SeedJob) -> AbstractContextManager[None]:
         """The mutant of a unit."""
         return around(unit)
-
-    def progress(self, known: Sequence[Outcome]) -> Progress:
-        """In rounds, if it is guided."""
-        return GuidedProgress(self.plan, known) if self.guided else Progress(self.plan, known)
 
     def row(self, series: Series, outcomes: Sequence[Outcome]) -> Row:
         """What the outcomes of a series came to; of a mutant with its figures."""
@@ -91,10 +85,6 @@ def campaign(
     master: Master = None,
     jobs: Jobs = None,
     until_failure: UntilFailure = False,
-    guided: Annotated[
-        bool,
-        typer.Option("--guided", help="Let 'random' keep and change experiments that reached something new."),
-    ] = False,
     resume: Resume = False,
     out: Out = None,
     store: Store = None,
@@ -127,16 +117,12 @@ def campaign(
         raise UsageError(f"--{'set' if which else 'only'} names mutants; it needs --mutants")
     put_in = _mutants(which, only or []) if mutants else []
     given = experiments or ([RANDOM] if mutants else [])
-    if guided and any(name != RANDOM for name in given):
-        raise UsageError("--guided changes what 'random' draws; leave out the files, or leave out --guided")
     plan = plan_of(given, seeds, switch, until_failure=until_failure, wire=wire, patience=patience, store=store)
-    if guided:
-        plan = guided_plan(plan)
     if mutants:
         plan = _with_mutants(plan, put_in)
     title = "mutants" if mutants else plan.series[0].experiment if len(plan.series) == 1 else "campaign"
     options = Options(engine, master, jobs, resume, out, keep, shrink, as_json, metrics)
-    return run_campaign(LabCampaign(title, plan, guided, mutants), options)
+    return run_campaign(LabCampaign(title, plan, mutants), options)
 
 
 def command_line(_wanted: str | None = None) -> typer.Typer:

@@ -44,7 +44,7 @@ def _judged(unit: SeedJob) -> Outcome:
     experiment = experiment_of(unit)
     if not unit.variant:
         return check_experiment(unit, experiment)
-    without, reached = _watched(dump_experiment(experiment), unit.wire, unit.combinations, set_of(unit.variant))
+    without, reached = _watched(dump_experiment(experiment), unit.wire, set_of(unit.variant))
     is_reached, fails_anyway = unit.variant in reached, without.verdict == "fail"
     if fails_anyway:  # so a fail would say nothing of the bug
         why = f"it fails without the bug, too: {', '.join(without.anomalies)}"
@@ -64,14 +64,14 @@ def _shows(outcome: Outcome) -> tuple[object, ...]:
 
 
 @lru_cache(maxsize=8)
-def _watched(text: str, wire: bool, combinations: bool, which: str) -> tuple[Outcome, frozenset[str]]:
+def _watched(text: str, wire: bool, which: str) -> tuple[Outcome, frozenset[str]]:
     """The outcome of an experiment without any mutant, and which mutants of a set could make a difference to it.
 
     A worker gets the seed of one mutant after the other, so that the last few are what it needs.
     """
     experiment = parse_experiment(text, "")
     with watching(SETS[which].values()) as reached:
-        outcome = check_experiment(SeedJob("", experiment.spec.seed, wire=wire, combinations=combinations), experiment)
+        outcome = check_experiment(SeedJob("", experiment.spec.seed, wire=wire), experiment)
     return outcome, frozenset(reached)
 
 

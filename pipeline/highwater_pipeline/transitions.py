@@ -1,9 +1,7 @@
 """Which transitions of the protocol a run reached, from its node events alone.
 
-A seed that finds nothing says little if it never went where bugs live. So a run has a *signature*: the sorted names of
-the transitions that it took. Seeds are compared and added up by it, and what no seed has reached is listed. Bugs live
-where transitions meet, so a signature also has *combinations*: ``a > b`` says that ``b`` was the next transition after
-``a`` of the same partition or on the same node.
+A seed that finds nothing says little if it never went where bugs live. So the transitions that runs took are compared
+and added up, and what no seed has reached is listed.
 
 :data:`CATALOGUE` has one row for each transition: its name, what it means, and how it is recognised. Most are
 recognised by an event's kind and reason (``log-cut bad-crc``). The others need two events or more, and
@@ -252,15 +250,8 @@ _BY_EVENT: Final = _by_event()
 _ANY_REASON: Final = frozenset(kind for kind, reason in _BY_EVENT if not reason)
 
 
-class Signature(NamedTuple):
-    """What a run reached: names of transitions, and of combinations as ``a > b``; both sorted."""
-
-    transitions: tuple[str, ...]
-    combinations: tuple[str, ...]
-
-
-def signature(lines: Iterable[bytes]) -> Signature:
-    """Return what the lines of ``events/nodes.jsonl`` show.
+def transitions_of(lines: Iterable[bytes]) -> tuple[str, ...]:
+    """Return the sorted names of what the lines of ``events/nodes.jsonl`` show.
 
     Raises:
         msgspec.DecodeError: a line is not an event.
@@ -269,16 +260,16 @@ def signature(lines: Iterable[bytes]) -> Signature:
     for line in lines:
         if _BULK.search(line) is None:
             fold.add(_decode(line))
-    return fold.signature()
+    return tuple(sorted(fold.names))
 
 
-def signature_of_rows(rows: Iterable[Mapping[str, Any]]) -> Signature:
-    """As :func:`signature`, of events that have been read."""
+def transitions_of_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """As :func:`transitions_of`, of events that have been read."""
     fold = _Fold()
     for row in rows:
         if row["kind"] not in BULK:
             fold.add(msgspec.convert(row, _Event))
-    return fold.signature()
+    return tuple(sorted(fold.names))
 
 
 def unreached(names: Iterable[str]) -> tuple[Row, ...]:
@@ -302,14 +293,9 @@ class _Partition:
 
 @dataclass(slots=True)
 class _Fold:
-    """Takes in events in order; ``names`` and ``pairs`` grow."""
+    """Takes in events in order; ``names`` grows."""
 
     names: set[str] = field(default_factory=set)
-    pairs: set[tuple[str, str]] = field(default_factory=set)
-    _last: dict[str, str] = field(default_factory=dict)
-    """The last transition of each partition and node."""
-    _subjects: tuple[str, ...] = ()
-    """What the event at hand is about."""
     _partitions: dict[str, _Partition] = field(default_factory=dict)
     _deleted: dict[str, int] = field(default_factory=dict)
     _topics: dict[str, str] = field(default_factory=dict)
@@ -320,14 +306,10 @@ class _Fold:
     _controller_since: int = -1
     _ensemble_leader: str = ""
 
-    def signature(self) -> Signature:
-        return Signature(tuple(sorted(self.names)), tuple(sorted(" > ".join(pair) for pair in self.pairs)))
-
     def add(self, event: _Event) -> None:
-        self._subjects = (event.node, event.partition) if event.partition else (event.node,)
         name = _BY_EVENT.get((event.kind, "" if event.kind in _ANY_REASON else event.reason))
         if name is not None:
-            self._reach(name)
+            self.names.add(name)
         match event.kind:
             case "partition-changed":
                 self._partition_changed(event)
@@ -336,34 +318,26 @@ class _Fold:
             case "broker-state" if event.reason == "registered":
                 life = (event.node, event.incarnation)
                 if self._epochs.setdefault(life, event.broker_epoch) != event.broker_epoch:
-                    self._reach("registration-replaced")
+                    self.names.add("registration-replaced")
             case "controller-changed" if event.broker >= 0 and event.metadata_offset > self._controller_since:
                 if self._controller not in ("", f"broker-{event.broker}"):
-                    self._reach("controller-changed")
+                    self.names.add("controller-changed")
                 self._controller, self._controller_since = f"broker-{event.broker}", event.metadata_offset
             case "raft-state" if event.reason == "leader" and event.node.startswith("zookeeper-"):
                 if self._ensemble_leader not in ("", event.node):
-                    self._reach("ensemble-leader-changed")
+                    self.names.add("ensemble-leader-changed")
                 self._ensemble_leader = event.node
             case "raft-state" if event.reason == "leader":
                 if self._controller not in ("", event.node):
-                    self._reach("controller-changed")
+                    self.names.add("controller-changed")
                 self._controller = event.node
-
-    def _reach(self, name: str) -> None:
-        self.names.add(name)
-        for subject in self._subjects:
-            before = self._last.get(subject, name)
-            if before != name:
-                self.pairs.add((before, name))
-            self._last[subject] = name
 
     def _broker_registered(self, event: _Event) -> None:
         before = self._registered.get(event.broker, -1)
         if event.metadata_offset > before:
             self._registered[event.broker] = event.metadata_offset
             if before >= 0:
-                self._reach("broker-reregistered")
+                self.names.add("broker-reregistered")
 
     def _partition_changed(self, event: _Event) -> None:
         key, offset = event.partition, event.metadata_offset
@@ -386,41 +360,41 @@ class _Fold:
     def _created(self, event: _Event) -> None:
         topic = event.partition.rpartition("-")[0]
         if self._topics.setdefault(topic, event.topic_id) != event.topic_id:
-            self._reach("topic-recreated")
+            self.names.add("topic-recreated")
         self._topics[topic] = event.topic_id
         # The partitions of a new topic are records one behind the other; those added later are not.
         before = self._last_created.get(event.topic_id)
         if before is not None and event.metadata_offset > before + 1:
-            self._reach("partitions-added")
+            self.names.add("partitions-added")
         self._last_created[event.topic_id] = event.metadata_offset
 
     def _changed(self, old: _Partition, event: _Event) -> list[int]:
         """Name what changed; returns the replicas that count as settled from now on."""
         if event.leader != old.leader:
             if event.leader < 0:
-                self._reach("partition-leaderless")
+                self.names.add("partition-leaderless")
             elif old.leader < 0:
-                self._reach("leaderless-partition-revived")
+                self.names.add("leaderless-partition-revived")
             else:
-                self._reach("leader-changed")
+                self.names.add("leader-changed")
                 if event.leader == event.replicas[0] and old.leader in event.isr:
-                    self._reach("preferred-leader-elected")
+                    self.names.add("preferred-leader-elected")
         elif event.leader_epoch > old.leader_epoch:
-            self._reach("leader-epoch-bumped")
+            self.names.add("leader-epoch-bumped")
         if len(event.isr) < len(old.isr):
-            self._reach("isr-shrunk")
+            self.names.add("isr-shrunk")
             if len(event.isr) == 1:
-                self._reach("isr-of-one")
+                self.names.add("isr-of-one")
         elif len(event.isr) > len(old.isr):
-            self._reach("isr-expanded")
+            self.names.add("isr-expanded")
         before, now = set(old.replicas), set(event.replicas)
         if now - before:
-            self._reach("reassignment-begun")
+            self.names.add("reassignment-begun")
         elif before - now:
             cancelled = now == set(old.settled)
-            self._reach("reassignment-cancelled" if cancelled else "reassignment-completed")
+            self.names.add("reassignment-cancelled" if cancelled else "reassignment-completed")
             return event.replicas
         return old.settled
 
 
-__all__ = ["CATALOGUE", "Row", "Signature", "signature", "signature_of_rows", "unreached"]
+__all__ = ["CATALOGUE", "Row", "transitions_of", "transitions_of_rows", "unreached"]

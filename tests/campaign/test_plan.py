@@ -30,7 +30,7 @@ def test_until_failure_gives_what_one_after_the_other_would(order: tuple[int, ..
     for seed in order:  # all of them had begun before the first one ended
         progress.add(outcome(seed))
     assert [one.seed for one in progress.of_series(SERIES)] == [1, 2, 3]
-    assert [unit for units in progress.rounds() for unit in units] == []
+    assert list(progress.units()) == []
     row = Row.of("x", "", "fail", progress.of_series(SERIES))
     assert (row.first_failing, row.until_found, row.seconds_until_found, row.as_expected) == (3, 3, 3.0, True)
 
@@ -38,16 +38,14 @@ def test_until_failure_gives_what_one_after_the_other_would(order: tuple[int, ..
 def test_a_resumed_campaign_runs_what_is_missing() -> None:
     plan = Plan((Series("x", "pass"), Series("y", "pass")), range(1, 4))
     progress = Progress(plan, [Outcome("x", 1, "", "pass"), Outcome("y", 3, "", "fail")])
-    (units,) = progress.rounds()
-    assert [unit.key for unit in units] == [("y", "", 1), ("x", "", 2), ("y", "", 2), ("x", "", 3)]
+    assert [unit.key for unit in progress.units()] == [("y", "", 1), ("x", "", 2), ("y", "", 2), ("x", "", 3)]
 
 
 def test_a_failing_seed_of_an_earlier_part_stops_no_other_seeds(tmp_path: Path) -> None:
     """``--resume`` with other seeds: what failed is none of them."""
     earlier = [Outcome("x", seed, "", "fail" if seed == 3 else "pass") for seed in (1, 2, 3)]
     progress = Progress(Plan((SERIES,), range(4, 6)), earlier)
-    (units,) = progress.rounds()
-    assert [unit.seed for unit in units] == [4, 5]
+    assert [unit.seed for unit in progress.units()] == [4, 5]
     assert progress.of_series(SERIES) == []
     assert not Row.of("x", "", "pass", []).as_expected, "no seed says nothing"
     bug = Row.of("x", "", "fail", [])

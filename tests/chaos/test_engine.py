@@ -17,7 +17,7 @@ from highwater_chaos.schedule.capability import BackendCannotError, missing_capa
 from highwater_chaos.verdict.checked_run import check_and_forget
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.consumer import RecordingConsumer
-from highwater_pipeline.transitions import signature
+from highwater_pipeline.transitions import transitions_of
 from highwater_runtime.ports import MS, SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "kip-903"
@@ -345,7 +345,7 @@ def test_random_cancels_throttled_moves_and_upgrades_the_metadata_version(make_e
     assert any(move.cancel_reassign is not None for move in done)
     versions = [step.upgrade_metadata.version for step in done if step.upgrade_metadata is not None]
     assert versions[:4] == ["3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0"]
-    assert "reassignment-cancelled" in signature(result.event_lines).transitions
+    assert "reassignment-cancelled" in transitions_of(result.event_lines)
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""The laboratory's command: a campaign with mutants, or guided; without either that of ``highwater``."""
+"""The laboratory's command: a campaign with mutants; without them that of ``highwater``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_lab import guided
 from highwater_lab.command import command_line
 from highwater_lab.mutants import SETS
 
@@ -51,23 +50,6 @@ def test_one_set_of_mutants_is_run(laboratory: Laboratory, tiny_file: Path) -> N
     assert [rate[figure] for figure in ("reached", "changed", "found")] == counted
     both = laboratory(*command, "--only", name, "--only", "hw-is-leader-end", "--out", "both")
     assert [row["mutant"] for row in both.json["rows"]] == [name, "hw-is-leader-end"]
-
-
-@pytest.mark.thorough
-def test_the_same_seeds_give_the_same_guided_campaign(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guided, "ROUND", 2)
-    seeds = ("--seeds", "23..25", "--guided", "--switch", "pre-vote=on")  # 25 changes what 23 or 24 drew
-    first = laboratory("campaign", "random", *seeds, "--jobs", "1", "--out", "a", "--json")
-    assert first.status == 0, first.err
-    assert first.json["transitions"]["combinations"] > 100
-    laboratory("campaign", "random", *seeds, "--jobs", "2", "--out", "b", "--json")
-    assert Path("a/results.parquet").read_bytes() == Path("b/results.parquet").read_bytes()
-
-
-def test_files_are_not_guided(laboratory: Laboratory, tiny_file: Path) -> None:
-    done = laboratory("campaign", tiny_file, "--guided")
-    assert done.status == 254
-    assert "--guided changes what 'random' draws" in done.err
 
 
 @pytest.mark.parametrize(

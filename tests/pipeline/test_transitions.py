@@ -8,12 +8,12 @@ from typing import Any, get_args
 
 import pytest
 
-from highwater_pipeline.transitions import CATALOGUE, signature, unreached
+from highwater_pipeline.transitions import CATALOGUE, transitions_of, unreached
 from highwater_runtime.ports.trace import NodeEvent, Transition
 
 
 def reached(lines: Any) -> tuple[str, ...]:
-    return signature(lines).transitions
+    return transitions_of(lines)
 
 
 FOLDED = sorted(name for name, row in CATALOGUE.items() if not row.event)

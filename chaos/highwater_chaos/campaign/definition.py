@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from highwater_chaos.campaign.plan import Plan, Progress, Series
+from highwater_chaos.campaign.plan import Plan, Series
 from highwater_chaos.campaign.rows import Row
 from highwater_chaos.campaign.seed import Outcome, Run, SeedJob, run_seed_job
 
@@ -35,10 +35,6 @@ class Campaign:
     def around(self, _unit: SeedJob) -> AbstractContextManager[None]:
         """Within what a failing unit is run again here, to be written down and shrunk: its variant of the runtime."""
         return nullcontext()
-
-    def progress(self, known: Sequence[Outcome]) -> Progress:
-        """Which units are to be run still."""
-        return Progress(self.plan, known)
 
     def row(self, series: Series, outcomes: Sequence[Outcome]) -> Row:
         """What the outcomes of a series came to."""

@@ -42,8 +42,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All seeds of a campaign. ``combinations``: outcomes have those of the transitions, too. ``is_real``: seeds run on
-    real processes of this machine, not in the simulator."""
+    """All seeds of a campaign. ``is_real``: seeds run on real processes of this machine, not in the
+    simulator."""
 
     series: tuple[Series, ...]
     seeds: range
@@ -51,7 +51,6 @@ class Plan:
     wire: bool = False
     patience: int = 300
     store: str = ""
-    combinations: bool = False
     is_real: bool = False
     run_id: str = ""
     """The campaign's key, from which its runs have theirs; empty: they have none."""
@@ -81,7 +80,6 @@ class Plan:
             series.variant,
             series.mode,
             wire=self.wire,
-            combinations=self.combinations,
             patience=self.patience,
             store=self.store,
             release=series.release,
@@ -137,23 +135,15 @@ class Progress:
         for outcome in known:
             self.add(outcome)
 
-    def rounds(self) -> Iterator[Iterator[SeedJob]]:
-        """What can be run at a time. A round may be asked for when the outcomes of those before it were added."""
-        yield self._units(self.plan.seeds)
-
-    def _units(self, seeds: range) -> Iterator[SeedJob]:
-        """Units in order: each seed of all series before the next, so that all series have some soon."""
-        for seed in seeds:
+    def units(self) -> Iterator[SeedJob]:
+        """What is to be run, in order: each seed of all series before the next, so that all series have some soon."""
+        for seed in self.plan.seeds:
             if seed > max(self._last(series) for series in self.plan.series):
                 return
             for series in self.plan.series:
-                unit = self.unit(series, seed)
+                unit = self.plan.unit(series, seed)
                 if unit.key not in self._done and seed <= self._last(series):
                     yield unit
-
-    def unit(self, series: Series, seed: int) -> SeedJob:
-        """One seed of a series, of a round that was asked for."""
-        return self.plan.unit(series, seed)
 
     def add(self, outcome: Outcome) -> None:
         self._done[outcome.key] = outcome

@@ -28,7 +28,7 @@ from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_chaos.verdict.stored import HasRegistersError, store_run
 from highwater_pipeline.remote import located
-from highwater_pipeline.transitions import signature
+from highwater_pipeline.transitions import transitions_of
 from highwater_runtime.sim import freeze_collector
 from highwater_runtime.sim.garbage import THRESHOLDS
 
@@ -49,9 +49,8 @@ class SeedJob(msgspec.Struct, frozen=True, rename="camel"):
 
     ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``mode`` may
     restrict them; ``release``: on this release of Apache Kafka). ``variant``: on which variant of the runtime (see
-    :mod:`.definition`); empty: on the runtime as it is. ``combinations``: report them as well. ``patience``: seconds
-    of processor time. ``store``: where the run is kept, as a path or an address that every worker can open; empty:
-    nowhere.
+    :mod:`.definition`); empty: on the runtime as it is. ``patience``: seconds of processor time. ``store``: where the
+    run is kept, as a path or an address that every worker can open; empty: nowhere.
     """
 
     experiment: str
@@ -61,7 +60,6 @@ class SeedJob(msgspec.Struct, frozen=True, rename="camel"):
     variant: str = ""
     mode: str = ""
     wire: bool = False
-    combinations: bool = False
     patience: int = 300
     store: str = ""
     release: str = ""
@@ -93,7 +91,6 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     anomalies: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     transitions: tuple[str, ...] = ()
-    combinations: tuple[str, ...] = ()
     faults: int = 0
     acknowledged: int = 0
     lost: int | None = None
@@ -224,12 +221,10 @@ def check_experiment(unit: SeedJob, experiment: ChaosExperiment) -> Outcome:
 
     kept = keep if unit.store else lambda _directory, _verdict: None
     result, verdict = run_and_forget(experiment, wire=unit.wire, run_id=unit.run_id, keep=kept)
-    reached = signature(result.event_lines)
     return outcome_of(
         unit,
         verdict,
-        transitions=reached.transitions,
-        combinations=reached.combinations if unit.combinations else (),
+        transitions=transitions_of(result.event_lines),
         faults=len(result.faults),
         acknowledged=result.acknowledged,
         run_seconds=result.run_ns / 1e9,

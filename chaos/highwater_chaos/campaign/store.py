@@ -50,7 +50,6 @@ RESULTS_SCHEMA: Final = pa.schema(
         ("anomalies", pa.list_(pa.string())),
         ("reasons", pa.list_(pa.string())),  # why it is inconclusive, or what was raised
         ("transitions", pa.list_(pa.string())),
-        ("combinations", pa.list_(pa.string())),  # of guided campaigns
         ("faults", pa.int32()),
         ("acknowledged", pa.int64()),
         ("lost", pa.int64()),  # of those that were acknowledged; null: not known

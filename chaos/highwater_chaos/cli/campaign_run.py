@@ -97,7 +97,7 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
         copy.copy_plan()
         directory.on_line = copy.add
     began = time.monotonic()
-    progress = campaign.progress(directory.known)
+    progress = Progress(campaign.plan, directory.known)
     seeds_in_all = len(plan.seeds) * len(plan.series)
     end: BaseException | None = None
     watched = CampaignMetrics(campaign.title, list(dict.fromkeys(one.experiment for one in plan.series)), seeds_in_all)
@@ -167,7 +167,6 @@ def _document(
             "reached": len(CATALOGUE) - len(missing),
             "of": len(CATALOGUE),
             "unreached": [row.name for row in missing],
-            **({"combinations": _combinations(outcomes)} if plan.combinations else {}),
         },
         "drawn": [one.to_dict() for one in drawn_by(plan, outcomes)],
         **({"stored": len(stored)} if plan.store else {}),
@@ -192,8 +191,7 @@ def _print(campaign: Campaign, results: _Results, stored: Sequence[str], place: 
         return
     missing = unreached({name for one in outcomes for name in one.transitions})
     reached = f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions"
-    combinations = f" and {_combinations(outcomes)} combinations" if plan.combinations else ""
-    print(f"{reached}{combinations} reached; page {place(results.page)}")
+    print(f"{reached} reached; page {place(results.page)}")
 
 
 def _sentence(campaign: Campaign, results: _Results) -> str:
@@ -216,10 +214,6 @@ def _write_for_ci(campaign: Campaign, results: _Results, options: Options, place
             options.summary.parent.mkdir(parents=True, exist_ok=True)
             with options.summary.open("a", encoding="utf-8") as file:
                 file.write(campaign_summary(campaign.title, sentence, facts, counted, results.examples, page))
-
-
-def _combinations(outcomes: Sequence[Outcome]) -> int:
-    return len({name for one in outcomes for name in one.combinations})
 
 
 def _stored(store: str, outcomes: Sequence[Outcome]) -> list[str]:
@@ -278,28 +272,27 @@ def _run(
     last = time.monotonic()
     terminal = sys.stderr.isatty()
     with ProgressShown(title) as say:
-        for units in progress.rounds():
-            timely = takewhile(lambda _: until is None or time.monotonic() < until, units)
-            with closing(run(timely)) as outcomes:  # type: ignore[type-var]
-                for outcome in outcomes:
-                    directory.add(outcome)
-                    progress.add(outcome)
-                    watched.add(
-                        outcome.experiment,
-                        outcome.verdict,
-                        outcome.anomalies,
-                        faults=outcome.faults,
-                        acknowledged=outcome.acknowledged,
-                        cpu_seconds=outcome.cpu_seconds,
-                    )
-                    count += 1
-                    failing += outcome.verdict == "fail"
-                    if outcome.verdict != "pass" and not terminal:
-                        why = why_of(outcome).rpartition("\n")[2]
-                        print(f"{_name(outcome)}: {outcome.verdict}: {why}", file=sys.stderr)
-                    if terminal or time.monotonic() - last >= _LINE_SECONDS:
-                        last = time.monotonic()
-                        say(f"{count}{everything} seeds, {failing} failed")
+        timely = takewhile(lambda _: until is None or time.monotonic() < until, progress.units())
+        with closing(run(timely)) as outcomes:  # type: ignore[type-var]
+            for outcome in outcomes:
+                directory.add(outcome)
+                progress.add(outcome)
+                watched.add(
+                    outcome.experiment,
+                    outcome.verdict,
+                    outcome.anomalies,
+                    faults=outcome.faults,
+                    acknowledged=outcome.acknowledged,
+                    cpu_seconds=outcome.cpu_seconds,
+                )
+                count += 1
+                failing += outcome.verdict == "fail"
+                if outcome.verdict != "pass" and not terminal:
+                    why = why_of(outcome).rpartition("\n")[2]
+                    print(f"{_name(outcome)}: {outcome.verdict}: {why}", file=sys.stderr)
+                if terminal or time.monotonic() - last >= _LINE_SECONDS:
+                    last = time.monotonic()
+                    say(f"{count}{everything} seeds, {failing} failed")
 
 
 def _name(outcome: Outcome) -> str:
@@ -316,12 +309,12 @@ def _examples(
     for series in campaign.plan.series:
         failing = [one for one in progress.of_series(series) if one.verdict == "fail"][: options.keep]
         if campaign.plan.is_real:
-            written += [(kept_example(progress.unit(series, one.seed), one, out), one) for one in failing]
+            written += [(kept_example(campaign.plan.unit(series, one.seed), one, out), one) for one in failing]
             continue
         for outcome in failing:
             with ProgressShown(f"{_name(outcome)}") as say:
                 say("writing its run directory")
-                unit = progress.unit(series, outcome.seed)
+                unit = campaign.plan.unit(series, outcome.seed)
                 example = write_example(unit, outcome, out, campaign.around(unit))
                 if options.shrink:
                     say(f"shrinking, at most {options.shrink} runs")

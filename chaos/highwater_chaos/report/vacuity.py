@@ -26,7 +26,7 @@ from highwater_chaos.report.explanation import fault_of_row, lost_bytes
 from highwater_chaos.report.files import Row, RunFiles, TableRows, without_kinds
 from highwater_chaos.report.timeline import are_sends
 from highwater_chaos.run.exercised import MOST_WARNINGS, Exercised, ScheduleWarning
-from highwater_pipeline.transitions import BULK, signature_of_rows
+from highwater_pipeline.transitions import BULK, transitions_of_rows
 from highwater_runtime.ports import MS, SECOND
 
 _SHOWN: Final = 3
@@ -95,7 +95,7 @@ def exercised(run: RunFiles, experiment: ChaosExperiment) -> Exercised:
     """Return what a run exercised, with warnings. Goes through its events once."""
     kinds = run.recorded_kinds
     course = Course()
-    reached = signature_of_rows(course.taking(without_kinds(run.events, BULK))).transitions
+    reached = transitions_of_rows(course.taking(without_kinds(run.events, BULK)))
     hits = [_Hit(row, fault) for row in run.faults if row["confirmed"] and (fault := fault_of_row(row)) is not None]
     confirmed: dict[str, int] = {}
     for row in run.faults:
