@@ -348,6 +348,21 @@ def test_random_cancels_throttled_moves_and_upgrades_the_metadata_version(make_e
     assert "reassignment-cancelled" in transitions_of(result.event_lines)
 
 
+def test_clients_follow_a_topic_that_comes_back_with_fewer_partitions(make_experiment):
+    """The coordinator refuses offsets of partitions that are gone, as Apache Kafka does."""
+    more, gone = "{admin: {addPartitions: {topic: orders, total: 3}}}", "{admin: {deleteTopic: {name: orders}}}"
+    again = "{admin: {createTopic: {name: orders, partitions: 1, replicationFactor: 2}}}"
+    steps = f"[{more}, {{wait: 20s}}, {gone}, {{wait: 5s}}, {again}, {{wait: 25s}}]"
+    result = run(make_experiment(steps, workload="{producers: 1, rate: 20/s, groupMembers: 2, deliveryTimeout: 5s}"))
+    commits = [one for one in result.operations if one.f == "commit" and one.type == "ok"]
+    assert len(commits) > 10
+    assert [value.key for value in commits[-1].value] == ["workload/orders-0"]
+    assert max(len(one.value) for one in commits) == 3
+    sent = [one for one in result.operations if one.f == "send" and one.type != "invoke"]
+    assert {one.type for one in sent[-50:]} == {"ok"}
+    assert result.violations == []
+
+
 @pytest.mark.thorough
 def test_clients_start_one_after_the_other(make_experiment):
     workload = "{producers: 3, rate: 60/s, consumers: 1, groupMembers: 2, startWithin: 6s}"

@@ -134,6 +134,7 @@ def test_version_1_tells_an_error_of_each_partition(cluster):
 
 def test_what_may_not_be_committed(cluster):
     assert commit(cluster, 1, topic="nowhere") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert commit(cluster, 1, index=99) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert commit(cluster, 1, metadata="x" * 4097) is ErrorCode.OFFSET_METADATA_TOO_LARGE
     assert commit(cluster, 1, generation=5, member="old") is ErrorCode.ILLEGAL_GENERATION
     member = Consumer(cluster).enter()

@@ -23,6 +23,7 @@ from highwater_runtime.broker.groups.group import Protocol
 from highwater_runtime.broker.groups.offsets_api import OffsetsApi
 from highwater_runtime.broker.groups.states import GroupState
 from highwater_runtime.metadata import MetadataImage, TopicImage
+from highwater_runtime.metadata.registrations import PartitionRegistration
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.offset_commit_request import (
@@ -38,7 +39,8 @@ PROTOCOLS = [("range",), ("range", "sticky"), ("sticky", "range")]
 class Image(MetadataImage):
     def __init__(self):
         super().__init__()
-        self.topics_by_name["orders"] = TopicImage("orders", None)
+        self.topics_by_name["orders"] = topic = TopicImage("orders", None)
+        topic.partitions[0] = PartitionRegistration(replicas=(0,), isr=(0,), leader=0)
 
 
 class Process:

@@ -24,9 +24,11 @@ from highwater_runtime.wire.versioned import encode_versioned
 NONE = ErrorCode.NONE
 
 
-def commit_request(offset, *, group="readers", member="", generation=NO_GENERATION, topic="orders", metadata=""):
+def commit_request(
+    offset, *, group="readers", member="", generation=NO_GENERATION, topic="orders", index=0, metadata=""
+):
     partition = OffsetCommitRequestPartition(
-        partition_index=0, committed_offset=offset, committed_leader_epoch=3, committed_metadata=metadata
+        partition_index=index, committed_offset=offset, committed_leader_epoch=3, committed_metadata=metadata
     )
     return OffsetCommitRequest(
         group_id=group,

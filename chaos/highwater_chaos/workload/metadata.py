@@ -149,7 +149,9 @@ class MetadataCache:
         self._on_refreshed()
 
     def _forget(self, topic: str) -> None:
-        """Drop all leaders of a topic: the next response may be about another topic of that name."""
+        """Drop all of a topic: the next response may be about another one of that name, perhaps with fewer
+        partitions."""
+        self.partitions = [key for key in self.partitions if key[0] != topic]
         self.moved |= dict.fromkeys(key for key in self._leaders if key[0] == topic)
         self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != topic}
 

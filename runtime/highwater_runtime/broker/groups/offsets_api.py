@@ -72,7 +72,7 @@ class OffsetsApi:
             for p in topic.partitions:
                 key = (topic.name, p.partition_index)
                 metadata = p.committed_metadata or ""
-                if topic.name not in image.topics_by_name:
+                if image.partition(topic.name, p.partition_index) is None:
                     errors[key] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 elif len(metadata.encode()) > self._metadata_max_bytes:
                     errors[key] = ErrorCode.OFFSET_METADATA_TOO_LARGE
