@@ -21,6 +21,7 @@ _MOST_ENVIRONMENT: Final = 8 << 20
 """Bytes: more than a program can be started with."""
 _MOST_LINE: Final = 1 << 16
 _OCTAL: Final = re.compile(rb"\\([0-3][0-7]{2})")
+_UNWRITTEN: Final = (b"Dirty:", b"Writeback:")
 _PROPAGATED: Final = (b"master:", b"shared:")
 
 
@@ -29,6 +30,12 @@ def boot_id() -> str:
     """Random id of this boot; a journal of another boot speaks of mounts and processes that are long gone."""
     with open("/proc/sys/kernel/random/boot_id", "rb") as file:  # noqa: PTH123
         return file.read(_MOST).decode("ascii").strip()
+
+
+def unwritten_bytes() -> int:
+    """What the page cache has that is not on a disk, in bytes, rounded to the kernel's kibibytes."""
+    lines = _read("/proc/meminfo").splitlines()
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(_UNWRITTEN))
 
 
 class Stat(NamedTuple):

@@ -15,7 +15,6 @@ from highwater_chaos.machine.errors import MachineError
 
 TRIGGER: Final = Path("/proc/sysrq-trigger")
 _OBEYS_WITHIN: Final = 5.0
-_DIRTY: Final = ("Dirty:", "Writeback:")
 
 
 def why_no_reset() -> str | None:
@@ -38,9 +37,3 @@ def reset_machine() -> None:
         os.close(fd)
     time.sleep(_OBEYS_WITHIN)
     raise MachineError(f"the kernel has not reset the machine {_OBEYS_WITHIN:g} s after it was asked to")
-
-
-def unwritten_bytes() -> int:
-    """What the page cache has that is not on a disk, in bytes, rounded to the kernel's kibibytes."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(_DIRTY))
