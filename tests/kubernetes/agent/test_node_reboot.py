@@ -134,7 +134,7 @@ def test_a_machine_is_reset_only_if_its_node_allows_it_and_has_a_kernel_of_its_o
 
 
 def test_a_namespace_that_has_not_opted_in_has_no_machine_reset(machine: Machine, world: World) -> None:
-    pod = world.pod("postgres-0", labels={})
+    pod = world.pod("writer-0", labels={})
     pod.start_container("/bin/sleep", "100000")
     answer = machine.agent.put("foreign", "nodeReboot", pod)
     assert (answer.status_code, "is of no LogCluster" in answer.json()["error"]) == (403, True)
