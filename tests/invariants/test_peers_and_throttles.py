@@ -40,7 +40,6 @@ SLOW = """
     - admin: {reassign: {partition: orders-0, replicas: [0, 1, 2], throttle: 500}}
     - wait: 8s
 """
-FAST = SLOW.replace("500", "100000")
 IN_PARTS = {"replica.fetch.max.bytes": 500}
 UNHEARD = """
     - parallel:
@@ -87,17 +86,6 @@ def count_nothing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReplicationQuota, "record", lambda *_: None)
 
 
-def send_nothing(patch: pytest.MonkeyPatch) -> None:
-    holds_back = DelayedFetch._holds_back
-
-    def wrong(self: DelayedFetch, partition: Partition) -> bool:
-        quota = self._replicas.quotas.leader
-        may = quota.is_throttled(partition.topic, partition.index) and quota.rate is not None
-        return holds_back(self, partition) or (may and self._who.replica_id == 2)
-
-    patch.setattr(DelayedFetch, "_holds_back", wrong)
-
-
 def call_voters_once(patch: pytest.MonkeyPatch) -> None:
     call, called = Leading._call_voters, dict[Leading, None]()
 
@@ -115,7 +103,6 @@ BROKEN: list[tuple[str, Break, dict[str, Any]]] = [
     ("peer-forgotten", take_over_no_high_watermark, {"schedule": "[{wait: 1s}]"}),
     ("throttle", obey_no_throttle, {"schedule": SLOW, "config": IN_PARTS, "workload": "{producers: 1, rate: 50/s}"}),
     ("throttle", count_nothing, {"schedule": SLOW, "config": IN_PARTS, "workload": "{producers: 1, rate: 50/s}"}),
-    ("throttle", send_nothing, {"schedule": FAST, "config": IN_PARTS, "workload": "{producers: 1, rate: 50/s}"}),
     ("raft-overdue", call_voters_once, {"schedule": UNHEARD, "config": SLOW_TO_RESIGN, "controllers": 5, "seed": 3}),
 ]
 
@@ -129,21 +116,16 @@ def test_a_broken_rule_is_found(
     assert name in simulate(**options).violations
 
 
-def test_a_rate_is_exceeded_or_not_or_nobody_knows() -> None:
-    """Ten seconds for more than eleven allow; twelve for less than the time since the first traffic of ten allows."""
+def test_a_rate_is_exceeded_or_nobody_knows() -> None:
+    """In ten seconds there was more than eleven allow."""
     traffic = _Traffic(deque())
-    assert traffic.is_below(100, SECOND, SECOND)
     for second in range(5):
         traffic.add(second * SECOND, second * SECOND, 250)
     at = 5 * SECOND
     assert traffic.exceeds(113, at, at)
     assert not traffic.exceeds(114, at, at)
-    assert traffic.is_below(251, at, at)
-    assert not traffic.is_below(250, at, at)
     assert not traffic.exceeds(113, at - 2 * SECOND, at), "what was counted since may have come later"
     assert not traffic.exceeds(113, at + 7 * SECOND, at + 7 * SECOND), "the first have left their windows"
-    assert traffic.is_below(126, at + 7 * SECOND, at + 7 * SECOND)
-    assert not traffic.is_below(125, at + 7 * SECOND, at + 7 * SECOND), "the first may still be in theirs"
 
 
 ID = UUID(int=7)

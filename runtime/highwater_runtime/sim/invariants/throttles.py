@@ -1,18 +1,18 @@
-"""How much throttles hold back (``throttle``, KIP-73): neither less than was set, nor more.
+"""Whether throttles hold back as much as was set (``throttle``, KIP-73).
 
 A broker counts the traffic of its throttled partitions in at most eleven windows of a second, over the time since the
 oldest began. Here it is counted from requests and responses, and compared with the settings in the broker's metadata.
 
-* A leader sends no records to a replica outside the ISR while its rate is exceeded, and sends some if it is not.
+* A leader sends no records to a replica outside the ISR while its rate is exceeded.
 * A follower that is behind does not fetch while its rate is exceeded.
 
 Worked example: a throttle of 500 bytes a second on the copy of a log. A broker that never obeys it copies all at once,
-and clients are slow for as long; one that counts eleven seconds of traffic as one copies at 45 bytes a second.
+and clients are slow for as long.
 
 The trap: where the windows begin is not known, nor when a response was sent, but for two times between which that was.
-So a rate counts as exceeded only if the last ten seconds brought more than eleven may bring, and as not exceeded only
-if twelve seconds brought less than may come in the time since the first traffic of the last ten. A single response may
-go beyond any rate.
+So a rate counts as exceeded only if the last ten seconds brought more than eleven may bring. A single response may go
+beyond any rate. That a broker holds back too much cannot be told so: what it has sent is known only when it was asked
+again, by each of its followers.
 """
 
 from __future__ import annotations
@@ -65,20 +65,13 @@ class _Traffic:
         least = sum(size for earliest, latest, size in self.seen if earliest >= now - 10 * SECOND and latest <= before)
         return least > rate * WINDOWS
 
-    def is_below(self, rate: int, before: int, now: int) -> bool:
-        """Whether the rate was exceeded at no time from ``before`` to ``now``, for sure."""
-        most = sum(size for _, latest, size in self.seen if latest >= before - 12 * SECOND)
-        first = min((latest for earliest, latest, _ in self.seen if earliest >= now - 10 * SECOND), default=before)
-        return most * SECOND < rate * max(before - first, SECOND)
-
 
 class _State(NamedTuple):
-    """A partition that a follower asks its leader for. ``end``: the leader's LEO."""
+    """A partition that a follower asks its leader for."""
 
     replica: Partition
     partition_epoch: int
     is_in_sync: bool
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +144,7 @@ class ThrottleInvariants:
         for key, rate in fetch.of_follower.items() if received is not None else ():
             is_behind = self._known.get((connection, key), -1) > wanted[key]
             if received is not None and is_behind and received.exceeds(rate, fetch.at, fetch.at):
-                self._add(states[key].replica, f"{name} goes on to fetch", "more", rate)
+                self._add(states[key].replica, f"{name} goes on to fetch", rate)
         if fetch.of_leader or fetch.of_follower:
             if len(self._last) > _MANY:
                 self._forget_closed()
@@ -166,34 +159,30 @@ class ThrottleInvariants:
         response, connection = last.call.response, last.call.connection
         if response is None or response.error_code != ErrorCode.NONE or connection is None:
             return
-        by_id, sizes, is_fine = last.call.version >= TOPIC_IDS_SINCE, dict[AskedKey, int](), True
+        by_id, sizes = last.call.version >= TOPIC_IDS_SINCE, dict[AskedKey, int]()
         for topic in response.responses:
             for data in topic.partitions:
                 key: AskedKey = ((topic.topic_id if by_id else topic.topic), data.partition_index)
-                is_fine = is_fine and data.error_code == ErrorCode.NONE and data.diverging_epoch.epoch < 0
                 self._known[connection, key] = data.high_watermark
                 if data.records:
                     sizes[key] = len(data.records)
         sent, times = self._sent[leader][1], (last.at, fetch.at)
         for key, rate in last.of_leader.items():
-            before, now, offset = last.states[key], fetch.states.get(key), last.wanted[key]
-            if fetch.of_leader.get(key) != rate or before.is_in_sync or now is None or now[:3] != before[:3]:
+            before = last.states[key]
+            if fetch.of_leader.get(key) != rate or before.is_in_sync or fetch.states.get(key) != before:
                 continue
             if key in sizes and sent.exceeds(rate, *times):
-                self._add(before.replica, f"{leader} sends records to {follower}", "more", rate)
-            was_there = before.replica.log.log_start_offset <= offset < before.end and fetch.wanted[key] == offset
-            if is_fine and not sizes and was_there and sent.is_below(rate, *times):
-                self._add(before.replica, f"{leader} sends nothing to {follower}, which is behind", "less", rate)
+                self._add(before.replica, f"{leader} sends records to {follower}", rate)
         if size := sum(sizes[key] for key in sizes if key in last.of_leader or key in fetch.of_leader):
             sent.add(*times, size)
         taken = [key for key in sizes if key in last.of_follower and key in fetch.of_follower]
         if size := sum(sizes[key] for key in taken if fetch.wanted[key] > last.wanted[key]):
             self._received.setdefault(connection, _Traffic(deque())).add(*times, size)
 
-    def _add(self, replica: Partition, what: str, more_or_less: str, rate: int) -> None:
+    def _add(self, replica: Partition, what: str, rate: int) -> None:
         self._violations.now_ns = self._simulator.now_ns
-        than = f"though its throttle of {rate} bytes a second was {'' if more_or_less == 'more' else 'not '}exceeded"
-        self._violations.add("throttle", replica.name, f"{what}, {than}", (more_or_less, replica.topic_id))
+        why = f"though its throttle of {rate} bytes a second was exceeded"
+        self._violations.add("throttle", replica.name, f"{what}, {why}", (replica.topic_id,))
 
 
 def _states(leader: Broker, replica_id: int, wanted: Mapping[AskedKey, int]) -> Iterator[tuple[AskedKey, _State]]:
@@ -201,7 +190,7 @@ def _states(leader: Broker, replica_id: int, wanted: Mapping[AskedKey, int]) -> 
         replica = replica_asked(leader, key)
         if replica is not None and replica.leading is not None:
             is_in_sync = replica_id in replica.committed_isr
-            yield key, _State(replica, replica.partition_epoch, is_in_sync, replica.log.log_end_offset)
+            yield key, _State(replica, replica.partition_epoch, is_in_sync)
 
 
 def _rate(broker: Broker, name: str) -> int | None:
