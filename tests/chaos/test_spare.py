@@ -197,6 +197,16 @@ def test_controller_and_ensemble_are_left_alone_while_there_is_a_suspect(zookeep
     assert "suspect" in zookeeper_judge("powerLoss", "zookeeper-1")
 
 
+@pytest.mark.parametrize("how", ["now", "recently"])
+def test_no_cache_is_lost_while_a_server_of_the_ensemble_is_in_trouble(zookeeper_judge, how):
+    """Sessions of sound brokers end with it, and the one that lost its records returns to the ISR that it was in."""
+    assert zookeeper_judge("diskWipe", "broker-1") is None
+    getattr(zookeeper_judge, how).add("zookeeper-0")
+    assert "sessions" in zookeeper_judge("diskWipe", "broker-1")
+    assert "sessions" in zookeeper_judge("powerLoss", "broker-1")
+    assert zookeeper_judge("kill", "broker-1") is None
+
+
 # --- rules about messages ---
 
 

@@ -36,7 +36,9 @@ controller that is elected then keeps it, since it cannot tell that the broker w
    time-out, or is not the incarnation that is registered.
 8. A broker that its leader has proposed for the ISR does not lose its cache: the conditional write has no broker epoch
    of the proposed broker (KAFKA-14139).
-9. While there is a suspect, no server of the ensemble is hit or disturbed: sessions of sound brokers might end.
+9. While there is a suspect, no server of the ensemble is hit or disturbed: sessions of sound brokers might end, and
+   the suspect be elected, since it is in the ISR. Nor does a member lose its cache if a server is hit or disturbed, or
+   was within a session time-out: one server that is cut off keeps the sessions of its brokers from being renewed.
 
 *Apache Kafka from 4.1 on* has eligible leader replicas (KIP-966): replicas that left the ISR when it was smaller than
 ``min.insync.replicas``. They have all that was acknowledged, and one of them is elected if the ISR is empty. Who is
@@ -140,6 +142,9 @@ def _why_not_controllers(
             return "no controller has been active and untouched for long enough"
         if sum(disruptions.now(name) for name in names) > minority:
             return "the active controller might lose its majority"
+        unsteady = [name for name in names if zookeeper and disruptions.unsteady(name)]
+        if unsteady:
+            return f"sessions of sound brokers might end, because of {unsteady[0]}"
         if zookeeper and active in effect.targets:
             return f"the next controller might not notice that {active} was away"
     hit = [name for name in names if name in effect.targets or disruptions.now(name)]
