@@ -7,9 +7,8 @@ agent's folder, for as long as it exists, and publishing mounts its data directo
 
 Only the agent's main module imports this, and only if it is asked for: gRPC takes memory and time to start.
 
-``csi.binpb`` and ``csi_pb2.pyi`` are made of the published ``csi.proto`` of Container Storage Interface 1.11 (Apache
-License 2.0, Copyright The Kubernetes Authors and the CSI authors). grpcio-tools 1.74.0 made the types: ``python -m
-grpc_tools.protoc -I . --pyi_out=. csi.proto``. The other file is the serialized ``FileDescriptorProto``.
+``csi.binpb`` is the serialized ``FileDescriptorProto`` of the published ``csi.proto`` of Container Storage Interface
+1.11 (Apache License 2.0, Copyright The Kubernetes Authors and the CSI authors).
 """
 
 from __future__ import annotations
