@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 
 import pytest
 
 from highwater_chaos.backends import make_backend
-from highwater_chaos.backends.primitives import LosesPower
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ExperimentError, parse_experiment
 from highwater_chaos.schedule.capability import BackendCannotError, missing_capabilities
@@ -113,20 +111,3 @@ def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
     assert done.verdict["verdict"] == "inconclusive"
     died = "clients-0 (producer-0, consumer-0): its process ended with status -9"
     assert any(died in reason for reason in done.verdict["reasons"])
-
-
-@pytest.mark.thorough
-def test_the_soak_in_small():
-    pytest.importorskip("confluent_kafka")
-    power = LosesPower in make_backend("local").primitives
-    asked = ["--records", "10000", "--leader-changes", "2", "--power-losses", str(int(power))]
-    done = subprocess.run(
-        [sys.executable, "-m", "highwater_lab.benchmarks.librdkafka_soak", *asked],
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "missing                     0\n" in done.stdout
-    assert "records read                10000\n" in done.stdout
