@@ -77,6 +77,14 @@ GROUP_CHECKS: Final[dict[str, str]] = {
 }
 """What clients of consumer groups can see, of a run as a whole: looked for where the history has commits."""
 
+LOOKUP_CHECKS: Final[dict[str, str]] = {
+    "wrong-lookup": "a look-up of an offset by time stamp did not return the first record that is not earlier",
+}
+"""What clients that look up offsets can see, of a run as a whole: looked for where the history has look-ups."""
+
+RUN_CHECKS: Final[dict[str, str]] = {**GROUP_CHECKS, **LOOKUP_CHECKS}
+"""Checks of a run as a whole."""
+
 QUORUM_INVARIANTS: Final[dict[str, str]] = {
     "raft-election-safety": "two controllers led the quorum in one epoch",
     "raft-log-matching": "two controllers' logs hold different batches of one epoch at one offset",
@@ -141,7 +149,7 @@ ON_REQUEST: Final[dict[str, str]] = {
 
 MEANINGS: Final[dict[str, str]] = {
     **CHECKS,
-    **GROUP_CHECKS,
+    **RUN_CHECKS,
     **REGISTER_CHECKS,
     **QUORUM_INVARIANTS,
     **STATE_INVARIANTS,

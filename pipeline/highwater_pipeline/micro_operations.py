@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from highwater_pipeline.arrays import distinct, is_in
 from highwater_pipeline.files import BadTableError
 from highwater_pipeline.group_commits import Commits
-from highwater_pipeline.rows import COMMITS
+from highwater_pipeline.lookups import Lookups
+from highwater_pipeline.rows import COMMITS, LOOKUP
 from highwater_pipeline.schemas import HISTORY, OPERATIONS
 
 OK: Final = 0
@@ -89,6 +90,7 @@ class Flattener:
         self.acknowledged = 0
         self.read = 0
         self.commits: Final = Commits()
+        self.lookups: Final = Lookups()
         self._path: Final = path
         self._rows = 0
         self._open: pa.Table = OPERATIONS.empty_table()
@@ -176,6 +178,7 @@ class Flattener:
         flat = pc.list_flatten(taken)
         op = flat.field("op")
         self._take_commits(flat, op, ends[parent], outcome, invoke_of, rows, time)
+        self._take_lookups(flat, op, table, ends[parent], outcome, rows)
         wanted = pc.is_in(op, pa.array(["send", "poll", "assign"]))
         if not pc.all(wanted).as_py() and len(flat):
             parent = parent[wanted.to_numpy(zero_copy_only=False)]
@@ -248,6 +251,15 @@ class Flattener:
         is_fetch = pc.equal(op, "committed").to_numpy(zero_copy_only=False)[of_groups]
         began = np.where(invoked >= 0, rows[invoked], rows[ended])
         self.commits.add(flat.filter(pa.array(of_groups)), is_fetch, outcome[ended], began, rows[ended], time[ended])
+
+    def _take_lookups(
+        self, flat: pa.StructArray, op: pa.Array, table: pa.Table, at: Ints, outcome: npt.NDArray[np.int8], rows: Ints
+    ) -> None:
+        """Take in the look-ups by time stamp that completed ok; ``at``: the positions of their ends."""
+        done = pc.equal(op, LOOKUP).to_numpy(zero_copy_only=False) & (outcome[at] == OK)
+        if done.any():
+            clients = table["client"].take(pa.array(at[done])).to_pylist()
+            self.lookups.add(flat.filter(pa.array(done)), clients, rows[at[done]])
 
     def _numbered(self, keys: pa.Array) -> Codes:
         """Keys as numbers, the same for the whole history."""

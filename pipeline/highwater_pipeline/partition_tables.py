@@ -20,6 +20,7 @@ from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.arrays import Bools, Ints
 from highwater_pipeline.evidence import Evidence
 from highwater_pipeline.group_commits import CommitFindings
+from highwater_pipeline.lookups import LookupFindings
 from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
 from highwater_pipeline.partitions import Grouped, Partitions
 from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
@@ -97,6 +98,8 @@ class RunFacts:
     crash_examples: tuple[dict[str, Any], ...] = ()
     commits: CommitFindings | None = None
     """What was found of the offsets of groups; None: the history has no commit and no fetch of them."""
+    lookups: LookupFindings | None = None
+    """What was found of look-ups by time stamp; None: none completed ok."""
     send_errors: tuple[tuple[str, int], ...] = ()
     """How often operations that send ended with each error, the most frequent first, at most :data:`MAX_ERRORS`."""
 
@@ -248,6 +251,7 @@ class Splitter:
             crash_examples=tuple(events.crash_examples),
             send_errors=tuple(self._errors.most_common(MAX_ERRORS)),
             commits=flattener.commits.findings(run.settings) if flattener.commits.operations else None,
+            lookups=flattener.lookups.findings() if flattener.lookups.operations else None,
         )
         return facts, SplitRun(facts, self._history, events.spool, replica_log.spool, events.others)
 

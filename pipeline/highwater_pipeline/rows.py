@@ -22,9 +22,9 @@ from highwater_pipeline.schemas import FAULTS, MICRO_OPERATION, NODE_EVENT, OPER
 
 OperationType = Literal["invoke", "ok", "fail", "info"]
 OperationKind = Literal[
-    "send", "poll", "txn", "assign", "subscribe", "crash", "commit", "committed", "read", "write", "cas"
+    "send", "poll", "txn", "assign", "subscribe", "crash", "commit", "committed", "lookup", "read", "write", "cas"
 ]
-MicroKind = Literal["send", "poll", "assign", "commit", "committed", "read", "write"]
+MicroKind = Literal["send", "poll", "assign", "commit", "committed", "lookup", "read", "write"]
 Ended = Literal["end", "gap", "corrupt"]
 OPERATION_TYPES: Final[tuple[str, ...]] = get_args(OperationType)
 OPERATION_KINDS: Final[tuple[str, ...]] = get_args(OperationKind)
@@ -193,6 +193,9 @@ def _micro_operations(rows: Sequence[Operation]) -> pa.Array:
 COMMITS: Final = ("commit", "committed")
 """Operations on the offsets of groups, and their micro-operations: a commit, and a fetch of what is committed."""
 
+LOOKUP: Final = "lookup"
+"""An operation that asks for an offset by time stamp, and its micro-operation."""
+
 REGISTER_OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
     "read": ("read",),
     "write": ("write",),
@@ -208,9 +211,11 @@ def _operation_complaint(row: Operation, previous: Operation | None) -> str | No
         return _register_complaint(row)
     if row.f in COMMITS:
         return _commit_complaint(row)
+    if row.f == LOOKUP:
+        return _lookup_complaint(row)
     for position, item in enumerate(row.value or ()):
         at = f"`value[{position}]`"
-        if item.op in ("read", "write", *COMMITS):
+        if item.op in ("read", "write", LOOKUP, *COMMITS):
             return f"expected send, poll or assign in {at} of a {row.f}, found {item.op}"
         if item.op != "assign" and item.value is None:
             return f"expected a `value` in {at} of a {item.op}, found null"
@@ -233,6 +238,19 @@ def _commit_complaint(row: Operation) -> str | None:
             return f"expected `value` of {at} to be null, found {item.value}"
         if (item.offset is None and row.f == "commit") or (item.offset is not None and item.offset < 0):
             return f"expected `offset` of {at} to be at least 0, found {item.offset}"
+    return None
+
+
+def _lookup_complaint(row: Operation) -> str | None:
+    """What is wrong with a look-up by time stamp."""
+    for position, item in enumerate(row.value or ()):
+        at = f"`value[{position}]`"
+        if item.op != LOOKUP:
+            return f"expected {LOOKUP} in {at} of a {LOOKUP}, found {item.op}"
+        if item.value is None:
+            return f"expected the time stamp as `value` of {at}, found null"
+        if item.offset is not None and item.offset < 0:
+            return f"expected `offset` of {at} to be null or at least 0, found {item.offset}"
     return None
 
 

@@ -21,24 +21,32 @@ def _field(name: str, kind: pa.DataType, doc: str, *, nullable: bool = False) ->
 
 RUN_ID: Final = _field("run_id", pa.string(), "the run's key; null: as run.json says", nullable=True)
 
-ALTERED: Final = "of a record that was read: what is not as it was sent, in words; null: nothing, or it is not known"
+ALTERED: Final = (
+    "of a record that was read: what is not as it was sent, in words; of lookup: what of the log contradicts it; null:"
+    " nothing, or it is not known"
+)
 
 MICRO_OPERATION: Final = pa.struct(
     [
-        _field("op", pa.string(), "send, poll or assign; of groups: commit or committed; of registers: read or write"),
+        _field(
+            "op",
+            pa.string(),
+            "send, poll or assign; of groups: commit or committed; lookup (by time stamp); of registers: read or write",
+        ),
         _field("key", pa.string(), "topic-partition (orders-0), of groups GROUP/orders-0, or a register"),
         _field(
             "offset",
             pa.int64(),
             "record offset; null: not known (an unacknowledged send). Of assign: where the consumer was put; null: it"
-            " stays where it was. Of groups: the committed offset; null: none",
+            " stays where it was. Of groups: the committed offset; null: none. Of lookup: the offset of the first"
+            " record not earlier; null: there is none",
             nullable=True,
         ),
         _field(
             "value",
             pa.int64(),
-            "the record's value, unique in a run; null for assign and of groups. A register's value; null: never"
-            " written",
+            "the record's value, unique in a run; null for assign and of groups. Of lookup: the time stamp, ms. A"
+            " register's value; null: never written",
             nullable=True,
         ),
         _field(
@@ -58,8 +66,8 @@ OPERATIONS: Final = pa.schema(
         _field(
             "f",
             pa.string(),
-            "send, poll, txn, assign, subscribe or crash; of groups: commit or committed; of registers: read, write or"
-            " cas",
+            "send, poll, txn, assign, subscribe or crash; of groups: commit or committed; lookup; of registers: read,"
+            " write or cas",
         ),
         _field(
             "value",

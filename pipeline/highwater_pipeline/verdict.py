@@ -14,12 +14,14 @@ from highwater_pipeline.anomalies import (
     CLIENT_CHECKS,
     CLIENT_CHECKS_ON_REQUEST,
     GROUP_CHECKS,
+    LOOKUP_CHECKS,
     NEEDED_EVENTS,
     NEEDS,
     OF_ACKNOWLEDGED,
     OF_LOGS,
     ON_REQUEST,
     QUORUM_INVARIANTS,
+    RUN_CHECKS,
     STATE_INVARIANTS,
 )
 
@@ -115,13 +117,13 @@ class RunVerdict(msgspec.Struct, frozen=True):
 
 
 def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one, but for those of groups,
-    which depend on the run. Invariants, which the
+    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one, but for
+    those of whole runs, which depend on what clients did. Invariants, which the
     program that ran it has looked after, may be named too and are left out.
 
     Raises ``ValueError`` for a name that is not a check's.
     """
-    known = {**CHECKS, **GROUP_CHECKS, **CLIENT_CHECKS_ON_REQUEST}
+    known = {**CHECKS, **RUN_CHECKS, **CLIENT_CHECKS_ON_REQUEST}
     if checks is None:
         return tuple(CHECKS)
     for name in checks:
@@ -196,13 +198,17 @@ def merge(facts: RunFacts, units: Iterable[PartitionFindings], checks: Sequence[
         anomalies["node-crash"] = AnomalyReport(facts.crashes, list(facts.crash_examples))
         states["node-crash"] = "failed"  # whichever checks were chosen: it is not known what such a run withstood
     names = selected(checks)
-    if facts.commits is not None and (checks is None or "all" in checks):
-        names = tuple(dict.fromkeys([*names, *GROUP_CHECKS]))
+    if checks is None or "all" in checks:
+        of_groups = () if facts.commits is None else GROUP_CHECKS
+        of_lookups = () if facts.lookups is None else LOOKUP_CHECKS
+        names = tuple(dict.fromkeys([*names, *of_groups, *of_lookups]))
     for name in names:
         if name in states:
             continue
         if name in GROUP_CHECKS:
             found = _of_commits(facts)
+        elif name in LOOKUP_CHECKS:
+            found = _of_lookups(facts)
         else:
             found = together([unit.findings[name] for unit in ordered if name in unit.findings])
         if found.count:
@@ -251,6 +257,12 @@ def _of_commits(facts: RunFacts) -> Finding:
     return Finding(found.lost, list(found.examples), found.unknown, found.why)
 
 
+def _of_lookups(facts: RunFacts) -> Finding:
+    """The finding of ``wrong-lookup``, which is of runs."""
+    found = facts.lookups
+    return Finding(0, []) if found is None else Finding(found.wrong, list(found.examples))
+
+
 def _has_commits(facts: RunFacts) -> bool:
     """Whether commits were acknowledged, and committed offsets fetched."""
     return facts.commits is not None and facts.commits.acknowledged > 0 and facts.commits.fetched > 0
@@ -259,6 +271,8 @@ def _has_commits(facts: RunFacts) -> bool:
 def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
     if name in GROUP_CHECKS:
         return "ok" if _has_commits(facts) else "not-available"
+    if name in LOOKUP_CHECKS:
+        return "not-available" if facts.lookups is None else "ok"
     if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST:
         if facts.settings.acks == "0" and name in OF_ACKNOWLEDGED:
             return "not-available"  # nothing is acknowledged
@@ -311,13 +325,13 @@ def _errors(facts: RunFacts) -> str:
 
 
 def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Mapping[str, CheckState]) -> list[str]:
-    meanings = {**CHECKS, **GROUP_CHECKS, **CLIENT_CHECKS_ON_REQUEST}
+    meanings = {**CHECKS, **RUN_CHECKS, **CLIENT_CHECKS_ON_REQUEST}
     reasons = [f"{name}: {meanings[name]} ({report.count} found)" for name, report in anomalies.items()]
     reasons += facts.inconclusive_reasons
     unknown = [
         name
         for name, state in states.items()
-        if state == "unknown" and name not in GROUP_CHECKS and not _tried(name, facts)
+        if state == "unknown" and name not in RUN_CHECKS and not _tried(name, facts)
     ]
     if unknown:
         if facts.operations == 0:
@@ -361,6 +375,9 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if "lost-commit" in missing:
         reasons.append(f"no commits of offsets acknowledged and fetched{NOT_JUDGED}lost-commit")
         missing.remove("lost-commit")
+    if "wrong-lookup" in missing:
+        reasons.append(f"no look-up by time stamp succeeded{NOT_JUDGED}wrong-lookup")
+        missing.remove("wrong-lookup")
     is_known = facts.recorded_events is not None
     unavailable = [
         name for name in missing if not has_needed_events(name, facts) or (is_known and _absent_events(name, facts))

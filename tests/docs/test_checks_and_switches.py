@@ -15,6 +15,7 @@ from highwater_pipeline.anomalies import (
     CLIENT_CHECKS_ON_REQUEST,
     GROUP_CHECKS,
     INSIDE_CHECKS,
+    LOOKUP_CHECKS,
     NEEDS,
     REGISTER_CHECKS,
     STATE_INVARIANTS,
@@ -35,6 +36,7 @@ def test_checks(checks: Any) -> None:
         ("What clients can see", CLIENT_CHECKS),
         ("What only the inside can show", INSIDE_CHECKS),
         ("Groups", GROUP_CHECKS),
+        ("Look-ups by time stamp", LOOKUP_CHECKS),
         ("Registers", REGISTER_CHECKS),
     ):
         assert [quoted(row) for row in checks.table(heading)] == [[name] for name in known]

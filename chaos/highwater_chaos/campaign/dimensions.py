@@ -72,6 +72,7 @@ _OF_WORKLOADS: Final[dict[str, Callable[[Workload], bool]]] = {
     "ackTimeout": lambda workload: workload.ack_timeout is not None,
     "clients that start during the run": lambda workload: workload.start_within > 0,
     "a consumer group": lambda workload: workload.group_members > 0,
+    "look-ups by time stamp": lambda workload: workload.lookups > 0,
     "registers": lambda workload: workload.metadata is not None,
 }
 

@@ -120,6 +120,8 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
         _elect_often(derive_random(seed, "quorum"), cluster, parts, workload)
     if "groupMembers" not in workload and derive_random(seed, "groups").random() < 0.25:
         workload["groupMembers"] = 2
+    if derive_random(seed, "lookups").random() < 0.4:
+        workload["lookups"] = 1
     in_peace = _in_peace(random, cluster)
     away = _while_one_is_away(derive_random(seed, "away"), cluster)
     schedule = [*schedule_of(parts), *_upgrade(random, cluster), *(away or in_peace)]

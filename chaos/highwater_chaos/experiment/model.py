@@ -323,6 +323,10 @@ class Workload(Model):
             description="Members of one consumer group, which come, commit offsets and go; they read nothing.",
         ),
     ] = 0
+    lookups: Annotated[
+        int,
+        Field(ge=0, le=100, description="Clients that look up offsets by time stamp, and compare."),
+    ] = 0
     start_within: Annotated[
         Duration,
         Field(

@@ -334,6 +334,7 @@ CONTRACTS: Final[tuple[Contract, ...]] = (
     _of_clients("write", "writes of registers", _unfit_for_registers),
     _of_clients("committed", "joins of groups", _unfit_for_groups, more_ns=_GROUP_NS),
     _of_clients("commit", "commits of groups", _unfit_for_groups, more_ns=_GROUP_NS),
+    _of_clients("lookup", "look-ups by time stamp", _without_topics),
     _of_clients("poll", "reads of consumers", _unfit_for_reading, each=True),
     *map(_of_administration, _FEATURES),
     Contract(

@@ -297,7 +297,7 @@ def fewer_clients(data: Data) -> Iterator[Data]:
     workload = data["spec"].get("workload", {})
     if "metadata" in workload:
         yield _changed(data, "workload", {"metadata": None})
-    for field, least in (("groupMembers", 0), ("consumers", 0), ("producers", 1), ("recordSize", 0)):
+    for field, least in (("groupMembers", 0), ("lookups", 0), ("consumers", 0), ("producers", 1), ("recordSize", 0)):
         if workload.get(field, least) > least:
             yield _changed(data, "workload", {field: least})
             yield _changed(data, "workload", {field: workload[field] // 2})

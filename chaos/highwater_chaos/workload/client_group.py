@@ -15,6 +15,7 @@ import msgspec
 from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
 from highwater_chaos.workload.group_member import GroupMember, MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder, Tried
+from highwater_chaos.workload.lookups import LookupClient, LookupOptions
 from highwater_chaos.workload.producer import ProducerOptions, RecordingProducer
 from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
 from highwater_runtime.ports import InboundRequest, NodeCore, Ports
@@ -32,10 +33,17 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     consumers: tuple[ConsumerOptions, ...] = ()
     registers: tuple[RegisterOptions, ...] = ()
     members: tuple[MemberOptions, ...] = ()
+    lookups: tuple[LookupOptions, ...] = ()
 
     @property
     def names(self) -> list[str]:
-        every: Sequence[Any] = (*self.producers, *self.consumers, *self.registers, *self.members)
+        every: Sequence[Any] = (
+            *self.producers,
+            *self.consumers,
+            *self.registers,
+            *self.members,
+            *self.lookups,
+        )
         return [options.name for options in every]
 
 
@@ -96,6 +104,7 @@ class HostedClients:
         self._readers_asked_for = 0
         self._registers: list[RegisterClient] = []
         self._members: list[GroupMember] = []
+        self._lookups: list[LookupClient] = []
 
     def start(self, settings: ClientSettings) -> None:
         for producer in settings.producers:
@@ -107,6 +116,8 @@ class HostedClients:
             self._add(register.name, self._register(register))
         for member in settings.members:
             self._add(member.name, _late(self._member(member), member.start_after_ns))
+        for lookup in settings.lookups:
+            self._add(lookup.name, _late(self._lookup(lookup), lookup.start_after_ns))
 
     def finish(self, roles: Sequence[Role]) -> None:
         """See :class:`Group`; call it where the cores live."""
@@ -133,14 +144,16 @@ class HostedClients:
             inconclusive_reasons=tuple(inconclusive_reasons),
         )
 
-    def _of(self, role: Role) -> Sequence[RecordingProducer | RecordingConsumer | RegisterClient | GroupMember]:
+    def _of(
+        self, role: Role
+    ) -> Sequence[RecordingProducer | RecordingConsumer | LookupClient | RegisterClient | GroupMember]:
         match role:
             case "producer":
                 return self._producers
             case "register":
                 return self._registers
             case "consumer":
-                return self._consumers
+                return [*self._consumers, *self._lookups]
             case "group-member":
                 return self._members
 
@@ -170,6 +183,13 @@ class HostedClients:
         def make(ports: Ports) -> NodeCore:
             self._members.append(member := GroupMember(options, ports, self._recorder))
             return member
+
+        return make
+
+    def _lookup(self, options: LookupOptions) -> Callable[[Ports], NodeCore]:
+        def make(ports: Ports) -> NodeCore:
+            self._lookups.append(client := LookupClient(options, ports, self._recorder))
+            return client
 
         return make
 

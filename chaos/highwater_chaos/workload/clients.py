@@ -23,6 +23,7 @@ from highwater_chaos.workload.drivers.lines import ProcessSettings, encode_setti
 from highwater_chaos.workload.group_member import MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder, Operation
 from highwater_chaos.workload.history_files import MergedHistory
+from highwater_chaos.workload.lookups import LookupOptions
 from highwater_chaos.workload.metadata import PartitionKey
 from highwater_chaos.workload.metadata_probe import MetadataProbe
 from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, batch_bytes
@@ -58,7 +59,7 @@ def may_duplicate(schedule: Any) -> bool:
     return False
 
 
-_Options = TypeVar("_Options", ProducerOptions, ConsumerOptions, MemberOptions)
+_Options = TypeVar("_Options", ProducerOptions, ConsumerOptions, MemberOptions, LookupOptions)
 
 _LIMITS: Final = ("log.segment.bytes", "message.max.bytes", "segment.bytes", "max.message.bytes")
 """Properties of a cluster or a topic that bound a batch."""
@@ -136,12 +137,13 @@ class Clients:
             ),
             registers=tuple(self._register_clients()),
             members=self._one_after_the_other(map(self._group_member, range(workload.group_members))),
+            lookups=self._one_after_the_other(map(self._lookup, range(workload.lookups)), first=1),
         )
         driver = DRIVERS.get(workload.driver)
         if driver is None:
             self._start(OWN, wanted)
         else:
-            self._start(driver, msgspec.structs.replace(wanted, registers=(), members=()))
+            self._start(driver, msgspec.structs.replace(wanted, registers=(), members=(), lookups=()))
             self._start(OWN, msgspec.structs.replace(wanted, producers=(), consumers=()))
 
     def start_probe(self, partitions: Iterable[str], patience_ns: int) -> None:
@@ -207,6 +209,7 @@ class Clients:
             *(("consumers", one, workload.rate * _READ_COST) for one in settings.consumers),
             *(("registers", one, SECOND / one.interval_ns) for one in settings.registers),
             *(("members", one, 1.0) for one in settings.members),
+            *(("lookups", one, SECOND / one.interval_ns) for one in settings.lookups),
         ]
         part: dict[str, list[Any]] = {}
         load = 0.0
@@ -388,6 +391,14 @@ class Clients:
             name=f"group-member-{index}",
             number=index,
             members=self._workload.group_members,
+            bootstrap=self._host.bootstrap(),
+            topics=self._topics,
+            request_timeout_ns=self._workload.request_timeout,
+        )
+
+    def _lookup(self, index: int) -> LookupOptions:
+        return LookupOptions(
+            name=f"lookup-{index}",
             bootstrap=self._host.bootstrap(),
             topics=self._topics,
             request_timeout_ns=self._workload.request_timeout,

@@ -15,18 +15,19 @@ from typing import Final, Literal
 import msgspec
 
 OperationType = Literal["invoke", "ok", "fail", "info"]
-OperationKind = Literal["send", "poll", "assign", "commit", "committed", "read", "write"]
+OperationKind = Literal["send", "poll", "assign", "commit", "committed", "lookup", "read", "write"]
 
 
 class MicroOp(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One record sent or polled, one position assigned (``value`` null), one offset of a group committed or fetched, or
-    one register read or written.
+    """One record sent or polled, one position assigned (``value`` null), one offset of a group committed or fetched,
+    one offset looked up by time stamp, or one register read or written.
 
     ``key`` is the topic-partition (``"orders-0"``) or the register, ``value`` the record's or register's unique value
     (null: the register was never written), ``offset`` null where unknown and for registers. The ``offset`` of an
     assignment is where the consumer was put; null: it stays where it was. ``topic_id`` is the topic's uuid as 32 hex
     digits where the client knows it: of records that it fetched by id, and not of records that it sent by name.
-    ``altered`` says what of a record that was read is not as it was sent; null: nothing.
+    ``altered`` says what of a record that was read is not as it was sent; null: nothing. Of a look-up ``value`` is the
+    time stamp (ms), ``offset`` null where no record is as late, and ``altered`` says what of the log contradicts it.
     """
 
     op: OperationKind
@@ -64,7 +65,7 @@ class Tried(msgspec.Struct, frozen=True):
     ok_ns: int = -1
 
 
-_COUNTED: Final = frozenset({"poll", "commit", "committed", "read", "write"})
+_COUNTED: Final = frozenset({"poll", "commit", "committed", "lookup", "read", "write"})
 """The kinds of operations whose success is counted by client: of sends it is by partition."""
 
 

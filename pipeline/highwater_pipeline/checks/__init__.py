@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST, GROUP_CHECKS
+from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST, RUN_CHECKS
 from highwater_pipeline.arrays import Bools
 from highwater_pipeline.checks import prefilter
 from highwater_pipeline.checks.altered import altered, altered_prefilter
@@ -91,7 +91,7 @@ _WITH_FACTS: Final[dict[str, Callable[[RunFacts, Partitions], Bools]]] = {
 }
 """The same of checks that depend on the settings."""
 
-OF_RUNS: Final = (*GROUP_CHECKS, "node-crash")
+OF_RUNS: Final = (*RUN_CHECKS, "node-crash")
 """Checks that no unit shows anything of: what they look at is in the facts of the run."""
 
 _IN_ORDER: Final = ("isr-incomplete", "hw-regression", "model-step")
