@@ -20,6 +20,7 @@ from highwater_runtime.metadata.topic_config import LEADER_THROTTLED_RATE, LEADE
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import BecameFollower
 from highwater_runtime.raft.leading import Leading
+from highwater_runtime.sim.invariants import voters
 from highwater_runtime.sim.invariants.peers import PeerInvariants
 from highwater_runtime.sim.invariants.throttles import ThrottleInvariants, _Traffic
 from highwater_runtime.sim.invariants.violation import Violations
@@ -161,15 +162,27 @@ def test_a_response_to_what_was_asked_in_an_earlier_role_is_left_alone() -> None
     assert [one.name for one in violations.found] == ["peer-forgotten"]
 
 
-@pytest.mark.parametrize(("restarts", "found"), [(False, ["throttle"]), (True, [])])
-def test_a_broker_that_has_restarted_has_sent_nothing_yet(restarts: bool, found: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("restarts", "throttled", "found"),
+    [
+        (False, "****", ["throttle"]),
+        (True, "****", []),
+        # Meanwhile it was another partition's turn, so nobody knows whether the first response was counted.
+        (False, "* **", []),
+        (False, " ***", []),
+    ],
+)
+def test_a_broker_that_has_restarted_or_throttled_nothing_has_sent_nothing_yet(
+    restarts: bool, throttled: str, found: list[str]
+) -> None:
     led = replica(leading=object(), committed_isr=(0,), partition_epoch=1)
+    present = {LEADER_THROTTLED_REPLICAS: ""}
 
     def broker(node_id: int) -> Any:
         image = SimpleNamespace(
             configs={ConfigResource(BROKER_RESOURCE, "0"): {LEADER_THROTTLED_RATE: "1"}},
             topics_by_id={ID: SimpleNamespace(id=ID)},
-            topic_config=lambda _: {LEADER_THROTTLED_REPLICAS: "*"},
+            topic_config=lambda _: present,
         )
         return SimpleNamespace(image=image, options=SimpleNamespace(node_id=node_id), partitions={(ID, 0): led})
 
@@ -179,9 +192,27 @@ def test_a_broker_that_has_restarted_has_sent_nothing_yet(restarts: bool, found:
     violations = Violations()
     throttles = ThrottleInvariants(simulator, live, violations, lambda call: getattr(call, "wanted"))  # noqa: B009
     first, second = object(), object()
-    for connection in (first, first, second, second):
+    for connection, names in zip((first, first, second, second), throttled, strict=True):
         simulator.now_ns += SECOND
+        present[LEADER_THROTTLED_REPLICAS] = names.strip()
         if connection is second and restarts:
             brokers["broker-0"], restarts = broker(0), False
         throttles.on_request("broker-0", fetch(connection, 0, 9))
     assert [one.name for one in violations.found] == found
+
+
+def test_a_voter_that_stood_and_was_sent_back_has_not_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own time was up first, and another voter told it that the epoch goes on."""
+    notice = SimpleNamespace(epoch=1, leader_id=1001, successors=(1002, 1000))
+    monkeypatch.setattr(voters, "end_of", lambda _: notice)
+    timing = SimpleNamespace(successor_backoff_ns=lambda *_: SECOND)
+    raft: Any = SimpleNamespace(epoch=1, leader_id=1001, node_id=1000, is_voter=True, state=object(), timing=timing)
+    looked_at: list[Callable[[], bool]] = []
+    live: Any = SimpleNamespace(must_end=lambda _within, _node, lasts, *_: looked_at.append(lasts))
+    simulator: Any = SimpleNamespace(now_ns=0)
+    invariants = voters.VoterInvariants(simulator, live, Violations(), lambda: 0, lambda _: False)
+    invariants._takes_over("controller-0", raft, SimpleNamespace(body=None))  # type: ignore[arg-type]
+    (waits,) = looked_at
+    assert waits()
+    raft.state = object()
+    assert not waits()

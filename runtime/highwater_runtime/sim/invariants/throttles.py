@@ -10,8 +10,9 @@ Worked example: a throttle of 500 bytes a second on the copy of a log. A broker 
 and clients are slow for as long.
 
 The trap: where the windows begin is not known, nor when a response was sent, but for two times between which that was.
-So a rate counts as exceeded only if the last ten seconds brought more than eleven may bring. A single response may go
-beyond any rate. That a broker holds back too much cannot be told so: what it has sent is known only when it was asked
+So a rate counts as exceeded only if the last ten seconds brought more than eleven may bring, of partitions that were
+throttled at both times: a throttle of another partition of the topic ends theirs. A single response may go beyond any
+rate. That a broker holds back too much cannot be told so: what it has sent is known only when it was asked
 again, by each of its followers.
 """
 
@@ -173,7 +174,7 @@ class ThrottleInvariants:
                 continue
             if key in sizes and sent.exceeds(rate, *times):
                 self._add(before.replica, f"{leader} sends records to {follower}", rate)
-        if size := sum(sizes[key] for key in sizes if key in last.of_leader or key in fetch.of_leader):
+        if size := sum(sizes[key] for key in sizes if key in last.of_leader and key in fetch.of_leader):
             sent.add(*times, size)
         taken = [key for key in sizes if key in last.of_follower and key in fetch.of_follower]
         if size := sum(sizes[key] for key in taken if fetch.wanted[key] > last.wanted[key]):

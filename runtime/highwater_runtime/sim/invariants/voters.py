@@ -192,8 +192,11 @@ class VoterInvariants:
         line = notice.successors
         position = line.index(raft.node_id) if raft.node_id in line else len(line)
 
+        state = raft.state
+
         def waits() -> bool:
-            return raft.is_voter and (raft.epoch, raft.leader_id) == (notice.epoch, notice.leader_id)
+            # Who stood meanwhile and heard from another voter that the epoch goes on is in a new state.
+            return raft.is_voter and raft.state is state
 
         def found() -> None:
             self._violations.now_ns = self._simulator.now_ns
