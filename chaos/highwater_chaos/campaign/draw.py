@@ -21,10 +21,6 @@ RANDOM: Final = "random"
 """What stands for an experiment file where the seed draws the experiment."""
 
 _LOSSES: Final = ("powerLoss", "kill", "stop", "restart", "diskWipe")
-_MOST_RECORDS: Final = 80
-"""A second, of all topics. A seed with 160 took five times as long as others."""
-_REGISTER_RATES: Final = ("4/s", "10/s", "10/s", "40/s")
-"""Operations on registers. Each write is a record of the quorum, which all brokers and voters fetch."""
 _CUTS: Final = ("partition", "pause", "sessionExpiry", "clockSkew")
 _DISKS: Final = ("diskStall", "diskFull", "diskError")
 _MESSAGES: Final = ("hold", "drop", "delay", "duplicate")
@@ -43,7 +39,7 @@ _PROTOCOL: Final = "inter.broker.protocol.version"
 _NOT_WITH_PROTOCOL: Final = {"2.6": ("deleteTopic", *_MOVES), "2.7": ("deleteTopic",)}
 """Administration by which Apache Kafka itself leaves what a check finds, by the value of it: without topic ids a topic
 that is created again may have records of the deleted one, and before 2.7 strays stay (KAFKA-7362)."""
-_IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords", "alterTopic")
+_IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords", "alterTopic", "cancelReassign")
 _WHILE_AWAY: Final = ("createTopic", "deleteTopic", "addPartitions", "electLeaders", "alterTopic", *_MOVES[::2])
 SELDOM_SET: Final[dict[str, tuple[int | bool, ...]]] = {
     "replica.fetch.max.bytes": (1, 2000),
@@ -184,7 +180,7 @@ def _elect_often(
         if random.random() < 0.5:
             lost = {**part, "faults": {"drop": 1, "hold": 2}, "rpcs": ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch"]}
             parts.append({**lost, "targets": ["controllers"]})
-        workload["metadata"] = {"writers": random.choice((0, 2)), "readers": 4, "rate": random.choice(_REGISTER_RATES)}
+        workload["metadata"] = {"writers": random.choice((0, 2)), "readers": 4, "rate": "40/s"}
     if cluster["controllers"] > 1 and random.random() < 0.18:
         _leave_alone_but_the_quorum(random, cluster, parts)
 
@@ -276,7 +272,8 @@ def _in_peace(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
     if random.random() < 0.7:
         return []
     broker = random.randrange(cluster["brokers"])
-    asked = _some(random, _IN_PEACE)
+    excluded = _NOT_WITH_PROTOCOL.get(cluster["config"].get(_PROTOCOL), ())
+    asked = _some(random, tuple(kind for kind in _IN_PEACE if kind not in excluded))
     stop: list[dict[str, Any]] = []
     if keeps_replica_epochs(
         cluster
@@ -405,7 +402,7 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
     acks = random.choices(("all", "1", "0"), (86, 9, 5))[0]
     drawn: dict[str, Any] = {
         "producers": random.randint(1, 3),
-        "rate": f"{min(random.choices((1, 6, 12, 20, 40, 80), (20, 22, 27, 24, 5, 2))[0] * topics, _MOST_RECORDS)}/s",
+        "rate": f"{random.choices((1, 6, 12, 20, 40, 80), (20, 22, 27, 24, 5, 2))[0] * topics}/s",
         "acks": acks,
         "idempotence": random.random() < 0.85 and acks == "all",
         "consumers": random.choice((0, 1, 1)),
@@ -424,8 +421,7 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
     if random.random() < 0.35:
         drawn["groupMembers"] = random.randint(1, 3)
     if mode == "kraft" and random.random() < 0.25:
-        rate = random.choice(_REGISTER_RATES)
-        drawn["metadata"] = {"writers": random.choice((0, 2, 2)), "readers": 4, "rate": rate}
+        drawn["metadata"] = {"writers": random.choice((0, 2, 2)), "readers": 4, "rate": "40/s"}
     return drawn
 
 

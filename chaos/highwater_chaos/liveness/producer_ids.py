@@ -6,7 +6,8 @@ one id, and the batches of one are taken for duplicates of the other's. In a sma
 from the one broker that was asked first, so nobody ever takes a block at the moment at which another does.
 
 The rule (KIP-98, KIP-730): an id is given out once in the life of a cluster. So once the cluster has recovered, each
-broker is asked for an id in the same moment, again until it has given one.
+broker is asked for two ids in the same moment, again until it has given them. Most brokers have no block then: both
+requests wait for one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from highwater_chaos.workload.clients import Clients
 from highwater_runtime.ports import MS
 
 _ASK_AGAIN_NS: Final = 500 * MS
+_AT_ONCE: Final = 2
 
 
 class ProducerIds:
@@ -31,28 +33,29 @@ class ProducerIds:
     def __init__(self, workload: Workload, cluster: Cluster, backend: Backend, clients: Clients) -> None:
         self._backend = backend
         self._clients = clients
-        self._brokers = [node_id(name) for name in broker_names(cluster) if workload.idempotence]
-        self._given: dict[int, int] = {}
+        brokers = [node_id(name) for name in broker_names(cluster) if workload.idempotence]
+        self._wanted = [(broker, which) for broker in brokers for which in range(_AT_ONCE)]
+        self._given: dict[tuple[int, int], int] = {}
 
     def ask(self) -> Process[None]:
-        """Ask each broker until it has given out an id."""
-        while waiting := [broker for broker in self._brokers if broker not in self._given]:
-            for broker in waiting:
-                self._backend.post(partial(self._ask, broker))
+        """Ask each broker until it has given out its ids."""
+        while waiting := [one for one in self._wanted if one not in self._given]:
+            for broker, which in waiting:
+                self._backend.post(partial(self._ask, broker, which))
             yield Sleep(_ASK_AGAIN_NS)
 
-    def _ask(self, broker: int) -> None:
-        self._clients.metadata_probe.ask_for_producer_id(broker, self._given)
+    def _ask(self, broker: int, which: int) -> None:
+        self._clients.metadata_probe.ask_for_producer_id(broker, which, self._given)
 
     def missing(self) -> list[str]:
         """Which brokers gave no id, or the same as another, as clauses."""
-        first: dict[int, int] = {}
-        clauses = []
-        for broker in self._brokers:
-            given = self._given.get(broker)
+        first: dict[int, tuple[int, int]] = {}
+        clauses = dict[str, None]()
+        for one in self._wanted:
+            given, name = self._given.get(one), broker_name(one[0])
             if given is None:
-                clauses.append(f"{broker_name(broker)} gave no producer id")
-            elif first.setdefault(given, broker) != broker:
-                both = f"{broker_name(first[given])} and {broker_name(broker)}"
-                clauses.append(f"{both} both gave producer id {given}")
-        return clauses
+                clauses[f"{name} gave no producer id"] = None
+            elif (before := first.setdefault(given, one)) != one:
+                both = f"{broker_name(before[0])} and {name} both gave producer id {given}"
+                clauses[f"{name} gave producer id {given} twice" if before[0] == one[0] else both] = None
+        return list(clauses)

@@ -38,8 +38,8 @@ _TURN_BACK: Final = 0.5
 """How often a drawn reassignment goes back to the replicas that the partition had before one that is under way."""
 _MORE: Final = (-1, 0, 0, 1, 1)
 """How many replicas a drawn reassignment adds: on as few brokers as replicas it could else only order them anew."""
-_THROTTLES: Final = (500, 2_000, 10_000, 50_000)
-"""Bytes a second."""
+_THROTTLES: Final = (100, 500, 2_000, 50_000)
+"""Bytes a second. A log has some thousand bytes after ten seconds."""
 _ALTERED: Final[Mapping[str, Sequence[int]]] = {
     "flush.messages": (1, 10),
     "flush.ms": (500, 2000),
@@ -203,7 +203,8 @@ class RandomAdministration:
         return self._move(name, replicas, throttle)
 
     def _cancel_reassign(self, random: Random, may_move: MayMove) -> Process[None] | None:
-        """Of a partition that moves, if there is one: that takes its new replicas from it, so it is a move too."""
+        """Of a partition that moves: that takes its new replicas from it, so it is a move too. If none moves, begin a
+        move and take it back at once. Else most are over before a cancellation is drawn."""
         partitions = self._view.partitions
         moving = [
             name
@@ -214,11 +215,31 @@ class RandomAdministration:
             and may_move(partitions[name])
         ]
         if not moving:
-            return None
+            return self._move_and_cancel(random, may_move)
         partition = random.choice(moving)
         # Now, and not when the process begins: the move may be over by then.
         self._moving[partition].append(self._settled[partition])
         return self._cancel(partition, len(self._moving[partition]))
+
+    def _move_and_cancel(self, random: Random, may_move: MayMove) -> Process[None] | None:
+        """The move is to a broker without a replica: that one needs some fetches, so there is time."""
+        able = [one for one in self._partitions() if len(one.replicas) < len(self._brokers) and may_move(one)]
+        if not able:
+            return None
+        chosen = random.choice(able)
+        partition, replicas = chosen.partition, list(chosen.replicas)
+        added = random.choice([one for one in self._brokers if one not in replicas])
+        self._settled[partition] = replicas
+        target = [*replicas[random.randint(0, 1) :], added]
+        self._moving[partition] = [target]
+        return self._cancel_at_once(partition, target, may_move)
+
+    def _cancel_at_once(self, partition: str, target: list[int], may_move: MayMove) -> Process[None]:
+        yield from self._move(partition, target, None)
+        view = self._view.partitions.get(partition)
+        if self.moving_to(partition) and partition not in self._cancelled and view is not None and may_move(view):
+            self._moving[partition].append(self._settled[partition])
+            yield from self._cancel(partition, len(self._moving[partition]))
 
     def _cancel(self, partition: str, before: int) -> Process[None]:
         error = yield from self._run(Admin.model_validate({"cancelReassign": {"partition": partition}}))

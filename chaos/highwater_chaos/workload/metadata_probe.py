@@ -73,12 +73,12 @@ class MetadataProbe(ClientCore):
         request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
         self._ports.network.send(self._brokers[broker], request, _METADATA, answered, timeout_ns=_REQUEST_NS)
 
-    def ask_for_producer_id(self, broker: int, answers: dict[int, int]) -> None:
-        """Ask one broker for a producer id, and put that into ``answers`` when it comes."""
+    def ask_for_producer_id(self, broker: int, which: int, answers: dict[tuple[int, int], int]) -> None:
+        """Ask one broker for a producer id, and put that into ``answers``, by broker and ``which``, when it comes."""
 
         def answered(response: Any) -> None:
             if not isinstance(response, RpcFailure) and response.error_code == ErrorCode.NONE:
-                answers.setdefault(broker, response.producer_id)
+                answers.setdefault((broker, which), response.producer_id)
 
         request = InitProducerIdRequest(
             transactional_id=None, transaction_timeout_ms=-1, producer_id=-1, producer_epoch=-1

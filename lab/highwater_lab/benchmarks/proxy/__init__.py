@@ -1,1 +1,0 @@
-"""What the proxy before nodes of Apache Kafka costs, and whether it lasts."""
