@@ -38,6 +38,7 @@ from highwater_pipeline.verdict import RunVerdict, merge
 
 MS: Final = 1_000_000
 SCENARIOS: Final = Path(__file__).parents[2] / "scenarios"
+DIRECTED: Final = Path(__file__).parents[2] / "lab/scenarios"
 SHIFT_MS: Final = 20
 ERROR_MS: Final = 25
 THOROUGH: Final = os.environ.get("HIGHWATER_THOROUGH") == "1"
@@ -147,13 +148,14 @@ OPENS_A_STEP: Final = {"truncation": "to-high-watermark"}
 """With this switch a follower truncates further than the specification permits. Whether ``model-step`` can know depends
 on which of two nodes is heard of first."""
 SLOW: Final = ("long-run", "metadata-reads")
+# Else each worker would read all files.
 GOOD: Final = [
     *(pytest.param(name, when, None, id=name) for name, when in SAMPLE),
     *(
         pytest.param(name, when, seed, marks=pytest.mark.thorough, id=f"{name}-{when}-{seed}")
-        for path in (sorted(SCENARIOS.glob("*/*.yaml")) if THOROUGH else ())  # each worker would read all files
+        for path in (sorted((*SCENARIOS.glob("*/*.yaml"), *DIRECTED.glob("*.yaml"))) if THOROUGH else ())
         if path.parent.name != "apache-kafka" and path.stem not in SLOW
-        for name in [str(path.relative_to(SCENARIOS).with_suffix(""))]
+        for name in [os.path.relpath(path.with_suffix(""), SCENARIOS)]
         for when, anomalies in expected(path)
         if not anomalies and when != OPENS_A_STEP
         for seed in ((None, 11, 12) if path.parent.name == "random" else (None,))

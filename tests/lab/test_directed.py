@@ -1,4 +1,4 @@
-"""Each experiment of ``scenarios/mutants`` passes, and fails with the bug that it is made for."""
+"""Each experiment of ``lab/scenarios`` passes, and fails with the bug that it is made for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from highwater_lab.mutants import CATALOGUE, watching
 from highwater_runtime.ports import SECOND
 
 Finds = Callable[[ChaosExperiment, str, str], bool]
-DIRECTED = Path(__file__).parents[2] / "scenarios/mutants"
+DIRECTED = Path(__file__).parents[2] / "lab/scenarios"
 FOUND = {
     "broker-and-controller-die": ("sessions-lost-at-failover", "assertion dead-broker-is-fenced"),
     "every-record-flushed": ("flush-without-fsync", "committed-loss"),

@@ -189,23 +189,37 @@ for module in {modules!r}:
 EXTRAS = {
     "agent": ["agent"],
     "dev": ["dev"],
-    "jdk": ["jdk"],
     "node": ["zookeeper"],
     "operator": ["operator", "drivers", "zookeeper"],
     "pipeline": ["judge", "jdk"],
     "zookeeper": [],
 }
+WITH_HASHES = ("build", "dev", "jdk", "uv")
 
 
-def locked(name: str) -> dict[str, str]:
-    """Versions of a lock file; each has a hash."""
-    text = (ROOT / "locks" / f"{name}.txt").read_text()
+def hashed(text: str) -> dict[str, str]:
+    """Versions of what pip is to install; each has a hash."""
     found = re.findall(r"^([a-z0-9-]+)==([^\s;]+)[^\n]*((?:\\\n    --hash=sha256:[0-9a-f]{64} ?)+)$", text, re.M)
     assert len(found) == len(re.findall(r"^[a-z0-9]", text, re.M))
     return {package: version for package, version, _ in found}
 
 
-@pytest.mark.parametrize("name", [*EXTRAS, "build", "uv"])
+def locked(name: str) -> dict[str, str]:
+    """Versions of a lock file; what an image is given of it has hashes."""
+    text = (ROOT / "locks" / f"{name}.txt").read_text()
+    if name in WITH_HASHES:
+        return hashed(text)
+    versions = dict(line.split("==") for line in text.split())
+    assert hashed(with_hashes(IMAGES.parent, name).stdout) == versions
+    return versions
+
+
+def with_hashes(checkout: Path, name: str) -> subprocess.CompletedProcess[str]:
+    command = ["sh", checkout / "images" / "locked", name]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("name", sorted({*EXTRAS, *WITH_HASHES}))
 def test_locks_hold_the_versions_of_constraints_with_hashes(name: str) -> None:
     """`scripts/lock` writes them."""
     pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
@@ -213,6 +227,15 @@ def test_locks_hold_the_versions_of_constraints_with_hashes(name: str) -> None:
     versions = locked(name)
     assert versions
     assert {package: pinned.get(package) for package in versions} == versions
+
+
+def test_what_has_no_hash_is_in_no_image(tmp_path: Path) -> None:
+    for name in ("images/locked", "locks/dev.txt", "locks/jdk.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    (tmp_path / "locks/node.txt").write_text("msgspec==0.0.1\n")
+    done = with_hashes(tmp_path, "node")
+    assert (done.returncode, done.stderr) == (1, "locked: no hash of msgspec==0.0.1\n")
 
 
 @pytest.mark.parametrize("name", EXTRAS)

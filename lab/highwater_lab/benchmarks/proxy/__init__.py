@@ -1,0 +1,1 @@
+"""What the proxy before nodes of Apache Kafka costs, and whether it lasts."""
