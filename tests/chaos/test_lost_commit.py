@@ -1,4 +1,5 @@
-"""Committed offsets that vanish: each way in which a coordinator may lose them is found; a sound one is not blamed."""
+"""Offsets that vanish, and groups that return: each way in which a coordinator may do that is found; a sound one is not
+blamed."""
 
 from __future__ import annotations
 
@@ -95,3 +96,19 @@ def test_a_commit_that_is_acknowledged_before_it_is_replicated(monkeypatch: pyte
 
     monkeypatch.setattr(OffsetsLog, "append", at_once)
     assert "lost-commit" in _verdict()["anomalies"]
+
+
+def test_a_coordinator_that_loads_deleted_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members pass by groups to which nobody comes back: the coordinator deletes them."""
+    replay, deleted = loading.Loader.replay, 0
+
+    def without_tombstones(self: Any, record: Any) -> None:
+        nonlocal deleted
+        if record.value is None and b"passing-" in (record.key or b""):
+            deleted += 1
+        else:
+            replay(self, record)
+
+    monkeypatch.setattr(loading.Loader, "replay", without_tombstones)
+    assert "group-state" in _verdict()["anomalies"]
+    assert deleted > 0

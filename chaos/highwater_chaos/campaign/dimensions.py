@@ -102,6 +102,14 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
         and "replica.fetch.max.bytes" in spec.cluster.config
         and any(step.random is not None and "throttledReassign" in step.random.faults for step in _steps(spec))
     ),
+    "requests of former epochs": lambda spec: any(
+        step.inject is not None and step.inject.choice == "delay" for step in _steps(spec)
+    ),
+    "groups that are deleted": lambda spec: (
+        spec.cluster is not None
+        and spec.workload.group_members > 0
+        and "offsets.retention.check.interval.ms" in spec.cluster.config
+    ),
     "faults of groups' messages": lambda spec: any(
         step.random is not None and "JoinGroup" in (step.random.rpcs or ()) for step in _steps(spec)
     ),

@@ -11,6 +11,9 @@ ends with the OffsetFetch behind SyncGroup, all of one coordinator. Each JoinGro
 begins a generation, and SyncGroup is answered when a record of that generation is committed in ``__consumer_offsets``:
 who answers is no deposed coordinator.
 
+Between two stays a member passes by another group: it joins, and leaves without a commit. Nobody comes back to that
+group, so its coordinator deletes it, and no coordinator after that may have it again.
+
 When the run ends, the first member joins once more, to see what is committed then.
 """
 
@@ -43,6 +46,8 @@ from highwater_runtime.wire.versioned import encode_versioned
 GROUP: Final = "workload"
 
 _SESSION_MS: Final = 12_000
+_SHORT_SESSION_MS: Final = 6_000
+"""Kafka's ``group.min.session.timeout.ms``."""
 _REBALANCE_MS: Final = 4_000
 """Far below the other: who joins and sends no SyncGroup goes by this one."""
 _HANGS: Final = 0.1
@@ -109,6 +114,7 @@ class GroupMember(ClientCore):
         self._generation = -1
         self._committed = 0
         self._joins = 0
+        self._passed = 0
         self._is_over = False
 
     # --- NodeCore ---
@@ -160,9 +166,38 @@ class GroupMember(ClientCore):
                 yield from self._leave()
             self._member_id = ""
             if not self._finishing:
+                yield from self._pass_by()
                 yield int(self._ports.random.random() * _AWAY_NS) + RETRY_BACKOFF_NS
         if self._options.number == 0:
             yield from self._look_once_more()
+
+    def _pass_by(self) -> _Life:
+        """Join a group that nobody else ever joins, and leave it."""
+        self._passed += 1
+        group, member = f"passing-{self._options.number}-{self._passed}", ""
+        find = FindCoordinatorRequest(coordinator_keys=[group], key_type=0)
+        found = yield _Ask(self._metadata.any_broker(), find, 4, self._options.request_timeout_ns)
+        if isinstance(found, RpcFailure) or found.coordinators[0].error_code != ErrorCode.NONE:
+            return
+        at = Endpoint(found.coordinators[0].host, found.coordinators[0].port)
+        for _ in range(2):  # the first response gives it an id
+            join = JoinGroupRequest(
+                group_id=group,
+                session_timeout_ms=_SHORT_SESSION_MS,
+                rebalance_timeout_ms=_REBALANCE_MS,
+                member_id=member,
+                protocol_type="consumer",
+                protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+            )
+            joined = yield _Ask(at, join, 9, 2 * _REBALANCE_MS * MS)
+            if isinstance(joined, RpcFailure) or joined.error_code not in (
+                ErrorCode.NONE,
+                ErrorCode.MEMBER_ID_REQUIRED,
+            ):
+                return
+            member = joined.member_id
+        leave = LeaveGroupRequest(group_id=group, members=[MemberIdentity(member_id=member)])
+        yield _Ask(at, leave, 5, self._options.request_timeout_ns)
 
     def _look_once_more(self) -> _Life:
         """Join once more, and fetch what is committed."""
