@@ -377,12 +377,13 @@ def test_a_late_heartbeat_may_end_a_controlled_shutdown(leaves: bool, found: lis
     broker = BrokerRegistration(
         id=2, epoch=4, incarnation_id=UUID(int=1), endpoint=Endpoint("broker-2", 9092), in_controlled_shutdown=leaves
     )
-    live: Any = SimpleNamespace(latest_image=lambda _: SimpleNamespace(brokers={2: broker}))
+    live: Any = SimpleNamespace(latest_image=lambda _: SimpleNamespace(brokers={2: broker}), broker=lambda _: None)
+    simulator: Any = SimpleNamespace(now_ns=0)
     call: Any = SimpleNamespace(
         body=BrokerHeartbeatRequest(broker_id=2, broker_epoch=4, current_metadata_offset=56, want_fence=False)
     )
     violations = Violations()
-    SessionInvariants(live, violations).on_request("controller-0", call)
+    SessionInvariants(simulator, live, violations).on_request("controller-0", call)
     assert [one.name for one in violations.found] == found
 
 

@@ -86,14 +86,19 @@ def test_only_what_was_below_the_log_start_may_lack_its_epoch(
         epoch_entries=[],
         recovery_point=0,
         is_online=True,
-        config=SimpleNamespace(compacts=False),
+        config=SimpleNamespace(compacts=False, producer_id_expiration_ms=0),
         producers={},
         headers=lambda begin: [batch],
         epoch_of=lambda at: in_cache,
     )
     broker = SimpleNamespace(logs={parse_partition_dir("orders-0"): log})
     disk = SimpleNamespace(exists=lambda path: False)
-    live = SimpleNamespace(broker=lambda node: broker, disk=lambda node: disk, disk_fails=lambda node: False)
+    live = SimpleNamespace(
+        broker=lambda node: broker,
+        disk=lambda node: disk,
+        disk_fails=lambda node: False,
+        latest_wall_ms=lambda node: 0,
+    )
     violations = Violations()
     invariants = LogInvariants(cast(Any, live), violations)
     for event in events:

@@ -5,8 +5,10 @@
 * ``group-offset-stale``: of the commits of a partition that were committed in time, a coordinator counts the last.
   Else a group begins again where it has been, and the next coordinator says something else.
   A coordinator that has just loaded its log has the last commit that is in it, and none that was deleted.
+  It forgets those of a topic in the event in which it learns that the topic is deleted: a new topic of that name would
+  be read from the middle.
 * ``group-state``: it has each group in the generation that is in its log, and none that was deleted. Else generations
-  begin anew, and a member of a former one may commit.
+  begin anew, and a member of a former one may commit. A group whose members have their assignment is in the log first.
 * ``group-commit-fenced``: no member commits in another generation than its group is in. Else the earlier owner of a
   partition takes back what the present one has committed.
 * ``group-coordinator-epoch``: who coordinates the groups of a partition does so for the leader epoch in which it leads.
@@ -25,7 +27,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from highwater_runtime.broker import Broker
 from highwater_runtime.broker.groups.coordinator import Shard, ShardState
+from highwater_runtime.broker.groups.states import GroupState
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.records import iter_batches
@@ -70,6 +74,8 @@ class _Led:
     """Commits that are not committed yet, with the time by which they have to be (by the node's clock)."""
     last: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """Where the last record is that was committed in time, by group, topic and partition."""
+    topics: dict[str, None] = field(default_factory=dict)
+    """Topics of offsets that it has counted while there were these topics."""
 
 
 class GroupInvariants:
@@ -82,6 +88,8 @@ class GroupInvariants:
         self._touched: dict[tuple[str, str], None] = {}
         self._loaded: dict[str, None] = {}
         """Nodes that have just loaded a log with groups."""
+        self._assigned: dict[str, None] = {}
+        """Nodes that have just given the members of a group their assignment."""
 
     def on_event(self, node: str, _incarnation: int, event: NodeEvent) -> None:
         """Note which partition of ``__consumer_offsets`` an event touched."""
@@ -92,6 +100,9 @@ class GroupInvariants:
                 self._led.setdefault((node, name), _Led()).appended.append((event.offset, event.end_offset))
             case TransitionTaken(reason="group-loaded"):
                 self._loaded[node] = None
+                return
+            case TransitionTaken(reason="group-stable"):
+                self._assigned[node] = None
                 return
             case HighWatermarkAdvanced(partition=name) if name.startswith(_PREFIX):
                 pass
@@ -105,6 +116,10 @@ class GroupInvariants:
             for key in [key for key in self._led if key[0] in self._loaded]:
                 self._has_loaded(*key)
             self._loaded.clear()
+        if self._assigned:
+            for key in [key for key in self._led if key[0] in self._assigned]:
+                self._has_stored(*key)
+            self._assigned.clear()
         for node, name in self._touched:
             broker = self._live.broker(node)
             shard = None if broker is None else broker.coordinator.shard(int(name.removeprefix(_PREFIX)))
@@ -127,7 +142,27 @@ class GroupInvariants:
             led.appended.clear()
             self._settle(led, shard, now)
             self._counts_right(node, name, shard, led)
+            self._counts_none_of_deleted_topics(node, name, broker, shard, led)
         self._touched.clear()
+
+    def _has_stored(self, node: str, name: str) -> None:
+        """Compare the groups that have their assignment with the coordinator's log."""
+        broker = self._live.broker(node)
+        shard = None if broker is None else broker.coordinator.shard(int(name.removeprefix(_PREFIX)))
+        if shard is None or shard.partition.leading is None:
+            return
+        log = shard.partition.log
+        if not log.is_online or self._live.disk_fails(node):
+            return
+        generations = _last_records(log, log.log_end_offset)[1]
+        for group in shard.groups.values():
+            stored = generations.get(group.id, 0)
+            if group.state is GroupState.STABLE and stored != group.generation:
+                what = (
+                    f"{node} gave the members of group {group.id} their assignment of generation {group.generation};"
+                    f" its log has generation {stored}"
+                )
+                self._violations.add("group-state", group.id, what, (node, name, group.generation))
 
     def _has_loaded(self, node: str, name: str) -> None:
         """Compare what a coordinator has just loaded with its log."""
@@ -198,6 +233,16 @@ class GroupInvariants:
                         f" {offset}; a later one at {last} is committed"
                     )
                     self._violations.add("group-offset-stale", name, what, (node, group.id, topic, index))
+
+    def _counts_none_of_deleted_topics(self, node: str, name: str, broker: Broker, shard: Shard, led: _Led) -> None:
+        topics = broker.image.topics_by_name
+        for group in shard.groups.values():
+            for topic in dict.fromkeys(topic for (topic, _), _ in group.offsets.items()):  # not what is being written
+                if topic in topics:
+                    led.topics[topic] = None
+                elif topic in led.topics:
+                    what = f"{node} counts offsets of group {group.id} in topic {topic}, which is deleted"
+                    self._violations.add("group-offset-stale", name, what, (node, group.id, topic, "deleted topic"))
 
 
 def _commits(log: Log, begin: int, end: int) -> list[_Commit]:

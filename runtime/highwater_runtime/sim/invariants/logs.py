@@ -3,7 +3,7 @@
 * ``recovery-point-durable``: below the recovery point a power loss takes nothing. Recovery does not look there.
 * ``leader-epoch-cache``: the cache names the leader epoch of every batch, its entries ascend, and none begins behind
   the log's end (KIP-101, KIP-279). When the log start has moved, none ends at or before it.
-* ``producer-state``: what a log knows of a producer is what the producer's last batch in it says (KIP-98).
+* ``producer-state``: what a log knows of a producer is what its batches say (:mod:`.producers`).
 * ``compaction-lost-record``, ``compaction-left-record``: what compaction leaves of a key is its last record, and
   nothing but that in the segments that it went through.
 * ``log-start-back``: a log that is loaded begins where the checkpoint says, and after a clean shutdown where it began
@@ -45,6 +45,7 @@ from highwater_runtime.log.epoch_cache import UNDEFINED_EPOCH
 from highwater_runtime.log.errors import CorruptCheckpointError, LogError
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import TopicPartition, parse_partition_dir
+from highwater_runtime.log.producer_state import ProducerEntry
 from highwater_runtime.ports.trace import (
     BecameLeader,
     LogAppended,
@@ -56,6 +57,7 @@ from highwater_runtime.ports.trace import (
 )
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.producers import note_batch, wrongly_known
 from highwater_runtime.sim.invariants.violation import Violations
 
 OF_LOGS: Final = frozenset((LogAppended, LogLoaded, LogStartMoved, LogTruncated, BecameLeader, TransitionTaken))
@@ -301,12 +303,11 @@ class LogInvariants:
 
     def _fits_its_batches(self, node: str, log: Log, highest_start: int) -> None:
         """Compare leader epochs and producers with the headers of all batches."""
-        begin, end, compacts = log.log_start_offset, log.log_end_offset, log.config.compacts
-        last: dict[int, tuple[int, int, int]] = {}
+        begin, compacts = log.log_start_offset, log.config.compacts
+        in_log: dict[int, ProducerEntry] = {}
         try:
             for batch in log.headers(begin):
-                if batch.producer_id >= 0:
-                    last[batch.producer_id] = (batch.producer_epoch, batch.last_sequence, batch.last_offset)
+                note_batch(in_log, batch)
                 epoch = log.epoch_of(max(batch.base_offset, begin))
                 is_forgotten = epoch == UNDEFINED_EPOCH and batch.base_offset < highest_start
                 if epoch != batch.leader_epoch and not compacts and not is_forgotten:
@@ -315,17 +316,9 @@ class LogInvariants:
                     self._violations.add("leader-epoch-cache", log.partition, what, (node, batch.base_offset))
         except LogError:  # the disk has failed since
             return
-        for producer_id, entry in log.producers.items():
-            known = entry.batches[-1] if entry.batches else None
-            in_log = last.get(producer_id)
-            if known is None or (in_log is None and (compacts or known.last_offset < begin)):
-                continue  # its batches have been deleted
-            if in_log != (entry.epoch, known.last_sequence, known.last_offset):
-                what = (
-                    f"{node} knows sequence {known.last_sequence} of producer {producer_id}, epoch {entry.epoch}, at"
-                    f" offset {known.last_offset}; its log [{begin}, {end}) has (epoch, sequence, offset) {in_log}"
-                )
-                self._violations.add("producer-state", log.partition, what, (node, producer_id, known.last_offset))
+        expired_ms = self._live.latest_wall_ms(node) - log.config.producer_id_expiration_ms
+        for producer_id, what in wrongly_known(log, in_log, expired_ms):
+            self._violations.add("producer-state", log.partition, f"{node} knows {what}", (node, producer_id, what))
 
 
 def _last_records(log: Log, now_ms: int) -> _Last:

@@ -6,7 +6,9 @@
   is no member any more.
 * A client is a member or on its way to become one, not both. Nobody waits in a rebalance that waits for nobody, nor for
   one that is over. A rebalance of first members ends when nobody has joined for ``group.initial.rebalance.delay.ms``.
-* JoinGroup is answered within the rebalance time-out. A generation waits no longer than that for SyncGroup.
+* JoinGroup is answered within the rebalance time-out, also by a broker that ceases to be the coordinator. A generation
+  waits no longer than that for SyncGroup.
+* A generation keeps its members: who leaves, or is heard of no more, leaves to another generation what it consumed.
 * Each member that waits for nothing has a session that ends.
 
 (That the coordinator of a cluster at rest has no members is :mod:`.rest`'s affair.)
@@ -46,6 +48,8 @@ class MemberInvariants:
         self._violations = violations
         self._joined: dict[Group, int] = {}
         """When a JoinGroup last reached each group that waits for its first members."""
+        self._stable: dict[Group, tuple[int, frozenset[str]]] = {}
+        """The last generation that each group was seen in with all its assignments, and its members then."""
 
     def on_request(self, node: str, call: SimRequest) -> None:
         """Look at the group that a broker has just been asked about."""
@@ -79,6 +83,8 @@ class MemberInvariants:
         for member_id in group.pending:
             if member_id in group.members:
                 self._found(node, group, f"waits for {member_id} to join, who is a member")
+        if group.state is GroupState.STABLE:
+            self._keeps_its_members(node, group)
         members = group.members.values()
         preparing = group.state is GroupState.PREPARING_REBALANCE and not group.initial_delay
         if preparing and not group.pending and all(member.joining is not None for member in members):
@@ -88,6 +94,13 @@ class MemberInvariants:
                 self._found(node, group, f"does not answer JoinGroup of {member.id}, though that rebalance is over")
             if member.timer is None and member.joining is None and member.syncing is None:
                 self._found(node, group, f"has {member.id} as a member whose session never ends")
+
+    def _keeps_its_members(self, node: str, group: Group) -> None:
+        there = frozenset(member.id for member in group.members.values() if member.instance_id is None)
+        generation, before = self._stable.get(group, (-1, there))
+        if generation == group.generation and (gone := sorted(before - there)):
+            self._found(node, group, f"lets generation {generation} go on without {', '.join(gone)}")
+        self._stable[group] = group.generation, there
 
     # --- what may not last ---------------------------------------------------------------------------------------
 
@@ -106,7 +119,9 @@ class MemberInvariants:
             return
         longest_ns = max(group.rebalance_timeout_ms * MS, delay_ns)
         what = f"did not answer JoinGroup of {call.client_id} within {longest_ns // MS} ms"
-        self._must_end(longest_ns, node, group, what, lambda: call.response is None)
+        self._live.must_end(
+            longest_ns, node, lambda: call.response is None, lambda: self._found(node, group, what)
+        )  # also if the group has another coordinator by then
         generation = group.generation + 1
 
         def misses_syncs() -> bool:

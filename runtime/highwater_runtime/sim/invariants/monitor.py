@@ -7,6 +7,7 @@ from typing import Any
 
 from highwater_runtime.ports.trace import (
     BrokerRegistered,
+    BrokerStateChanged,
     ControllerChanged,
     NodeEvent,
     NodeStarted,
@@ -24,10 +25,11 @@ from highwater_runtime.sim.invariants.membership import OF_MEMBERS, MemberInvari
 from highwater_runtime.sim.invariants.overdue import OverdueInvariants
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.peers import OF_PEERS, PeerInvariants
+from highwater_runtime.sim.invariants.producers import ProducerInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
 from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
-from highwater_runtime.sim.invariants.sessions import SessionInvariants
+from highwater_runtime.sim.invariants.sessions import OF_SESSIONS, SessionInvariants
 from highwater_runtime.sim.invariants.states import OF_STATES, StateInvariants
 from highwater_runtime.sim.invariants.throttles import ThrottleInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
@@ -111,6 +113,7 @@ class InvariantMonitor:
         throttles = ThrottleInvariants(simulator, self._live, self._violations, self._waiting.asked.last)
         failed_logs = FailedLogInvariants(self._live, self._violations)
         images = ImageInvariants(simulator, self._violations)
+        sessions = SessionInvariants(simulator, self._live, self._violations)
         self._namesakes = Namesakes()
         controllers = ControllerEpochs(self._violations)
         self._deletions = DeletionInvariants(simulator, self._violations)
@@ -133,20 +136,23 @@ class InvariantMonitor:
             ((ControllerChanged,), controllers.on_event, False),
             (OF_IMAGES, images.on_event, False),
             ((TransitionTaken,), self._overdue.on_event, False),
+            ((BrokerStateChanged,), sessions.on_event, False),
         ):
             for kind in kinds:
                 self._looks.setdefault(kind, []).append((look, passes_over))
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
         members = MemberInvariants(simulator, self._live, self._violations)
-        sessions = SessionInvariants(self._live, self._violations)
+        producers = ProducerInvariants(simulator, self._live, self._violations)
+
         for apis, on_request in (
             (OF_MEMBERS, members.on_request),
             (OF_WAITING, self._waiting.on_request),
+            ((ApiKey.PRODUCE,), producers.on_request),
             ((ApiKey.FETCH,), peers.on_request),
             ((ApiKey.FETCH,), throttles.on_request),
             (OF_VOTERS, self._voters.on_request),
-            ((ApiKey.BROKER_HEARTBEAT,), sessions.on_request),
+            (OF_SESSIONS, sessions.on_request),
             ((ApiKey.BROKER_HEARTBEAT,), self._overdue.on_heartbeat),
         ):
             for api in apis:

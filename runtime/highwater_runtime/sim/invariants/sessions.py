@@ -1,30 +1,60 @@
 """Invariants of brokers' sessions with the active controller (KIP-631, KRaft mode).
 
-``unfencing-refused``: a fenced broker that has followed the metadata up to its own registration, and asks for no fence,
-is unfenced by that heartbeat. If it had to be up to date with all of the metadata, it would stay fenced for as long as
-the metadata grows (KAFKA-13959).
+* ``unfencing-refused``: a fenced broker that has followed the metadata up to its own registration, and asks for no
+  fence, is unfenced by that heartbeat. If it had to be up to date with all of the metadata, it would stay fenced for as
+  long as the metadata grows (KAFKA-13959).
+* ``unfencing-early``: a broker asks for a fence until it has opened its replicas. Else it is elected, and has no log.
+* ``shutdown-early``: a broker that is told to stop waits for the leave of the controller, or until its time is over.
+  Else it leads partitions that nobody serves until its session ends.
+* ``new-partition-isr``: all replicas of a new partition that are active are in its ISR. Else its first leader alone has
+  what is acknowledged first.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
+from highwater_runtime.controller.placement import is_active
+from highwater_runtime.ports import MS
+from highwater_runtime.ports.trace import BrokerStateChanged
 from highwater_runtime.sim.connection import SimRequest
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
+from highwater_runtime.sim.simulator import Simulator
+from highwater_runtime.wire.api_keys import ApiKey
+
+OF_SESSIONS: Final = (ApiKey.BROKER_HEARTBEAT, ApiKey.CREATE_TOPICS, ApiKey.CREATE_PARTITIONS)
+"""Requests after which :meth:`SessionInvariants.on_request` has to look."""
 
 
 class SessionInvariants:
-    """Checks active controllers after heartbeats."""
+    """Checks active controllers after heartbeats and requests for partitions, and brokers when they stop."""
 
-    def __init__(self, live: LiveCluster, violations: Violations) -> None:
+    def __init__(self, simulator: Simulator, live: LiveCluster, violations: Violations) -> None:
+        self._simulator = simulator
         self._live = live
         self._violations = violations
+        self._leaving: dict[str, tuple[int, list[str]]] = {}
+        """Brokers that were told to stop: when, by their own clocks, and which controllers were active then."""
 
     def on_request(self, node: str, call: SimRequest) -> None:
-        """Look at what a controller has made of a heartbeat."""
+        """Look at what a controller has made of a request."""
+        self._violations.now_ns = self._simulator.now_ns
+        match call.body.API_KEY:
+            case ApiKey.BROKER_HEARTBEAT:
+                self._heartbeat(node, call)
+            case _:  # of new topics, or for more partitions
+                self._created(node, [topic.name for topic in call.body.topics])
+
+    def _heartbeat(self, node: str, call: SimRequest) -> None:
         body, image = call.body, self._live.latest_image(node)
         broker = None if image is None else image.brokers.get(body.broker_id)
         if broker is None or broker.epoch != body.broker_epoch or body.want_fence or body.want_shut_down:
             return
+        live = self._live.broker(f"broker-{broker.id}")
+        if live is not None and live.broker_epoch == broker.epoch and not live.replicas_are_loaded:
+            what = f"broker {broker.id} asks for no fence, and has not opened its replicas"
+            self._violations.add("unfencing-early", f"broker-{broker.id}", what, broker.epoch)
         # A heartbeat that was sent before a controlled shutdown, and comes late, may be the one that ends it.
         if broker.fenced and not broker.in_controlled_shutdown and body.current_metadata_offset >= broker.epoch:
             what = (
@@ -32,3 +62,37 @@ class SessionInvariants:
                 f" {body.current_metadata_offset}; its registration is at {broker.epoch}"
             )
             self._violations.add("unfencing-refused", f"broker-{broker.id}", what, broker.epoch)
+
+    def _created(self, node: str, names: list[str]) -> None:
+        image = self._live.latest_image(node)
+        topics = [] if image is None else [image.topics_by_name[name] for name in names if name in image.topics_by_name]
+        for topic in topics:
+            assert image is not None
+            for index, state in topic.partitions.items():
+                missing = [one for one in state.replicas if one not in state.isr and is_active(image, one)]
+                if state.partition_epoch == 0 and missing:
+                    what = f"{node} made {topic.name}-{index} with ISR {list(state.isr)}; {missing} are active, too"
+                    self._violations.add("new-partition-isr", f"{topic.name}-{index}", what, topic.id)
+
+    def on_event(self, node: str, _incarnation: int, event: BrokerStateChanged) -> None:
+        """Look at a broker that stops."""
+        match event.reason:
+            case "controlled-shutdown":
+                self._leaving[node] = self._live.node_time_ns(node), self._active()
+            case "stopped" if node in self._leaving:
+                self._stops(node, event, *self._leaving.pop(node))
+
+    def _active(self) -> list[str]:
+        return [name for name in self._simulator.nodes if self._live.latest_image(name) is not None]
+
+    def _stops(self, node: str, event: BrokerStateChanged, began_ns: int, active: list[str]) -> None:
+        live = self._live.broker(node)
+        if live is None or len(active) != 1 or self._active() != active:
+            return  # another controller may have given leave
+        image = self._live.latest_image(active[0])
+        broker = None if image is None else image.brokers.get(event.broker)
+        waited_ns = self._live.node_time_ns(node) - began_ns
+        most_ns = live.options.config.controlled_shutdown_timeout_ms * MS
+        if broker is not None and broker.epoch == event.broker_epoch and not broker.fenced and waited_ns < most_ns:
+            what = f"broker {broker.id} stops {waited_ns // MS} ms after it was told to, without leave of {active[0]}"
+            self._violations.add("shutdown-early", node, what, broker.epoch)
