@@ -43,7 +43,7 @@ def test_the_last_leader_epoch_begins_within_the_log(
         log_end_offset=log_end,
     )
     violations = Violations()
-    LogInvariants(cast(Any, None), violations)._epochs_ascend("broker-0", cast(Any, log), leads=leads)
+    LogInvariants(cast(Any, None), violations)._epochs_ascend("broker-0", cast(Any, log), leads=3 if leads else None)
     assert [one.name for one in violations.found] == ["leader-epoch-cache"] * is_broken
 
 

@@ -7,6 +7,9 @@ from typing import Any, Final
 
 import pytest
 
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import parse_experiment
 from highwater_lab.mutants import Mutant, applied
 
 _SCHEDULE: Final = """
@@ -71,6 +74,12 @@ _BROKEN: Final = {
         "if True:",
         "shutdown-early",
     ),
+    "begins to lead without an epoch": (
+        "broker.leadership:Leadership.begin",
+        "p.log.assign_epoch_start(self.epoch, self.start_offset)",
+        "pass",
+        "leader-epoch-cache",
+    ),
     "begins with one replica in sync": (
         "controller.topics:_partition_records",
         "isr=list(partition.isr),",
@@ -109,3 +118,21 @@ def test_who_waits_to_join_is_told_that_the_coordinator_is_another_broker(simula
             workload="{producers: 1, rate: 5/s, groupMembers: 2, topics: [orders]}",
         )
     assert run.violations == ({"group-state"} if broken else set())
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_new_partition_of_zookeeper_mode_begins_with_all_that_are_alive(broken: bool) -> None:
+    text = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: test}
+spec:
+  timeout: 2m
+  cluster: {mode: zookeeper, brokers: 3, topics: [{name: orders, partitions: 1}]}
+  workload: {producers: 1, rate: 5/s, topics: [orders]}
+  schedule: [{wait: 6s}, {admin: {createTopic: {name: more, partitions: 1, replicationFactor: 3}}}, {wait: 3s}]
+"""
+    alone = Mutant("alone", "controller.zk.decisions:_first_leader", "isr=live, leader", "isr=live[:1], leader", "ISR")
+    with applied(alone) if broken else nullcontext():
+        run = run_experiment(parse_experiment(text, "test.yaml"), SimBackend())
+    assert {one.name for one in run.violations} == ({"new-partition-isr"} if broken else set())

@@ -94,8 +94,8 @@ class _Touched:
     wrote: bool = False
     changed: bool = False
     """The log was loaded or cut: it is looked at as a whole."""
-    leads: bool = False
-    """An epoch that begins at the log's end may have no batch yet."""
+    leads: int | None = None
+    """The leader epoch in which a leader begins here: it may have no batch yet."""
 
 
 class LogInvariants:
@@ -137,7 +137,7 @@ class LogInvariants:
             case LogAppended():
                 touched.wrote = True
             case BecameLeader():
-                touched.leads = True
+                touched.leads = event.leader_epoch
             case LogLoaded():
                 touched.changed = True
                 self._begins_right(node, event)
@@ -181,7 +181,7 @@ class LogInvariants:
         if log.recovery_point != seen.recovery_point:
             self._is_durable(node, log, seen.recovery_point)
             seen.recovery_point = log.recovery_point
-        if touched.leads or touched.changed or log.latest_epoch != seen.latest_epoch:
+        if touched.leads is not None or touched.changed or log.latest_epoch != seen.latest_epoch:
             self._epochs_ascend(node, log, leads=touched.leads)
             seen.latest_epoch = log.latest_epoch
 
@@ -288,16 +288,19 @@ class LogInvariants:
                 what += f" {log.log_start_offset}"
                 self._violations.add("leader-epoch-cache", log.partition, what, (node, epoch, "old"))
 
-    def _epochs_ascend(self, node: str, log: Log, *, leads: bool) -> None:
+    def _epochs_ascend(self, node: str, log: Log, *, leads: int | None) -> None:
         entries, end = log.epoch_entries, log.log_end_offset
         for (epoch, start), (later, later_start) in pairwise(entries):
             if epoch >= later or start >= later_start:
                 what = f"{node} has leader epoch {later} from offset {later_start}, behind {epoch} from {start}"
                 self._violations.add("leader-epoch-cache", log.partition, what, (node, later))
+        if leads is not None and log.latest_epoch < leads:
+            what = f"{node} leads in epoch {leads}, and its leader-epoch cache ends with {log.latest_epoch}"
+            self._violations.add("leader-epoch-cache", log.partition, what, (node, leads, "led"))
         # Where a leader begins there is no record yet. Nor is there in a log that retention and a power loss have left
         # empty: the last epoch then begins where the log does, as in Apache Kafka.
         is_empty = log.log_start_offset == end
-        if entries and entries[-1][1] >= end + (leads or is_empty):
+        if entries and entries[-1][1] >= end + (leads is not None or is_empty):
             what = f"{node} has leader epoch {entries[-1][0]} from offset {entries[-1][1]}, but its log ends at {end}"
             self._violations.add("leader-epoch-cache", log.partition, what, (node, log.latest_epoch))
 

@@ -22,6 +22,11 @@ from highwater_runtime.sim.invariants.images import OF_IMAGES, ImageInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.logs import OF_LOGS, LogInvariants
 from highwater_runtime.sim.invariants.membership import OF_MEMBERS, MemberInvariants
+from highwater_runtime.sim.invariants.new_partitions import (
+    OF_NEW_PARTITIONS,
+    OF_REGISTERED,
+    NewPartitionInvariants,
+)
 from highwater_runtime.sim.invariants.overdue import OverdueInvariants
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.peers import OF_PEERS, PeerInvariants
@@ -29,7 +34,7 @@ from highwater_runtime.sim.invariants.producers import ProducerInvariants
 from highwater_runtime.sim.invariants.quorum import OF_QUORUM, QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import OF_REPLICAS, ReplicaInvariants
 from highwater_runtime.sim.invariants.reported import OF_REPORTS, ReportInvariants
-from highwater_runtime.sim.invariants.sessions import OF_SESSIONS, SessionInvariants
+from highwater_runtime.sim.invariants.sessions import SessionInvariants
 from highwater_runtime.sim.invariants.states import OF_STATES, StateInvariants
 from highwater_runtime.sim.invariants.throttles import ThrottleInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
@@ -114,6 +119,7 @@ class InvariantMonitor:
         failed_logs = FailedLogInvariants(self._live, self._violations)
         images = ImageInvariants(simulator, self._violations)
         sessions = SessionInvariants(simulator, self._live, self._violations)
+        new_partitions = NewPartitionInvariants(simulator, self._live, self._violations)
         self._namesakes = Namesakes()
         controllers = ControllerEpochs(self._violations)
         self._deletions = DeletionInvariants(simulator, self._violations)
@@ -137,6 +143,7 @@ class InvariantMonitor:
             (OF_IMAGES, images.on_event, False),
             ((TransitionTaken,), self._overdue.on_event, False),
             ((BrokerStateChanged,), sessions.on_event, False),
+            (OF_REGISTERED, new_partitions.on_event, False),
         ):
             for kind in kinds:
                 self._looks.setdefault(kind, []).append((look, passes_over))
@@ -152,7 +159,8 @@ class InvariantMonitor:
             ((ApiKey.FETCH,), peers.on_request),
             ((ApiKey.FETCH,), throttles.on_request),
             (OF_VOTERS, self._voters.on_request),
-            (OF_SESSIONS, sessions.on_request),
+            ((ApiKey.BROKER_HEARTBEAT,), sessions.on_request),
+            (OF_NEW_PARTITIONS, new_partitions.on_request),
             ((ApiKey.BROKER_HEARTBEAT,), self._overdue.on_heartbeat),
         ):
             for api in apis:

@@ -6,29 +6,20 @@
 * ``unfencing-early``: a broker asks for a fence until it has opened its replicas. Else it is elected, and has no log.
 * ``shutdown-early``: a broker that is told to stop waits for the leave of the controller, or until its time is over.
   Else it leads partitions that nobody serves until its session ends.
-* ``new-partition-isr``: all replicas of a new partition that are active are in its ISR. Else its first leader alone has
-  what is acknowledged first.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-from highwater_runtime.controller.placement import is_active
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import BrokerStateChanged
 from highwater_runtime.sim.connection import SimRequest
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
-from highwater_runtime.wire.api_keys import ApiKey
-
-OF_SESSIONS: Final = (ApiKey.BROKER_HEARTBEAT, ApiKey.CREATE_TOPICS, ApiKey.CREATE_PARTITIONS)
-"""Requests after which :meth:`SessionInvariants.on_request` has to look."""
 
 
 class SessionInvariants:
-    """Checks active controllers after heartbeats and requests for partitions, and brokers when they stop."""
+    """Checks active controllers after heartbeats, and brokers when they stop."""
 
     def __init__(self, simulator: Simulator, live: LiveCluster, violations: Violations) -> None:
         self._simulator = simulator
@@ -38,15 +29,8 @@ class SessionInvariants:
         """Brokers that were told to stop: when, by their own clocks, and which controllers were active then."""
 
     def on_request(self, node: str, call: SimRequest) -> None:
-        """Look at what a controller has made of a request."""
+        """Look at what a controller has made of a heartbeat."""
         self._violations.now_ns = self._simulator.now_ns
-        match call.body.API_KEY:
-            case ApiKey.BROKER_HEARTBEAT:
-                self._heartbeat(node, call)
-            case _:  # of new topics, or for more partitions
-                self._created(node, [topic.name for topic in call.body.topics])
-
-    def _heartbeat(self, node: str, call: SimRequest) -> None:
         body, image = call.body, self._live.latest_image(node)
         broker = None if image is None else image.brokers.get(body.broker_id)
         if broker is None or broker.epoch != body.broker_epoch or body.want_fence or body.want_shut_down:
@@ -62,17 +46,6 @@ class SessionInvariants:
                 f" {body.current_metadata_offset}; its registration is at {broker.epoch}"
             )
             self._violations.add("unfencing-refused", f"broker-{broker.id}", what, broker.epoch)
-
-    def _created(self, node: str, names: list[str]) -> None:
-        image = self._live.latest_image(node)
-        topics = [] if image is None else [image.topics_by_name[name] for name in names if name in image.topics_by_name]
-        for topic in topics:
-            assert image is not None
-            for index, state in topic.partitions.items():
-                missing = [one for one in state.replicas if one not in state.isr and is_active(image, one)]
-                if state.partition_epoch == 0 and missing:
-                    what = f"{node} made {topic.name}-{index} with ISR {list(state.isr)}; {missing} are active, too"
-                    self._violations.add("new-partition-isr", f"{topic.name}-{index}", what, topic.id)
 
     def on_event(self, node: str, _incarnation: int, event: BrokerStateChanged) -> None:
         """Look at a broker that stops."""
