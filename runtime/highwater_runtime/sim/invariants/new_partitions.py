@@ -9,6 +9,7 @@ it is written, so only brokers count that had been registered for a while, while
 from __future__ import annotations
 
 from typing import Final
+from uuid import UUID
 
 from highwater_runtime.controller.placement import is_active
 from highwater_runtime.ports import SECOND
@@ -46,19 +47,26 @@ class NewPartitionInvariants:
         self._since: dict[int, int] = {}
         """ZooKeeper mode: since when each broker is registered; brokers that shut down are left out."""
         self._controller_since = 0
+        self._made: dict[tuple[str, UUID, int], None] = {}
+        """KRaft mode: what each controller has made."""
         self._seen = -1
 
     def on_request(self, node: str, call: SimRequest) -> None:
         """Look at what an active controller of KRaft mode has just made."""
         self._violations.now_ns = self._simulator.now_ns
         image = self._live.latest_image(node)
-        for name in () if image is None else dict.fromkeys(topic.name for topic in call.body.topics):
-            assert image is not None
-            topic = image.topics_by_name.get(name)
-            for index, state in () if topic is None else topic.partitions.items():
+        if image is None:
+            return
+        named = dict.fromkeys(topic.name for topic in call.body.topics)
+        for topic in [image.topics_by_name[name] for name in named if name in image.topics_by_name]:
+            for index, state in topic.partitions.items():
+                made = (node, topic.id, index)
+                # What is committed, or was seen before, was made before, and a broker may have come back since.
+                if made in self._made or self._live.committed(node, f"{topic.name}-{index}", topic.id.hex) is not None:
+                    continue
+                self._made[made] = None
                 missing = [one for one in state.replicas if one not in state.isr and is_active(image, one)]
-                if state.partition_epoch == 0:
-                    self._found(f"{name}-{index}", node, list(state.isr), missing)
+                self._found(f"{topic.name}-{index}", node, list(state.isr), missing)
 
     def on_event(self, node: str, _incarnation: int, event: Registered) -> None:
         """Follow registrations in ZooKeeper, by whichever server reports them first, and look at new partitions."""
