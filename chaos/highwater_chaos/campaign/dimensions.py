@@ -103,7 +103,7 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
         and any(step.random is not None and "throttledReassign" in step.random.faults for step in _steps(spec))
     ),
     "requests of former epochs": lambda spec: any(
-        step.inject is not None and step.inject.choice == "delay" for step in _steps(spec)
+        step.random is not None and step.random.rpcs == ["Produce"] for step in _steps(spec)
     ),
     "groups that are deleted": lambda spec: (
         spec.cluster is not None

@@ -129,8 +129,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     in_peace = _in_peace(random, cluster)
     away = _while_one_is_away(derive_random(seed, "away"), cluster)
     schedule = [*schedule_of(parts), *_upgrade(random, cluster), *(away or in_peace)]
-    late = _requests_of_former_epochs(derive_random(seed, "former epochs"), cluster, workload)
-    schedule[0]["parallel"] += [late] if late else []
+    schedule[0]["parallel"] += _requests_of_former_epochs(derive_random(seed, "former epochs"), cluster, workload)
     if "groupMembers" in workload and derive_random(seed, "groups go").random() < 0.6:
         cluster["config"]["offsets.retention.check.interval.ms"] = 1000
     _let_commits_fit(cluster, schedule)
@@ -150,15 +149,14 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
 
 def _requests_of_former_epochs(
     random: Random, cluster: dict[str, Any], workload: dict[str, Any]
-) -> list[dict[str, Any]]:
+) -> list[list[dict[str, Any]]]:
     """In some experiments producers give up what is delayed, and go on in their next epoch: requests of the former one
     arrive later, and those of the new one not in their order (KIP-360)."""
     if not workload["idempotence"] or random.random() >= 0.12:
         return []
     workload |= {"requestTimeout": "500ms", "deliveryTimeout": "1500ms", "rate": f"{25 * len(cluster['topics'])}/s"}
-    delay = {"rpc": "Produce", "to": {"broker": random.randrange(cluster["brokers"])}, "by": "4s"}
-    steps: list[dict[str, Any]] = [{"inject": {"delay": delay, "for": "2500ms"}}, {"wait": "5s"}]
-    return [{"wait": "1s"}, {"repeat": {"times": 2, "steps": steps}}]
+    part = {"for": "12s", "every": "2s", "lasting": "2s", "faults": {"delay": 1}, "rpcs": ["Produce"], "ends": ["to"]}
+    return [[{"random": {**part, "targets": ["brokers"]}}]]
 
 
 def _be_patient(random: Random, cluster: dict[str, Any], parts: list[dict[str, Any]]) -> None:
