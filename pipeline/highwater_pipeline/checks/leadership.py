@@ -36,9 +36,12 @@ def two_leaders(unit: PartitionTables) -> Finding:
     keys = ints(appended, "leader_epoch"), codes(appended, "node")[0], ints(appended, "incarnation")
     order, is_first = ranked(*keys)
     leaders = Leaders(of_nodes=is_zookeeper(unit.events))
+    contested: set[int] = set()
     for row in appended.take(np.sort(order[is_first])).to_pylist("leader_epoch", *Claim._fields):
-        leaders.append(row.pop("leader_epoch"), Claim(**row))
-    several = {epoch: [*claims.values()] for epoch, claims in sorted(leaders.claims.items()) if len(claims) > 1}
+        leader_epoch = row.pop("leader_epoch")
+        if leaders.append(leader_epoch, Claim(**row)) is not None:
+            contested.add(leader_epoch)
+    several = {epoch: [*leaders.claims[epoch].values()] for epoch in sorted(contested)}
 
     def examples() -> Iterator[Example]:
         for leader_epoch, claims in several.items():
