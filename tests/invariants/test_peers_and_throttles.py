@@ -132,12 +132,12 @@ def test_a_rate_is_exceeded_or_nobody_knows() -> None:
 ID = UUID(int=7)
 
 
-def fetch(connection: object, offset: int, high_watermark: int) -> Any:
+def fetch(connection: object, offset: int, high_watermark: int, session_epoch: int = 1) -> Any:
     """A fetch of broker 1, with its response of a hundred bytes."""
     of_partition = {"partition_index": 0, "error_code": 0, "high_watermark": high_watermark, "log_start_offset": 0}
     data = SimpleNamespace(**of_partition, records=b"x" * 100, diverging_epoch=SimpleNamespace(epoch=-1))
     response = SimpleNamespace(error_code=0, responses=[SimpleNamespace(topic_id=ID, partitions=[data])])
-    body = SimpleNamespace(replica_state=SimpleNamespace(replica_id=1))
+    body = SimpleNamespace(replica_state=SimpleNamespace(replica_id=1), session_epoch=session_epoch)
     return SimpleNamespace(connection=connection, version=15, body=body, response=response, wanted={(ID, 0): offset})
 
 
@@ -158,7 +158,11 @@ def test_a_response_to_what_was_asked_in_an_earlier_role_is_left_alone() -> None
     for _ in range(2):
         peers.on_request("broker-0", fetch(connection, 9, 9))
         assert violations.found == [], "the second fetch may have been on its way before"
+    peers.on_request("broker-0", fetch(connection, 9, 9, session_epoch=0))
     peers.on_request("broker-0", fetch(connection, 9, 9))
+    assert violations.found == [], "another fetcher may have sent the first two at once"
+    for _ in range(2):
+        peers.on_request("broker-0", fetch(connection, 9, 9))
     assert [one.name for one in violations.found] == ["peer-forgotten"]
 
 

@@ -7,8 +7,8 @@
 Worked example: a leader that takes a laggard out of the ISR forgets the other followers, too. So what these have is not
 committed before each has fetched again; a cluster at rest waits for the next record.
 
-The trap: a follower has seen a response only when its next request comes over the same connection. If its role or its
-log has changed since it sent the request, it leaves that response alone.
+The trap: a follower has seen a response only when the next request of its fetch session comes over the same connection.
+If its role or its log has changed since it sent the request, it leaves that response alone.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class PeerInvariants:
         replica_id = body.replica_state.replica_id if call.version >= REPLICA_STATE_SINCE else body.replica_id
         if replica_id < 0:
             return
-        before = self._last.get(connection)
+        # A fetcher that was begun anew asks beside its predecessor, whose response may be still under way.
+        before = self._last.get(connection) if body.session_epoch > 0 else None
         if before is not None:
             self._took_over(f"broker-{replica_id}", node, before)
         if len(self._last) > _MANY:
