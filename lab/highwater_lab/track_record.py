@@ -158,7 +158,12 @@ def tally(side: Side, folder: Path) -> Tally:
         for directory in sorted(path.parent for path in folder.glob("*/verdict.json"))
         if (directory / "experiment.yaml").read_text(encoding="utf-8") == wanted
     ]
-    judged: list[dict[str, Any]] = [one for one in found if one["verdict"] != "inconclusive"]
+    # One that was interrupted may be a fail already, and lack what its side is expected to show.
+    judged: list[dict[str, Any]] = [
+        one
+        for one in found
+        if one["verdict"] != "inconclusive" and (one["asExpected"] or not one["inconclusiveReasons"])
+    ]
     seconds = [one["timing"]["wallSeconds"] for one in judged]
     return Tally(
         as_expected=sum(one["asExpected"] for one in judged),

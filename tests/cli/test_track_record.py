@@ -30,13 +30,14 @@ def test_a_bug_is_a_fail_with_it_and_a_pass_without_that_says_why(bug: Bug) -> N
         assert problems_of(side.experiment) == [], "nothing is fetched for that"
 
 
-def finish(side: Side, directory: Path, verdict: str = "", why_not: str = "") -> None:
+def finish(side: Side, directory: Path, verdict: str = "", why_not: str = "", reason: str = "") -> None:
     """What a finished run leaves, as far as the table reads it."""
     directory.mkdir(parents=True)
     (directory / "experiment.yaml").write_text(dump_experiment(side.experiment), encoding="utf-8")
     content = {
         "verdict": verdict or side.expected.verdict,
         "asExpected": not why_not,
+        "inconclusiveReasons": [reason] if reason else [],
         "expected": {"whyNot": why_not},
         "timing": {"wallSeconds": 40.0},
     }
@@ -49,10 +50,11 @@ def test_runs_of_another_experiment_and_inconclusive_ones_do_not_count(tmp_path:
     finish(other, tmp_path / "2")
     finish(side, tmp_path / "3", "inconclusive", "expected fail, found inconclusive")
     finish(side, tmp_path / "4", "pass", "expected fail, found pass")
+    finish(side, tmp_path / "5", "fail", "expected lost-write, found divergence", "the run was ended early")
     found = tally(side, tmp_path)
-    assert (found.as_expected, found.judged, found.inconclusive) == (1, 2, 1)
+    assert (found.as_expected, found.judged, found.inconclusive) == (1, 2, 2)
     (anomaly,) = side.expected.anomalies
-    text = f"{side.shown}: fail 1 of 2 ({anomaly}), 1 inconclusive, expected fail, found pass"
+    text = f"{side.shown}: fail 1 of 2 ({anomaly}), 2 inconclusive, expected fail, found pass"
     assert found.text(side) == text
 
 
