@@ -141,6 +141,22 @@ def fetch(connection: object, offset: int, high_watermark: int, session_epoch: i
     return SimpleNamespace(connection=connection, version=15, body=body, response=response, wanted={(ID, 0): offset})
 
 
+def test_who_is_told_where_the_logs_part_is_not_told_the_high_watermark() -> None:
+    """It cuts its log, and its session has been told the HW: the leader says it again when it moves."""
+    follower = SimpleNamespace(partitions={(ID, 0): replica(leading=None, high_watermark=5)})
+    live: Any = SimpleNamespace(broker=lambda _: follower)
+    violations, connection = Violations(), object()
+    peers = PeerInvariants(SimpleNamespace(now_ns=0), live, SimpleNamespace(), violations)  # type: ignore[arg-type]
+    parting = fetch(connection, 9, 9)
+    parting.response.responses[0].partitions[0].diverging_epoch.epoch = 1
+    for call in (parting, fetch(connection, 9, 5)):
+        peers.on_request("broker-0", call)
+    assert ("broker-1", (ID, 0)) in peers.unheard
+    peers.on_request("broker-0", fetch(connection, 9, 5))
+    assert not peers.unheard
+    assert violations.found == []
+
+
 def replica(**of_it: Any) -> Any:
     log = SimpleNamespace(is_online=True, log_start_offset=0, log_end_offset=9)
     return SimpleNamespace(name="orders-0", topic="orders", index=0, topic_id="7", leader_epoch=2, log=log, **of_it)

@@ -278,10 +278,10 @@ class SimBackend:
 
     def unrest(self) -> Sequence[InvariantViolation]:
         """Return the invariants of a cluster at rest that are broken."""
-        if not self._watch_invariants:
+        if self._monitor is None:
             return []
         if self._at_rest is None:
-            self._at_rest = AtRest(self.simulator)
+            self._at_rest = AtRest(self.simulator, self._monitor.peers.unheard)
         return [InvariantViolation(one.name, self.now_ns(), one.subject, one.what) for one in self._at_rest.look()]
 
     def replica_dump(self) -> Generator[Dumped, None, None]:

@@ -114,7 +114,7 @@ class InvariantMonitor:
         self._voters = VoterInvariants(
             simulator, self._live, self._violations, lambda: self._quorum.committed_end, self._quorum.is_deposed
         )
-        peers = PeerInvariants(simulator, self._live, reports, self._violations)
+        self.peers = peers = PeerInvariants(simulator, self._live, reports, self._violations)
         throttles = ThrottleInvariants(simulator, self._live, self._violations, self._waiting.asked.last)
         failed_logs = FailedLogInvariants(self._live, self._violations)
         images = ImageInvariants(simulator, self._violations)

@@ -19,6 +19,7 @@ from highwater_runtime.broker.apis.fetch import REPLICA_STATE_SINCE
 from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE
 from highwater_runtime.broker.follower_state import UNKNOWN_OFFSET
 from highwater_runtime.broker.leadership import Leadership
+from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.ports.trace import (
     BecameFollower,
     BecameLeader,
@@ -77,6 +78,9 @@ class PeerInvariants:
         self._changed: dict[tuple[str, str], int] = {}
         """By node and partition: the number of the last event of its role or log."""
         self._last: dict[Connection, _Fetch] = {}
+        self.unheard: dict[tuple[str, PartitionKey], None] = {}
+        """Nodes and partitions whose last response said where the logs part. A follower does not take over the HW of
+        such a one, and its session is not told it again before it moves, as in Apache Kafka (CachedPartition)."""
 
     def on_event(self, node: str, _incarnation: int, event: _OfLeader | _OfReplica) -> None:
         """Take note of a role or a log, or look at what a leader knows."""
@@ -119,7 +123,12 @@ class PeerInvariants:
             return
         for topic in response.responses:
             for data in topic.partitions:
-                replica = broker.partitions.get((topic.topic_id, data.partition_index))
+                key = topic.topic_id, data.partition_index
+                replica = broker.partitions.get(key)
+                if data.error_code == ErrorCode.NONE and data.diverging_epoch.epoch >= 0:
+                    self.unheard[follower, key] = None
+                else:
+                    self.unheard.pop((follower, key), None)
                 if (
                     replica is None
                     or replica.leading is not None

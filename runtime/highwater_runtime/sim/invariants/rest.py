@@ -21,12 +21,13 @@ again and again for a while, and only what is still there then is a finding (:me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import pairwise
 from typing import TypeVar
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.controller.kraft import QuorumController
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
 from highwater_runtime.ports import MS
@@ -44,8 +45,10 @@ T = TypeVar("T")
 class AtRest:
     """Looks at all nodes of a simulated cluster, again and again."""
 
-    def __init__(self, simulator: Simulator) -> None:
+    def __init__(self, simulator: Simulator, unheard: Container[tuple[str, PartitionKey]] = ()) -> None:
+        """``unheard``: nodes and partitions whose follower was not told the HW (see :mod:`.peers`)."""
         self._simulator = simulator
+        self._unheard = unheard
         self._owed = -1
         """The highest offset of the metadata that any node knew at the first look. Those that do nothing but show that
         the controller lives go on, and a broker hears that one is committed with the next (before KAFKA-14145)."""
@@ -60,7 +63,7 @@ class AtRest:
         found = [*_images(brokers, controllers, self._owed)]
         for name, broker in brokers.items():
             now_ms = EPOCH_MS + self._simulator.nodes[name].clock.wall_ns() // MS
-            found += _replicas(name, broker, brokers)
+            found += _replicas(name, broker, brokers, self._unheard)
             found += disobeyed(name, broker, broker.image.configs if configs is None else configs, now_ms)
             found += leftovers(name, broker, self._simulator.nodes[name].disk)
             found += _groups(name, broker)
@@ -121,7 +124,9 @@ def _images(brokers: dict[str, Broker], controllers: dict[str, QuorumController]
 # --- replicas ------------------------------------------------------------------------------------------------------
 
 
-def _replicas(name: str, broker: Broker, brokers: dict[str, Broker]) -> Iterator[Unrest]:
+def _replicas(
+    name: str, broker: Broker, brokers: dict[str, Broker], unheard: Container[tuple[str, PartitionKey]]
+) -> Iterator[Unrest]:
     me, image = broker.options.node_id, broker.image
     for topic, index, given in image.all_partitions():
         if me in given.replicas and (topic.id, index) not in broker.partitions:
@@ -145,10 +150,10 @@ def _replicas(name: str, broker: Broker, brokers: dict[str, Broker]) -> Iterator
         leader = brokers.get(f"broker-{state.leader}")
         led = None if leader is None else leader.partitions.get(replica.key)
         if led is not None and not leads and me in state.isr:
-            yield from _follower(name, replica, led)
+            yield from _follower(name, replica, led, hears=(name, replica.key) not in unheard)
 
 
-def _follower(name: str, replica: Partition, leader: Partition) -> Iterator[Unrest]:
+def _follower(name: str, replica: Partition, leader: Partition, *, hears: bool) -> Iterator[Unrest]:
     log, theirs = replica.log, leader.log
     if not (log.is_online and theirs.is_online):
         return
@@ -158,7 +163,7 @@ def _follower(name: str, replica: Partition, leader: Partition) -> Iterator[Unre
     elif log.log_start_offset < theirs.log_start_offset:
         what = f"{name} begins at {log.log_start_offset}, its leader at {theirs.log_start_offset}"
         yield Unrest("replica-state", replica.name, what)
-    elif replica.high_watermark != leader.high_watermark and hears_soon(replica.context.config):
+    elif replica.high_watermark != leader.high_watermark and hears and hears_soon(replica.context.config):
         what = f"{name} has HW {replica.high_watermark}, its leader {leader.high_watermark}"
         yield Unrest("replica-state", replica.name, what)
 
