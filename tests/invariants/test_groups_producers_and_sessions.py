@@ -7,9 +7,6 @@ from typing import Any, Final
 
 import pytest
 
-from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment import parse_experiment
 from highwater_lab.mutants import Mutant, applied
 
 _SCHEDULE: Final = """
@@ -118,21 +115,3 @@ def test_who_waits_to_join_is_told_that_the_coordinator_is_another_broker(simula
             workload="{producers: 1, rate: 5/s, groupMembers: 2, topics: [orders]}",
         )
     assert run.violations == ({"group-state"} if broken else set())
-
-
-@pytest.mark.parametrize("broken", [False, True])
-def test_a_new_partition_of_zookeeper_mode_begins_with_all_that_are_alive(broken: bool) -> None:
-    text = """
-apiVersion: highwater.dev/v1alpha1
-kind: ChaosExperiment
-metadata: {name: test}
-spec:
-  timeout: 2m
-  cluster: {mode: zookeeper, brokers: 3, topics: [{name: orders, partitions: 1}]}
-  workload: {producers: 1, rate: 5/s, topics: [orders]}
-  schedule: [{wait: 6s}, {admin: {createTopic: {name: more, partitions: 1, replicationFactor: 3}}}, {wait: 3s}]
-"""
-    alone = Mutant("alone", "controller.zk.decisions:_first_leader", "isr=live, leader", "isr=live[:1], leader", "ISR")
-    with applied(alone) if broken else nullcontext():
-        run = run_experiment(parse_experiment(text, "test.yaml"), SimBackend())
-    assert {one.name for one in run.violations} == ({"new-partition-isr"} if broken else set())

@@ -22,11 +22,7 @@ from highwater_runtime.sim.invariants.images import OF_IMAGES, ImageInvariants
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.logs import OF_LOGS, LogInvariants
 from highwater_runtime.sim.invariants.membership import OF_MEMBERS, MemberInvariants
-from highwater_runtime.sim.invariants.new_partitions import (
-    OF_NEW_PARTITIONS,
-    OF_REGISTERED,
-    NewPartitionInvariants,
-)
+from highwater_runtime.sim.invariants.new_partitions import OF_NEW_PARTITIONS, NewPartitionInvariants
 from highwater_runtime.sim.invariants.overdue import OverdueInvariants
 from highwater_runtime.sim.invariants.partitions import OF_PARTITIONS, PartitionInvariants
 from highwater_runtime.sim.invariants.peers import OF_PEERS, PeerInvariants
@@ -143,7 +139,6 @@ class InvariantMonitor:
             (OF_IMAGES, images.on_event, False),
             ((TransitionTaken,), self._overdue.on_event, False),
             ((BrokerStateChanged,), sessions.on_event, False),
-            (OF_REGISTERED, new_partitions.on_event, False),
         ):
             for kind in kinds:
                 self._looks.setdefault(kind, []).append((look, passes_over))
