@@ -70,10 +70,7 @@ class Cluster(Model):
             " the controller."
         ),
     ] = "kraft"
-    runtime: Annotated[
-        Literal["highwater", "apache-kafka"],
-        Field(description="The software that runs."),
-    ] = "highwater"
+    runtime: Annotated[Literal["highwater", "apache-kafka"], Field(description="The software that runs.")] = "highwater"
     version: Annotated[
         str | None,
         Field(
@@ -135,8 +132,7 @@ class Cluster(Model):
     def _without_the_other_mode(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
         """Leave out how many nodes there would be in the other mode, which a file must not say.
 
-        Without a return type, since pydantic would take that for the schema of what is written.
-        """
+        Without a return type, since pydantic would take that for the schema of what is written."""
         written: dict[str, Any] = handler(self)
         written.pop("zookeepers" if self.mode == "kraft" else "controllers", None)
         if self.attached is None:
