@@ -63,7 +63,9 @@ class Node:
 
     def said(self) -> str:
         assert self.program.stdout is not None
-        return self.program.stdout.readline().strip()
+        line = self.program.stdout.readline()
+        assert line, f"the program has ended, exit status {self.program.wait(10)}"
+        return line.strip()
 
     def do(self, command: str, name: str = NAME) -> str:
         assert self.program.stdin is not None
