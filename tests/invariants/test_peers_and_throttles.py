@@ -16,7 +16,12 @@ from highwater_runtime.broker.leadership import Leadership
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replication_quota import ReplicationQuota
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, ConfigResource
-from highwater_runtime.metadata.topic_config import LEADER_THROTTLED_RATE, LEADER_THROTTLED_REPLICAS
+from highwater_runtime.metadata.topic_config import (
+    FOLLOWER_THROTTLED_RATE,
+    FOLLOWER_THROTTLED_REPLICAS,
+    LEADER_THROTTLED_RATE,
+    LEADER_THROTTLED_REPLICAS,
+)
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import BecameFollower
 from highwater_runtime.raft.leading import Leading
@@ -182,6 +187,33 @@ def test_a_response_to_what_was_asked_in_an_earlier_role_is_left_alone() -> None
     assert [one.name for one in violations.found] == ["peer-forgotten"]
 
 
+def broker(node_id: int, present: dict[str, str]) -> Any:
+    """A broker that leads a partition, with these settings of its topic."""
+    led = replica(leading=object(), committed_isr=(0,), partition_epoch=1)
+    rates = {LEADER_THROTTLED_RATE: "1", FOLLOWER_THROTTLED_RATE: "1"}
+    image = SimpleNamespace(
+        configs={ConfigResource(BROKER_RESOURCE, str(node_id)): rates},
+        topics_by_id={ID: SimpleNamespace(id=ID)},
+        topic_config=lambda _: present,
+    )
+    return SimpleNamespace(image=image, options=SimpleNamespace(node_id=node_id), partitions={(ID, 0): led})
+
+
+@pytest.mark.parametrize(("before", "found"), [(1, {"throttle"}), (99, set())])
+def test_a_fetch_that_was_on_its_way_when_a_rate_was_set_is_left_alone(before: int, found: set[str]) -> None:
+    brokers = {f"broker-{number}": broker(number, {FOLLOWER_THROTTLED_REPLICAS: "*"}) for number in (0, 1)}
+    simulator: Any = SimpleNamespace(now_ns=0)
+    live: Any = SimpleNamespace(broker=brokers.get)
+    violations, connection = Violations(), object()
+    throttles = ThrottleInvariants(simulator, live, violations, lambda call: getattr(call, "wanted"))  # noqa: B009
+    set_rates = brokers["broker-1"].image.configs[ConfigResource(BROKER_RESOURCE, "1")]
+    for offset, rate in enumerate((before, before, before, 1)):
+        simulator.now_ns += SECOND
+        set_rates[FOLLOWER_THROTTLED_RATE] = str(rate)
+        throttles.on_request("broker-0", fetch(connection, offset, 9))
+    assert {one.name for one in violations.found} == found
+
+
 @pytest.mark.parametrize(
     ("restarts", "throttled", "found"),
     [
@@ -195,18 +227,8 @@ def test_a_response_to_what_was_asked_in_an_earlier_role_is_left_alone() -> None
 def test_a_broker_that_has_restarted_or_throttled_nothing_has_sent_nothing_yet(
     restarts: bool, throttled: str, found: list[str]
 ) -> None:
-    led = replica(leading=object(), committed_isr=(0,), partition_epoch=1)
     present = {LEADER_THROTTLED_REPLICAS: ""}
-
-    def broker(node_id: int) -> Any:
-        image = SimpleNamespace(
-            configs={ConfigResource(BROKER_RESOURCE, "0"): {LEADER_THROTTLED_RATE: "1"}},
-            topics_by_id={ID: SimpleNamespace(id=ID)},
-            topic_config=lambda _: present,
-        )
-        return SimpleNamespace(image=image, options=SimpleNamespace(node_id=node_id), partitions={(ID, 0): led})
-
-    brokers = {"broker-0": broker(0), "broker-1": broker(1)}
+    brokers = {"broker-0": broker(0, present), "broker-1": broker(1, present)}
     simulator: Any = SimpleNamespace(now_ns=0)
     live: Any = SimpleNamespace(broker=brokers.get)
     violations = Violations()
@@ -216,7 +238,7 @@ def test_a_broker_that_has_restarted_or_throttled_nothing_has_sent_nothing_yet(
         simulator.now_ns += SECOND
         present[LEADER_THROTTLED_REPLICAS] = names.strip()
         if connection is second and restarts:
-            brokers["broker-0"], restarts = broker(0), False
+            brokers["broker-0"], restarts = broker(0, present), False
         throttles.on_request("broker-0", fetch(connection, 0, 9))
     assert [one.name for one in violations.found] == found
 

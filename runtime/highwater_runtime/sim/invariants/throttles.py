@@ -142,10 +142,13 @@ class ThrottleInvariants:
                 self._sent[node] = leader, _Traffic(deque())
             self._responded(node, name, last, fetch)
         received = self._received.get(connection)
-        for key, rate in fetch.of_follower.items() if received is not None else ():
-            is_behind = self._known.get((connection, key), -1) > wanted[key]
-            if received is not None and is_behind and received.exceeds(rate, fetch.at, fetch.at):
-                self._add(states[key].replica, f"{name} goes on to fetch", rate)
+        if last is not None and received is not None:
+            for key, rate in fetch.of_follower.items():
+                # One that was on its way when the rate changed was sent at another.
+                if last.of_follower.get(key) != rate or self._known.get((connection, key), -1) <= wanted[key]:
+                    continue
+                if received.exceeds(rate, fetch.at, fetch.at):
+                    self._add(states[key].replica, f"{name} goes on to fetch", rate)
         if fetch.of_leader or fetch.of_follower:
             if len(self._last) > _MANY:
                 self._forget_closed()
