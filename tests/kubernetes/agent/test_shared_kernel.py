@@ -52,7 +52,8 @@ class Node:
     def start(self) -> None:
         self.program = subprocess.Popen(
             [
-                *("nsenter", f"--mount=/proc/{self.namespace.pid}/ns/mnt", sys.executable, str(DRIVER)),
+                *("nsenter", f"--mount=/proc/{self.namespace.pid}/ns/mnt"),
+                *(sys.executable, "-X", "faulthandler", str(DRIVER)),
                 *(str(self.place / "state"), str(self.place / "mounts")),
             ],
             stdin=subprocess.PIPE,
