@@ -259,7 +259,7 @@ class Commands:
                 )
                 if error is not ErrorCode.NONE:
                     continue
-                if state.delete_partition and (key is None or key in replicas.roles):
+                if state.delete_partition:
                     named.append(TopicPartition(topic.topic_name, state.partition_index))
                 if key is not None:
                     (deleted if state.delete_partition else halted).append(key)
