@@ -15,17 +15,18 @@ had started, and is then ``drained``.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from highwater_chaos.records.values import content_of
+from highwater_chaos.workload.finishing import FinishingClient
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import NO_ID, RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
 from highwater_runtime.log.errors import CorruptRecordError
 from highwater_runtime.log.records import iter_batches
-from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.fetch_session import ClientFetchSession
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
@@ -101,10 +102,11 @@ class _Leader:
         self.not_before_ns = 0
 
 
-class RecordingConsumer(ClientCore):
+class RecordingConsumer(FinishingClient):
     """A client core."""
 
     def __init__(self, options: ConsumerOptions, ports: Ports, recorder: HistoryRecorder) -> None:
+        super().__init__()
         self._options = options
         self._ports = ports
         self._recorder = recorder
@@ -130,31 +132,17 @@ class RecordingConsumer(ClientCore):
         self._watching_poll = False
         self._put: set[PartitionKey] = set()
         """Partitions whose position was looked up since the last assignment was written down."""
-        self._finishing = False
-        self._on_stopped: Callable[[], None] | None = None
-
-    # --- NodeCore ---
 
     def start(self) -> None:
         self._metadata.start()
         self._next_poll()
 
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Finish the poll, then call back."""
-        self._on_stopped = on_stopped
-        self.finish()
-        self._check_stopped()
-
-    # --- the harness ---
-
-    def finish(self) -> None:
-        """Poll no more once the present poll is over."""
-        self._finishing = True
-
     @property
-    def idle(self) -> bool:
-        """Whether it polls no more."""
-        return self._finishing and self._poll is None
+    def _is_busy(self) -> bool:
+        return self._poll is not None
+
+    def _stopped(self) -> None:
+        self._metadata.stop()
 
     @property
     def drained(self) -> bool:
@@ -176,7 +164,7 @@ class RecordingConsumer(ClientCore):
 
     def _next_poll(self) -> None:
         if self._finishing or (self._options.drain and self.drained):
-            self._check_stopped()
+            self._ended_one()
             return
         if self._put:
             assignment = [
@@ -226,12 +214,6 @@ class RecordingConsumer(ClientCore):
         # Reading to the end has nobody to imitate: what has come is taken at once.
         pause = 0 if self._options.drain and self._buffer else _BETWEEN_POLLS_NS
         self._ports.clock.call_later(pause, self._next_poll)
-
-    def _check_stopped(self) -> None:
-        if self.idle and self._on_stopped is not None:
-            on_stopped, self._on_stopped = self._on_stopped, None
-            self._metadata.stop()
-            on_stopped()
 
     # --- positions ---
 

@@ -26,15 +26,16 @@ Traps:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from highwater_chaos.workload.finishing import FinishingClient
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import NO_ID, RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.records import iter_batches
-from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from highwater_runtime.wire.messages.fetch_response import FetchResponse
@@ -118,10 +119,11 @@ def contradiction(
     return None
 
 
-class LookupClient(ClientCore):
+class LookupClient(FinishingClient):
     """A client core."""
 
     def __init__(self, options: LookupOptions, ports: Ports, recorder: HistoryRecorder) -> None:
+        super().__init__()
         self._options = options
         self._ports = ports
         self._recorder = recorder
@@ -131,38 +133,17 @@ class LookupClient(ClientCore):
         self._known: dict[PartitionKey, list[int]] = {}
         """Time stamps of records that were read."""
         self._process: int | None = None
-        self._finishing = False
-        self._on_stopped: Callable[[], None] | None = None
-
-    # --- NodeCore ---
 
     def start(self) -> None:
         self._metadata.start()
         self._later()
 
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Finish the operation, then call back."""
-        self._on_stopped = on_stopped
-        self.finish()
-
-    # --- the harness ---
-
-    def finish(self) -> None:
-        """Begin no further operation."""
-        self._finishing = True
-        self._tell_if_stopped()
-
     @property
-    def idle(self) -> bool:
-        """Whether every operation has its outcome and no other will begin."""
-        return self._finishing and self._process is None
+    def _is_busy(self) -> bool:
+        return self._process is not None
 
-    def _tell_if_stopped(self) -> None:
-        if self.idle:
-            self._metadata.stop()
-            if self._on_stopped is not None:
-                on_stopped, self._on_stopped = self._on_stopped, None
-                on_stopped()
+    def _stopped(self) -> None:
+        self._metadata.stop()
 
     # --- operations ---
 
@@ -198,7 +179,7 @@ class LookupClient(ClientCore):
         except StopIteration:
             self._process = None
             self._later()
-            self._tell_if_stopped()
+            self._ended_one()
             return
         self._ports.network.send(
             leader,

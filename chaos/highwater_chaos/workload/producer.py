@@ -17,17 +17,18 @@ Where requests may be duplicated on their way, only an error that every copy of 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from highwater_chaos.records.values import record_of
 from highwater_chaos.workload.batches import SentBatch, SentPartition, SentRecord
+from highwater_chaos.workload.finishing import FinishingClient
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
 from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, REFUSED_ALWAYS, error_name
 from highwater_runtime.log.records import Record, build_batch
-from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
 from highwater_runtime.wire.messages.init_producer_id_response import InitProducerIdResponse
@@ -98,10 +99,11 @@ class ProducerOptions:
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
 
 
-class RecordingProducer(ClientCore):
+class RecordingProducer(FinishingClient):
     """A client core: starts to send on ``start``, at its rate, until :meth:`finish`."""
 
     def __init__(self, options: ProducerOptions, ports: Ports, recorder: HistoryRecorder) -> None:
+        super().__init__()
         self._options = options
         self._ports = ports
         self._recorder = recorder
@@ -127,37 +129,23 @@ class RecordingProducer(ClientCore):
         self._producer_epoch = -1
         self._asking_id = False
         self._must_bump = False
-        self._finishing = False
-        self._on_stopped: Callable[[], None] | None = None
         self._due_ns = 0
         self.open_sends = 0
         """Sends that have no outcome yet."""
         self.held_back = 0
         """Sends left out since as many were open as may be: it was the cluster that was slow."""
 
-    # --- NodeCore ---
-
     def start(self) -> None:
         self._metadata.start()
         self._due_ns = self._ports.clock.now_ns()
         self._wait()
 
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Send nothing new; ``on_stopped`` once every send has its outcome."""
-        self._on_stopped = on_stopped
-        self.finish()
-        self._check_idle()
-
-    # --- the harness ---
-
-    def finish(self) -> None:
-        """Send nothing new; what is open goes on until it has an outcome."""
-        self._finishing = True
-
     @property
-    def idle(self) -> bool:
-        """Whether it has finished and every send has its outcome."""
-        return self._finishing and self.open_sends == 0
+    def _is_busy(self) -> bool:
+        return self.open_sends > 0
+
+    def _stopped(self) -> None:
+        self._metadata.stop()
 
     # --- new sends ---
 
@@ -172,7 +160,7 @@ class RecordingProducer(ClientCore):
 
     def _produce(self) -> None:
         if self._finishing:
-            self._check_idle()
+            self._ended_one()
             return
         sends = (
             1
@@ -416,13 +404,7 @@ class RecordingProducer(ClientCore):
         partition = self._partitions[batch.key]
         if batch in partition.waiting:
             partition.waiting.remove(batch)
-        self._check_idle()
-
-    def _check_idle(self) -> None:
-        if self.idle and self._on_stopped is not None:
-            on_stopped, self._on_stopped = self._on_stopped, None
-            self._metadata.stop()
-            on_stopped()
+        self._ended_one()
 
     # --- identity ---
 

@@ -16,14 +16,15 @@ What is written down must be certain, or be called unknown:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from highwater_chaos.records.register_topic import REGISTER_TOPIC
+from highwater_chaos.workload.finishing import FinishingClient
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
-from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -74,40 +75,24 @@ class RegisterOptions:
     request_timeout_ns: int = 2 * SECOND
 
 
-class RegisterClient(ClientCore):
+class RegisterClient(FinishingClient):
     """A client core that writes, or reads, one register after the other until :meth:`finish`."""
 
     def __init__(self, options: RegisterOptions, ports: Ports, recorder: HistoryRecorder) -> None:
+        super().__init__()
         self._options = options
         self._ports = ports
         self._recorder = recorder
         self._controller = options.index % len(options.controllers)
         self._last_value = FIRST_VALUE + options.index * VALUES_PER_WRITER
         self._process: int | None = None
-        self._finishing = False
-        self._on_stopped: Callable[[], None] | None = None
-
-    # --- NodeCore ---
 
     def start(self) -> None:
         self._later()
 
-    def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Finish the operation, then call back."""
-        self._on_stopped = on_stopped
-        self.finish()
-
-    # --- the harness ---
-
-    def finish(self) -> None:
-        """Begin no further operation."""
-        self._finishing = True
-        self._tell_if_stopped()
-
     @property
-    def idle(self) -> bool:
-        """Whether every operation has its outcome and no other will begin."""
-        return self._finishing and self._process is None
+    def _is_busy(self) -> bool:
+        return self._process is not None
 
     # --- operations ---
 
@@ -128,12 +113,7 @@ class RegisterClient(ClientCore):
     def _ended(self) -> None:
         self._process = None
         self._later()
-        self._tell_if_stopped()
-
-    def _tell_if_stopped(self) -> None:
-        if self.idle and self._on_stopped is not None:
-            on_stopped, self._on_stopped = self._on_stopped, None
-            on_stopped()
+        self._ended_one()
 
     # --- writing ---
 
