@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from highwater_runtime.log import build_batch, ensure_meta_properties
+from highwater_runtime.log import Record, build_batch, ensure_meta_properties
 from highwater_runtime.log.checkpoints import (
     CLEAN_SHUTDOWN,
     HIGH_WATERMARKS,
@@ -280,8 +280,34 @@ def test_a_topics_own_settings_hold_from_the_start(world, start):
     assert manager.get("orders", 0).config.segment_bytes == 777
     world.restart()
     manager = world.manager()
-    manager.start(lambda topic: {"segment.bytes": "888"} if topic == "orders" else {})
+    manager.start()
+    manager.configure("orders", 0, {"segment.bytes": "888"})
     assert manager.get("orders", 0).config.segment_bytes == 888
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+def test_a_restart_removes_nothing_until_the_topics_settings_are_known(world, fill, policy):
+    nodes = {"log_cleanup_policy": policy, "log_retention_ms": 5000, "log_retention_check_interval_ms": 1000}
+    own = {"segment.bytes": "300", "retention.ms": "-1", "cleanup.policy": "delete"}
+    manager = world.manager(**nodes)
+    manager.start()
+    log = world.create(manager, "orders", 0, TOPIC, own)
+    for n in range(20):
+        log.append_as_leader(build_batch([Record(key=b"k", value=b"v")], timestamp_ms=n + 1), 1, n + 1)
+    assert world.stop(manager) is None
+    manager = world.manager(lambda: {("orders", 0): 20}, **nodes)
+    manager.start()
+
+    def passes():
+        for _ in range(80):
+            world.advance(1000)
+        return manager.get("orders", 0).log_start_offset, world.metrics.counts.get("highwater_log_compactions_total", 0)
+
+    assert passes() == (0, 0)
+    manager.configure("orders", 0, own)
+    assert passes() == (0, 0)
+    manager.configure("orders", 0, {**own, "retention.ms": "5000"})
+    assert passes()[0] > 0
 
 
 def test_a_stop_without_partitions(world, start):

@@ -8,6 +8,8 @@ as tasks behind the broker's back (:mod:`.write_behind`), in the order in which 
   recovery points are written after loading: stale and too high, one would vouch for bytes that have been written again.
   Until then nothing is written, so a stop or a crash in between leaves things as they were.
 * From time to time it writes the recovery points, log start offsets and high watermarks (:mod:`.offset_checkpoints`).
+* Retention and compaction leave a log alone until the settings of its topic are known: the node's may keep less. (In
+  Kafka ``LogManager.startup`` has the topics' settings before it loads a log.)
 * A log is created off the broker's events, many in one batch, and is there once it is durable.
 * A partition that is deleted is renamed first (``orders-0.<uuid>-delete``), forgotten by the checkpoints, and removed
   after ``log.segment.delete.delay.ms``; a start finishes what an earlier incarnation began. A new log of the same name
@@ -104,6 +106,8 @@ class LogManager:
         self._checkpoints = OffsetCheckpoints(ports.disk, self._behind)
         self._configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}
         self._timers: dict[str, Timer] = {}
+        self._configured: set[TopicPartition] = set()
+        """Logs that have the settings of their topics."""
         self._flushed_regularly: dict[TopicPartition, None] = {}
         """Logs that have a timer by ``flush.ms``: few or none."""
         self._loading: Loading | None = None
@@ -116,12 +120,8 @@ class LogManager:
 
     # --- start -------------------------------------------------------------------------------------------------------
 
-    def start(
-        self,
-        topic_properties: Callable[[str], Mapping[str, str]] | None = None,
-        on_loaded: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Load every log, then begin the periodic work. ``topic_properties`` gives a topic's own settings, if known.
+    def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
+        """Load every log, then begin the periodic work. Until :meth:`configure` a log has the node's settings.
 
         ``on_loaded`` is called once :attr:`is_loaded` holds: within this call if there are few logs, or later.
 
@@ -146,7 +146,7 @@ class LogManager:
                 continue
             place = LogPlace(
                 partition=tp,
-                config=self._log_config(topic_properties(tp.topic) if topic_properties else None),
+                config=self._log_config({}),
                 now_ms=self._ports.clock.wall_ms(),
                 clean=self.clean_start,
                 recovery_point=recovery_points.get(tp, 0),
@@ -271,6 +271,7 @@ class LogManager:
             if not self._is_shut_down:
                 log = self.logs[tp] = Log.created(task, self._ports.clock, self._ports.trace)
                 self.departures.created(tp, log)
+                self._configured.add(tp)
                 self._adopt(tp)
                 on_created(log)
 
@@ -291,6 +292,7 @@ class LogManager:
         log, config = self.logs[tp], self._log_config(properties)
         if config is not log.config:
             log.update_config(config)
+        self._configured.add(tp)
         self._flush_regularly(tp, log)
 
     def delete(self, topic: str, partition: int) -> None:
@@ -321,6 +323,7 @@ class LogManager:
         if self._compacting is not None and self._compacting[0] == tp:
             self._abort_compaction()
         self._compacted_to.pop(tp, None)
+        self._configured.discard(tp)
         log = self.logs.pop(tp)
         topic_id = log.topic_id.hex if log.topic_id else ""
         self._ports.trace.emit(LogRemoved(partition=str(tp), topic_id=topic_id, reason=reason))
@@ -393,7 +396,7 @@ class LogManager:
         for _ in range(min(_CLEANED_TOGETHER, len(self._cleaning))):
             tp = self._cleaning.pop()
             log = self.logs.get(tp)
-            if log is None or not log.is_online:
+            if log is None or not log.is_online or tp not in self._configured:
                 continue
             try:
                 log.delete_old_segments(now_ms, high_watermarks.get(tp, 0))
@@ -413,7 +416,7 @@ class LogManager:
     def _compact_next(self) -> None:
         """Begin to compact the first log that needs it; when that is done, the next one. One at a time."""
         for tp, log in self.logs.items():
-            if not log.config.compacts or not log.is_online:
+            if not log.config.compacts or not log.is_online or tp not in self._configured:
                 continue
             high_watermark = max(log.log_start_offset, min(self._checkpointed_hw.get(tp, 0), log.log_end_offset))
             if log.dirty_share(high_watermark, self._compacted_to.get(tp, 0)) < _LEAST_DIRTY_SHARE:
