@@ -88,10 +88,13 @@ def _before(unit: PartitionTables, first: Ints, second: Ints) -> Ints:
 
 
 def _created(unit: PartitionTables, appends: Appends, offset: Ints) -> Ints:
-    """When the records at some offsets were created at the earliest (run time)."""
+    """When the records at some offsets were created at the earliest (run time). Which records these are say the dumps,
+    and clients of those that are removed by now."""
     created = appends.first_at(offset)
-    log = unit.replica_log.where(is_in(ints(unit.replica_log, "offset"), offset) & unit.replica_log.is_known("value"))
-    at, value = ints(log, "offset"), ints(log, "value")
+    parts = (unit.replica_log, unit.history)
+    known = [one.find("offset", lambda some: is_in(some, offset), "offset", "value") for one in parts]
+    known = [one.where(one.is_known("value")) for one in known]
+    at, value = (np.concatenate([ints(one, name) for one in known]) for name in ("offset", "value"))
     sends = unit.history.find("value", lambda some: is_in(some, value), "value", "is_send", "invoke_time")
     sends = sends.where(bools(sends, "is_send"))
     sent, invoked = ints(sends, "value"), ints(sends, "invoke_time")

@@ -90,6 +90,20 @@ def producer_forgotten_perhaps(story: Story) -> None:
     _written_again_after(story.under(producer_expiration_ms=2000), 2.1, events=False)
 
 
+@case("pass")
+def producer_forgotten_whose_record_waited_and_is_removed(story: Story) -> None:
+    """As before, but the first copy waited, and retention has removed it: only clients know when it was sent."""
+    story.under(producer_expiration_ms=2000, retention=("orders",)).started(0, epoch=10, leo=0).leads(0, 0, leo=0)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 1)], "producer-0")
+    story.now += int(1.1 * _SECOND)
+    story.appends(0, 0, 1, leader=True).commits(0, 0, 1, crc=1).assign(orders_0=0).poll((0, 1))
+    story.now += _SECOND
+    story.appends(0, 1, 2, leader=True).commits(0, 1, 2, crc=1)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 1, 1)], "producer-0")
+    story.poll((1, 1)).moves_start(0, 0, 1, "retention-size", retention_bytes=5, size_left=5)
+    story.dump_of_producer(0, (1, 0, 1)).dump_end(0, 2)
+
+
 # --- retention and idempotence --------------------------------------------------------------------------------------
 
 
